@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.eval.results.facts import SecondQuestions
-from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
-from polyprobe.metrics.coverlap.coverlap import find_coverlap
+from polyprobe.metrics.answer_agreement.formulas import find_kappa
+from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
-from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs
-from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
+from polyprobe.metrics.rankc.formulas import find_rankc, rankc_pairs
+from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,

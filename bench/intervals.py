@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement
-from polyprobe.metrics.coverlap.coverlap import find_coverlap
-from polyprobe.metrics.rankc.rankc import find_rankc, rankc_pairs, rankc_per_query
+from polyprobe.metrics.answer_agreement.formulas import find_agreement
+from polyprobe.metrics.coverlap.formulas import find_coverlap
+from polyprobe.metrics.rankc.formulas import find_rankc, rankc_pairs, rankc_per_query
 from polyprobe.metrics.shared.intervals import estimate_figure
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from polyprobe.metrics.answer_agreement.answer_agreement import agreement_per_query
-from polyprobe.metrics.rank_overlap.rank_overlap import kendall_pairs
-from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs
+from polyprobe.metrics.answer_agreement.formulas import agreement_per_query
+from polyprobe.metrics.rank_overlap.formulas import kendall_pairs
+from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
 
 CORRELATION = 0.5
 SIZES = (2, 3, 6, 10, 20, 50)

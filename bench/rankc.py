@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyprobe.metrics.rankc.rankc import rankc_matrix, rankc_per_query
+from polyprobe.metrics.rankc.formulas import rankc_matrix, rankc_per_query
 from polyprobe.metrics.shared.ranks import rank_weights
 
 LANGUAGES, QUERIES, CANDIDATES = 53, 3070, 10

@@ -19,10 +19,10 @@ import numpy as np
 
 from polyprobe.eval.results.facts import SecondQuestions
 from polyprobe.eval.results.figures import FIGURES
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
-from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement
-from polyprobe.metrics.coverlap.coverlap import find_coverlap
-from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_pairs
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
+from polyprobe.metrics.answer_agreement.formulas import find_agreement
+from polyprobe.metrics.coverlap.formulas import find_coverlap
+from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_pairs
 from polyprobe.metrics.shared.intervals import Figure, add_mean
 
 LANGUAGES = ("en", "fr", "ru", "zh")

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .options import JsonFile, check_dataset, import_evaluate, parse_splits, write_json
+from .options import JsonFile, check_dataset, parse_splits, write_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +42,6 @@ def audit(
         raise PolyprobeError("--templates has no page; give --json instead of --html")
     if not Path(dataset).exists():
         check_dataset(dataset)
-    import_evaluate()
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text
 

@@ -15,7 +15,6 @@ from .options import (
     FigureFile,
     JsonFile,
     check_drawn,
-    import_evaluate,
     save_chosen,
     say,
     write_json,
@@ -82,7 +81,6 @@ def board(
     if table:
         check_ending("--table", table, TABLES)
     check_drawn(figure, draw)
-    import_evaluate()
     from polyprobe.eval.analysis.board.board import make_board
     from polyprobe.eval.analysis.board.pictures import list_pictures
     from polyprobe.eval.analysis.board.table import (

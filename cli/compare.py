@@ -22,7 +22,6 @@ from .options import (
     Seed,
     check_drawn,
     checked,
-    import_evaluate,
     one_of,
     parse_choice,
     save_chosen,
@@ -140,7 +139,6 @@ def compare(
             raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
-    import_evaluate()
     from polyprobe.eval.analysis.compare.outcome import Outcome, compare_folders
     from polyprobe.eval.analysis.compare.sentences.compare import Wanted
     from polyprobe.eval.analysis.compare.sentences.gender import VERB_FORMS

@@ -35,7 +35,6 @@ from .options import (
     Relations,
     check_dataset,
     checked,
-    import_evaluate,
     one_of,
     parse_exclude,
     parse_splits,
@@ -333,7 +332,6 @@ def evaluate(
     check_scoring(prompt_probability, scoring)
     check_final_stop(final_stop, scoring)
     check_limits(limit, sample)
-    import_evaluate()
     with explain_missing_extras("evaluating"):
         from polyprobe.eval.evaluate import run_evaluation
     finished = run_evaluation(
@@ -361,7 +359,6 @@ def demo(
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
-    import_evaluate()
     with explain_missing_extras("evaluating"):
         from polyprobe.eval.evaluate import run_evaluation
 

@@ -19,7 +19,6 @@ from .options import (
     Seed,
     check_drawn,
     checked,
-    import_evaluate,
     one_of,
     parse_choice,
     save_chosen,
@@ -72,7 +71,6 @@ def groups(
     only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
     check_drawn(figure, draw)
-    import_evaluate()
     from polyprobe.eval.analysis.groups.measure import group_run
     from polyprobe.eval.analysis.groups.table import list_pictures, render
     from polyprobe.eval.report.analysis.groups import write_groups

@@ -22,7 +22,6 @@ from .options import (
     Resamples,
     Seed,
     check_drawn,
-    import_evaluate,
     one_of,
     parse_choice,
     save_chosen,
@@ -144,7 +143,6 @@ def metrics(
     named = split_list(pairs)
     if pairs is not None and len(named) != 2:
         raise PolyprobeError(f"--pairs {pairs}: expected two figures, such as rankc,coverlap")
-    import_evaluate()
     from polyprobe.eval.results.compute import compute_results
     from polyprobe.eval.results.figures import choose_figures
     from polyprobe.eval.results.further.pairs import check_pair_figures
@@ -202,7 +200,6 @@ def report(
             "nothing to write; give --output FILE.html for the report, or --figure FILE for a "
             "picture"
         )
-    import_evaluate()
     from polyprobe.eval.report import write_report
 
     pictures = write_report(runs, output, parse_choice(relations, exclude))

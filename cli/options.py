@@ -1,7 +1,6 @@
 """Options that several commands share, their checks, and their output of one line."""
 
 import json
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -60,16 +59,6 @@ def check_dataset(name: str) -> None:
     from polyprobe.schema.locate import check_named
 
     check_named(name)
-
-
-def import_evaluate() -> None:
-    """Import evaluate without transformers' pipelines: five seconds that no command needs."""
-    if not {"evaluate", "transformers"} & set(sys.modules):
-        sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
-        try:
-            import evaluate  # noqa: F401
-        finally:
-            del sys.modules["transformers"]
 
 
 def check_page_file(file: Path) -> None:

@@ -13,7 +13,7 @@ from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
 from polyprobe.system.errors import PolyprobeError
 
-from .options import checked, import_evaluate, one_of, parse_splits
+from .options import checked, one_of, parse_splits
 
 DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
 
@@ -61,11 +61,9 @@ def export(
     """Export results to other formats, or a dataset to tasks of other harnesses."""
     if format in RUN_FORMATS:
         refuse({"config": config, "languages": languages, "scoring": scoring}, format)
-        import_evaluate()
         written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
     else:
         refuse({"card": card}, format)
-        import_evaluate()
         asked = parse_splits(languages)
         dataset = find_dataset(source, format)
         folder = output or Path(f"{dataset.name}-{format}")
@@ -147,7 +145,6 @@ def install(
     ] = None,
 ) -> None:
     """Make load_dataset("bmlama", "53") and evaluate.load("rankc") work in any folder."""
-    import_evaluate()
     from polyprobe.publish.install import find_folders, install_folder
 
     if not folders:

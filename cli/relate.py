@@ -23,7 +23,6 @@ from .options import (
     Seed,
     check_drawn,
     checked,
-    import_evaluate,
     one_of,
     parse_choice,
     parse_splits,
@@ -128,7 +127,6 @@ def relate(
     """
     splits = parse_splits(languages)
     check_drawn(figure, draw, order, names)
-    import_evaluate()
     from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
     from polyprobe.eval.report.analysis.relate import write_relations
     from polyprobe.eval.run.folder import Run

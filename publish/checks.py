@@ -27,6 +27,7 @@ from polyprobe.schema.columns import SCHEMA, UNREADABLE
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_json
 
+from .install import import_evaluate
 from .source import Source, read_imports
 
 SHOWN = 5
@@ -246,8 +247,7 @@ def read_requirements(metric: Subject) -> set[str]:
 
 def not_loading(metric: Subject) -> Iterator[str]:
     """Find a module that evaluate cannot load."""
-    import evaluate
-
+    evaluate = import_evaluate()
     try:
         evaluate.load(str(metric.folder / f"{metric.folder.name}.py"))
     except (Exception, SystemExit) as error:  # any code may be in it

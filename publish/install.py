@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import sys
 import time
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import polyprobe
 from polyprobe.system.errors import PolyprobeError
@@ -87,7 +90,7 @@ def install_metric(folder: Path) -> str:
     Face's; if they ever publish a module of this name, their code runs. HF_EVALUATE_OFFLINE=1 keeps
     evaluate from asking, HF_HUB_OFFLINE does not. Without a network it fails at once and continues.
     """
-    import evaluate
+    evaluate = import_evaluate()
     from evaluate.loading import LocalEvaluationModuleFactory
 
     with TemporaryDirectory() as place:
@@ -103,3 +106,14 @@ def install_metric(folder: Path) -> str:
         for file in copy.glob("[!_]*.py"):
             shutil.copyfile(whole / file.name, file)
     return f'metric {folder.name} from {folder}: evaluate.load("{folder.name}")'
+
+
+def import_evaluate() -> Any:
+    """Return `evaluate`, imported without transformers' pipelines, which take five seconds."""
+    if not {"evaluate", "transformers"} & set(sys.modules):
+        sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
+        try:
+            import evaluate  # noqa: F401
+        finally:
+            del sys.modules["transformers"]
+    return import_module("evaluate")

@@ -1,8 +1,9 @@
 """The files of a dataset, a metric or a board that belong on the Hub, with their hashes.
 
 In this repository metrics import shared modules by their full name (`polyprobe.metrics.shared`).
-`evaluate` copies the siblings that a module imports as `from .NAME import`; a Space runs `app.py`
-with its folder on the path. A bundle contains every imported file, and imports it in these forms.
+`evaluate` copies the siblings that a module itself imports as `from .NAME import`; a Space runs
+`app.py` with its folder on the path. A bundle contains every imported file, and imports it in these
+forms.
 """
 
 import ast
@@ -222,14 +223,25 @@ def bundle(folder: Path, target: Path) -> Path:
     whole = target / folder.name
     whole.mkdir(parents=True)
     main = f"{folder.name}.py"
+    siblings = {path.stem for path in find_modules(folder, [main]).values()} - {folder.name}
     for name, path in sorted(find_modules(folder, [main, "app.py"]).items()):
-        before = r"\1.\2" if name == main else r"\1\2"
-        text = _IMPORT.sub(before, path.read_text(encoding="utf-8"))
+        relative = path.parent == folder and name != "app.py"
+        text = path.read_text(encoding="utf-8")
+        text = _IMPORT.sub(r"\1.\2" if relative else r"\1\2", text)
+        if name == main:
+            text = _name_siblings(text, siblings)
         (whole / name).write_text(text, encoding="utf-8")
     for path in folder.iterdir():
         if path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
             shutil.copyfile(path, whole / path.name)
     return whole
+
+
+def _name_siblings(text: str, siblings: set[str]) -> str:
+    """Import each sibling in the module itself: `evaluate` copies no other files."""
+    named = set(re.findall(r"^from \.(\w+)", text, re.MULTILINE))
+    lines = "".join(f"from .{name} import __name__ as _\n" for name in sorted(siblings - named))
+    return re.sub(r"^from \.", f"{lines}from .", text, count=1, flags=re.MULTILINE)
 
 
 def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:

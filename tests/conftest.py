@@ -15,7 +15,7 @@ os.environ["HF_HOME"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.cli.options import import_evaluate
+from polyprobe.publish.install import import_evaluate
 from polyprobe.tests.hub.fixture import hub
 
 import_evaluate()

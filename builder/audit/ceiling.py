@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.rankc.rankc import rankc_matrix
+from polyprobe.metrics.rankc.formulas import rankc_matrix
 
 from .parallel import Judged
 from .split import Split

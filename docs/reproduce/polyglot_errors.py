@@ -34,7 +34,7 @@ from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.eval.analysis.groups import OF_LANGUAGES
 from polyprobe.eval.analysis.groups.measure import Draws, Grouped, group_facts, group_languages
 from polyprobe.eval.analysis.groups.table import describe_test
-from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import measure_knowledge
+from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
     find_right_given_right,

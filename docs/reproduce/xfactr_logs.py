@@ -22,7 +22,7 @@ from polyprobe.builder.sources.xfactr import LANGUAGES
 from polyprobe.eval.analysis.compare.decodings import compare_decodings
 from polyprobe.eval.errors.released import Released, read_decodings
 from polyprobe.eval.results.predictions import mark_predictions
-from polyprobe.metrics.factual_accuracy.factual_accuracy import measure_factual_accuracy
+from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
 from polyprobe.system.errors import PolyprobeError, unknown
 
 Log = tuple[Path, list[Released]]  # one decoding of a relation, and its file

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+from polyprobe.metrics.factual_accuracy.formulas import (
     find_matches,
     measure_factual_accuracy,
 )

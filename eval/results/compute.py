@@ -12,12 +12,12 @@ from polyprobe.eval.run.fillings import choose_again
 from polyprobe.eval.run.folder import Run, read_aligned
 from polyprobe.eval.run.protocol import protocol_of
 from polyprobe.eval.scoring.options import is_normalised
-from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import (
+from polyprobe.metrics.contrastive_knowledge.formulas import (
     compare_contrasts,
     measure_knowledge,
 )
-from polyprobe.metrics.rankc_subject.rankc_subject import flip_signs
-from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
+from polyprobe.metrics.rankc_subject.formulas import flip_signs
+from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.rows import name_pairs, take
 from polyprobe.schema.checks import find_different

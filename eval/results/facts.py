@@ -7,9 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import chance_accuracy, right_probability
+from polyprobe.metrics.accuracy_at_1.formulas import (
+    chance_accuracy,
+    right_probability,
+)
 from polyprobe.metrics.joint.measures import count_right, share_right
-from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_pairs
+from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows

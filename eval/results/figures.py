@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from polyprobe.eval.errors.types import RULES
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
-from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
-from polyprobe.metrics.coverlap.coverlap import find_coverlap
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
+from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
+from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.metrics.joint.measures import (
     condition_rankc,
@@ -21,9 +21,9 @@ from polyprobe.metrics.joint.measures import (
     find_right_given_right,
     find_right_in_both,
 )
-from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall
-from polyprobe.metrics.rankc.rankc import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.rankc_subject.rankc_subject import find_rankc_subject
+from polyprobe.metrics.rank_overlap.formulas import find_kendall
+from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
+from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
 from polyprobe.metrics.shared.intervals import mean_of
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import check_option

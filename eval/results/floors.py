@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.rankc.rankc import find_rankc_adjusted
+from polyprobe.metrics.rankc.formulas import find_rankc_adjusted
 from polyprobe.metrics.shared.intervals import Figure
 
 from .facts import ScoredFacts

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from polyprobe.eval.errors.types import measure_language
 from polyprobe.eval.run.fillings import count_masks, has_fillings, replace_column, value_of
-from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+from polyprobe.metrics.factual_accuracy.formulas import (
     find_matches,
     match,
     measure_factual_accuracy,

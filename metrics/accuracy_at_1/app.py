@@ -4,7 +4,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -33,7 +33,7 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 
 def compute(sheets: Sheets, ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
-    module = load_module(__file__, "accuracy_at_1")
+    module = load_formulas(__file__, "accuracy_at_1")
     scores = read_scores(sheets, marked=True)
     right, chances, notes = [], [], []
     for language, rows in scores.rows.items():

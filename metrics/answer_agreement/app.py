@@ -7,7 +7,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_pairs, pick
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -46,7 +46,7 @@ Agreement on wrong answers is not knowledge.
 
 def compute(sheets: Sheets) -> Output:
     """Return agreement and its parts over all languages and for each pair of languages."""
-    choices, module = read_language_choices(sheets), load_module(__file__, "answer_agreement")
+    choices, module = read_language_choices(sheets), load_formulas(__file__, "answer_agreement")
     table = np.column_stack([*choices.chosen.values()])
     found = module.measure_agreement(
         table.tolist(),

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_numbers, read_only, read_texts
 
@@ -44,7 +44,7 @@ def compute(sheets: Sheets, ties: str = "wrong") -> Output:
     rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
     predictions = [read_row([fact, *others], row) for row, (fact, others) in enumerate(rows, 1)]
     groups = read_texts(sheet["language"], "language")
-    found = load_module(__file__, "contrastive_knowledge").measure_knowledge(
+    found = load_formulas(__file__, "contrastive_knowledge").measure_knowledge(
         predictions, ties=ties, groups=groups
     )
     return Output(list_groups(found, "all languages", MEASURES))

@@ -7,7 +7,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -38,7 +38,7 @@ def compute(sheets: Sheets) -> Output:
     """Return COverlap of all pairs of languages together and of each."""
     choices = read_language_choices(sheets)
     pairs = [*combinations(choices.chosen, 2)]
-    module = load_module(__file__, "coverlap")
+    module = load_formulas(__file__, "coverlap")
     figure = module.find_coverlap(dict(zip(choices.chosen, choices.right.T, strict=True)))
     known = np.column_stack([one + other > 0 for one, other in combinations(choices.right.T, 2)])
     accuracies = combinations(choices.right.mean(axis=0).tolist(), 2)

@@ -1,37 +1,10 @@
-"""Measure how much two languages' correct answers overlap (COverlap, Jiang et al. 2020).
-
-    COverlap(l, l2) = facts right in both languages / facts right in either
-
-over the facts that both languages have. Where no fact is correct in either it is 0/0: undefined.
-
->>> overlap = compare_right([1, 0, 2], [1, 3, 0], answers=[[1], [0], [1, 2]])
->>> overlap["both"], overlap["either"], round(overlap["coverlap"], 4)
-(1, 3, 0.3333)
-"""
-
-from collections.abc import Mapping, Sequence
-from typing import Any
+"""The `evaluate` module of coverlap; see formulas.py."""
 
 import datasets
 import evaluate
-import numpy as np
 
+from polyprobe.metrics.coverlap.formulas import compare_right
 from polyprobe.metrics.shared.inputs import Module
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    Ratio,
-    add_mean,
-    divide,
-    summarize,
-    weigh,
-)
-from polyprobe.metrics.shared.rows import (
-    Answers,
-    check_answers,
-    find_right,
-    name_pairs,
-    read_columns,
-)
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
@@ -74,73 +47,6 @@ _CITATION = """\
     url = "https://aclanthology.org/2020.emnlp-main.479",
 }
 """
-
-
-def compare_right(
-    predictions: Sequence[int],
-    references: Sequence[int],
-    answers: Answers | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Return COverlap with its interval and the counts it comes from; None for 0/0.
-
-    `options` are those of `intervals.Resampling`.
-    """
-    answers = check_answers(answers, len(predictions), "answers")
-    chosen = read_columns({"predictions": predictions, "references": references})
-    right = find_right(chosen, answers)
-    both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
-    counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
-    return {**summarize({"coverlap": Ratio(both, either, share=True)}, **options), **counts}
-
-
-def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Return COverlap of every pair of languages from the probability that each query is correct.
-
-    The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
-    are broken independently in each language, so a query is correct in both with a * b and
-    in either with a + b - a * b; the ratio is that of the two expected counts. NaN where neither
-    language is ever right (0/0). The diagonal is 1 by definition, ties and 0/0 included.
-
-    >>> coverlap_matrix({"en": [1, 1, 0], "fr": [1, 0.5, 0], "ru": [0, 0, 0]}).round(4)
-    array([[1.  , 0.75, 0.  ],
-           [0.75, 1.  , 0.  ],
-           [0.  , 0.  , 1.  ]])
-    """
-    if not right:
-        raise ValueError("no languages: expected a mapping from language to probabilities")
-    rows = {name: np.asarray(values, dtype=np.float64) for name, values in right.items()}
-    first = next(iter(rows))
-    for name, values in rows.items():
-        if values.shape != rows[first].shape:
-            raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
-        for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
-            raise ValueError(
-                f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
-            )
-    table = np.stack(list(rows.values()))
-    both = table @ table.T
-    totals = table.sum(axis=1)
-    either = totals[:, None] + totals - both
-    matrix = divide(np.concatenate([both, either], axis=-1))
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
-
-
-def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
-    """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
-    values = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.triu_indices(values.shape[1], 1)
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        both, alone = np.split(sums, [len(one)], axis=-1)
-        either = alone[..., one] + alone[..., other] - both
-        return add_mean(divide(np.concatenate([both, either], axis=-1)))
-
-    both = values[:, one] * values[:, other]
-    either = weigh(values[:, one] + values[:, other] - both)
-    table = np.concatenate([both, values], axis=1)
-    return Figure([*name_pairs(list(right)), "mean"], table, statistic, either)
 
 
 class Coverlap(Module):

@@ -1,7 +1,7 @@
 """The Space of factual accuracy: predicted texts as input, figures for each relation."""
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
 
@@ -35,7 +35,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
     """Return the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
-    found = load_module(__file__, "factual_accuracy").measure_factual_accuracy(
+    found = load_formulas(__file__, "factual_accuracy").measure_factual_accuracy(
         [str(text).strip() if text is not None else None for text in predictions],
         read_lists(sheet["right"], "right"),
         single_token=read_marks(sheet["single"], "single"),

@@ -1,33 +1,10 @@
-"""Measure how often a freely predicted object is correct (accuracy, X-FACTR).
-
-A prediction is correct if it equals, in lower case, one of the accepted strings: the label and
-the aliases of every valid object, inflected for the prompt. Accuracy is taken by relation and then
-averaged over relations, for all facts, for those whose object is one token of the evaluated model,
-and for the others.
-
->>> match("greek", ["Greek", "Modern Greek"]), match("greek.", ["Greek"])
-(True, False)
-"""
-
-import re
-import unicodedata
-from collections.abc import Hashable, Sequence
-from typing import Any
+"""The `evaluate` module of factual_accuracy; see formulas.py."""
 
 import datasets
 import evaluate
-import numpy as np
 
+from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
 from polyprobe.metrics.shared.inputs import Module
-from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.rows import (
-    check_length,
-    check_lists,
-    check_texts,
-    count_by_group,
-    pick_counted,
-    take,
-)
 
 _DESCRIPTION = """\
 Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
@@ -85,92 +62,6 @@ _CITATION = """\
 """
 
 
-_STRESS = re.compile("[\u0300\u0301\u0342\u0384]")  # grave, acute, circumflex; acute by itself
-_OBJECT_THEN_STOP = re.compile(r"\[Y\]\s*\.\s*$")
-
-
-def match(
-    prediction: str | None,
-    accepted: Sequence[str],
-    language: str | None = None,
-    prompt: str | None = None,
-) -> bool:
-    """Return whether a prediction equals an accepted text; None and blank predictions never do.
-
-    Outer whitespace does not count, nor case as `str.lower` has it, the same in every language:
-    ß is not ss, İ is not i. In Greek stress marks do not count, but a final ς is not σ. In English,
-    where the prompt ends in `[Y] .`, an accepted text that ends in a full stop may lack it.
-    Texts that Unicode calls canonically equal (é as one character or two) are equal.
-
-    >>> match("Αθηνα", ["Αθήνα"], "el")
-    True
-    >>> match("Apple Inc", ["Apple Inc."], "en", "The maker of [X] is [Y] .")
-    True
-    """
-    if prediction is None:
-        return False
-    forms = {_fold(form, language) for form in accepted}
-    if language == "en" and prompt is not None and _OBJECT_THEN_STOP.search(prompt):
-        forms |= {form.removesuffix(".").rstrip() for form in forms}
-    return _fold(prediction, language) in forms - {""}
-
-
-def find_matches(
-    predictions: Sequence[str | None],
-    references: Sequence[Sequence[str]],
-    language: str | None = None,
-    prompts: Sequence[str] | None = None,
-) -> np.ndarray:
-    """Return for each query whether its prediction is correct (bool), by `match`."""
-    check_texts(predictions, "predictions", optional=True)
-    check_lists(references, "references")
-    check_length(references, len(predictions), "references")
-    for query, accepted in enumerate(references):
-        if not len(accepted):
-            raise ValueError(f"query {query} of 'references' is empty; expected an accepted text")
-    if language is not None and not isinstance(language, str):
-        raise ValueError(f"language is {language!r:.60}; expected a code such as 'en', or None")
-    if prompts is not None:
-        check_texts(prompts, "prompts")
-        check_length(prompts, len(predictions), "prompts")
-    given = [None] * len(predictions) if prompts is None else prompts
-    triples = zip(predictions, references, given, strict=True)
-    return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
-
-
-def measure_factual_accuracy(
-    predictions: Sequence[str | None],
-    references: Sequence[Sequence[str]],
-    single_token: Sequence[bool] | None = None,
-    language: str | None = None,
-    prompts: Sequence[str] | None = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Return the accuracy on all queries and by number of tokens, with intervals and counts.
-
-    `options` are those of `intervals.Resampling`.
-    """
-    right = find_matches(predictions, references, language, prompts)
-    size = len(right)
-    for name in ("groups", "clusters"):
-        if options.get(name) is not None:
-            check_length(options[name], size, name)
-    parts: dict[str, np.ndarray] = {"all": np.ones(size, dtype=bool)}
-    if single_token is not None:
-        single = _read_flags(single_token, size)
-        parts |= {"single": single, "multi": ~single}
-    result: dict[str, Any] = {}
-    by_group: dict[Hashable, dict[str, Any]] = {}
-    for name, counted in parts.items():
-        part = _summarize_part(name, right, counted, **options)
-        for group, figures in part.pop("by_group", {}).items():
-            by_group.setdefault(group, {}).update(figures)
-        result.update(part)
-    if by_group:
-        result["by_group"] = by_group
-    return {**result, "n_unpredicted": sum(text is None for text in predictions)}
-
-
 class FactualAccuracy(Module):
     """Compare predicted texts with accepted ones."""
 
@@ -182,39 +73,3 @@ class FactualAccuracy(Module):
         text = datasets.Value("large_string")
         features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-
-def _fold(text: str, language: str | None) -> str:
-    text = text.strip().lower()
-    if language == "el":
-        text = _STRESS.sub("", unicodedata.normalize("NFD", text))
-    return unicodedata.normalize("NFC", text)
-
-
-def _read_flags(flags: Sequence[bool], size: int) -> np.ndarray:
-    check_length(flags, size, "single_token")
-    for query, flag in enumerate(flags):
-        if flag not in (0, 1):
-            raise ValueError(f"query {query} of 'single_token' is {flag!r}; expected true or false")
-    return np.array(flags, dtype=bool)
-
-
-def _summarize_part(
-    name: str, right: np.ndarray, counted: np.ndarray, **options: Any
-) -> dict[str, Any]:
-    """Return the accuracy NAME on the queries that count, and their number, by group too.
-
-    They are drawn from by themselves: in a draw from all queries a relation's only object of one
-    token would often be missing, and the relation with it.
-    """
-    groups = options.get("groups")
-    places = pick_counted(counted, groups)
-    for column in ("groups", "clusters"):
-        options[column] = take(options.get(column), places)
-    result = summarize({name: share(np.where(counted, right, np.nan)[places])}, **options)
-    count = "n_queries" if name == "all" else f"n_{name}"
-    if groups is not None:
-        for group, size in count_by_group(counted, groups).items():
-            del result["by_group"][group]["n_queries"]
-            result["by_group"][group][count] = size
-    return {**result, count: int(counted.sum())}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_numbers, read_only, read_texts
 
@@ -38,7 +38,7 @@ bar's whisker.
 def compute(sheets: Sheets, average: str = "macro") -> Output:
     """Return the delta and the share of inflected forms, of all relations and of each."""
     sheet = read_only(sheets, "relation", "label", "inflected")
-    found = load_module(__file__, "inflection_delta").measure_preference(
+    found = load_formulas(__file__, "inflection_delta").measure_preference(
         read_ranks(sheet["label"], "label"),
         read_ranks(sheet["inflected"], "inflected"),
         groups=read_texts(sheet["relation"], "relation"),

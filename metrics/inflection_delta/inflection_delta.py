@@ -1,22 +1,10 @@
-"""Measure by how many ranks a model prefers the inflected form of an answer to its label.
-
-    inflection delta = mean over queries of  rank(label) - rank(inflected form)
-
-from Semenov and Sennrich 2025, table 2. Positive: the inflected form ranks higher.
-
->>> rank_delta([5, 1, 3], [2, 2, 3])
-array([ 3., -1.,  0.])
-"""
-
-from collections.abc import Sequence
-from typing import Any
+"""The `evaluate` module of inflection_delta; see formulas.py."""
 
 import datasets
 import evaluate
-import numpy as np
 
+from polyprobe.metrics.inflection_delta.formulas import measure_preference
 from polyprobe.metrics.shared.inputs import Module
-from polyprobe.metrics.shared.intervals import share, summarize
 
 _DESCRIPTION = """\
 Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \
@@ -61,40 +49,6 @@ _CITATION = """\
 }
 """
 
-Ranks = Sequence[float] | np.ndarray
-
-_LAST = 2.0**53  # rank; sums of larger ones are not exact
-
-
-def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
-    """Return rank(label) - rank(inflected form) of each query.
-
-    Ranks may start from 0 or from 1, if both do, and be fractions (expectations under ties). No
-    queries, unequal numbers of them, and ranks that are no finite numbers from 0 are errors.
-    """
-    label = _read_ranks(predictions, "predictions")
-    inflected = _read_ranks(references, "references")
-    if len(label) != len(inflected):
-        raise ValueError(
-            f"{len(label)} queries in 'predictions', {len(inflected)} in 'references'; expected "
-            "two ranks for each query, of the label and of the inflected form"
-        )
-    return label - inflected
-
-
-def measure_preference(predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
-    """Return the mean delta and the share of inflected forms that rank higher, with intervals.
-
-    `options` are those of `intervals.Resampling`.
-    """
-    delta = rank_delta(predictions, references)
-    higher = share((np.sign(delta) + 1) / 2)
-    counts = {"n_queries": len(delta), "n_tied": int((delta == 0).sum())}
-    return {
-        **summarize({"inflection_delta": delta, "share_inflected": higher}, **options),
-        **counts,
-    }
-
 
 class InflectionDelta(Module):
     """Compare the ranks of an answer's label and of its inflected form."""
@@ -105,17 +59,3 @@ class InflectionDelta(Module):
         rank = datasets.Value("float64")
         features = datasets.Features({"predictions": rank, "references": rank})
         return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
-
-
-def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
-    values = np.asarray(ranks, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank for each query")
-    if not len(values):
-        raise ValueError(f"no queries in {name!r}")
-    for query in np.flatnonzero(~((values >= 0) & (values <= _LAST)))[:1]:
-        raise ValueError(
-            f"rank {values[query]} of query {query} in {name!r}; expected a number from 0 or 1, "
-            "where low is good (for scores see recall_at_k)"
-        )
-    return values

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from polyprobe.metrics.rank_overlap.rank_overlap import rbo_weights
-from polyprobe.metrics.rankc.rankc import rankc_pairs
+from polyprobe.metrics.rank_overlap.formulas import rbo_weights
+from polyprobe.metrics.rankc.formulas import rankc_pairs
 from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of
 from polyprobe.metrics.shared.rows import Scores, name_pairs, name_ways
 

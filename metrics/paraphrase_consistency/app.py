@@ -1,7 +1,7 @@
 """The Space of paraphrase consistency: answers as input, figures for each relation."""
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
 
@@ -34,7 +34,7 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
     sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
     subjects = read_texts(sheet["subject"], "subject")
-    found = load_module(__file__, "paraphrase_consistency").measure_consistency(
+    found = load_formulas(__file__, "paraphrase_consistency").measure_consistency(
         answers,
         read_texts(sheet["right"], "right"),
         subjects=subjects if ambiguous == "leave out" else None,

@@ -1,37 +1,12 @@
-"""Measure whether a model gives the same answer to paraphrases (consistency, mParaRel).
-
-For a tuple (subject, object) that is asked with T templates, each answered by a label,
-
-    consistency          = pairs of templates with the same answer / (T (T - 1) / 2)
-    accuracy             = templates with the correct answer / T
-    consistency-accuracy = pairs that agree and are right / (T (T - 1) / 2)
-
-and a relation's figure is the mean over its tuples. A label given n times makes n (n - 1) / 2 of
-the agreeing pairs, so the labels are counted and no pair is looked at.
-
->>> shares = share_pairs([["Ulm", "Ulm", "Bern", "Bern"]], ["Ulm"])
->>> shares.consistency, shares.accuracy, shares.consistency_accuracy  # of 6, 4 and 6
-(array([0.33333333]), array([0.5]), array([0.16666667]))
-"""
-
-from collections import Counter, defaultdict
-from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+"""The `evaluate` module of paraphrase_consistency; see formulas.py."""
 
 import datasets
 import evaluate
-import numpy as np
 
-from polyprobe.metrics.shared.inputs import Module
-from polyprobe.metrics.shared.intervals import Labels, share, summarize
-from polyprobe.metrics.shared.rows import (
-    check_length,
-    check_lists,
-    check_texts,
-    count_by_group,
-    pick_counted,
-    take,
+from polyprobe.metrics.paraphrase_consistency.formulas import (
+    measure_consistency,
 )
+from polyprobe.metrics.shared.inputs import Module
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
@@ -89,86 +64,6 @@ _CITATION = """\
     url = "https://aclanthology.org/2021.tacl-1.60",
 }
 """
-
-Predictions = Sequence[Sequence[str]]
-
-
-class Shares(NamedTuple):
-    """The figures of each tuple, in 0 … 1; NaN where it has fewer than two templates."""
-
-    consistency: np.ndarray
-    accuracy: np.ndarray
-    consistency_accuracy: np.ndarray
-
-
-def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
-    """Return each tuple's consistency, accuracy and consistency-accuracy.
-
-    Labels are compared as they are written. The accuracy of a tuple with one template would be
-    defined, but the paper's relations are those with at least two, for all three figures.
-    """
-    check_lists(predictions, "predictions")
-    check_texts(references, "references")
-    check_length(references, len(predictions), "references")
-    times = [Counter(row) for row in predictions]
-    given = np.array([len(row) for row in predictions], dtype=np.float64)
-    right = np.array([count[label] for count, label in zip(times, references, strict=True)])
-    agreeing = np.array([sum(n * (n - 1) for n in count.values()) for count in times])
-    given[given < 2] = np.nan
-    pairs = given * (given - 1)
-    return Shares(agreeing / pairs, right / given, right * (right - 1) / pairs)
-
-
-def find_ambiguous(
-    subjects: Sequence[Hashable], references: Sequence[str], groups: Labels = None
-) -> np.ndarray:
-    """Mark the tuples (bool) whose subject occurs with several objects in its group.
-
-    A repeated tuple is not ambiguous.
-    """
-    places = list(zip(groups, subjects, strict=True)) if groups is not None else list(subjects)
-    objects = defaultdict(set)
-    for place, label in zip(places, references, strict=True):
-        objects[place].add(label)
-    return np.array([len(objects[place]) > 1 for place in places], dtype=bool)
-
-
-def measure_consistency(
-    predictions: Predictions,
-    references: Sequence[str],
-    subjects: Sequence[Hashable] | None = None,
-    groups: Labels = None,
-    clusters: Labels = None,
-    **options: Any,
-) -> dict[str, Any]:
-    """Return the three figures with intervals, and how many tuples are counted and left out.
-
-    `groups`, `clusters` and `options` are those of `intervals.Resampling`. A tuple that is
-    ambiguous and has one template is counted as ambiguous.
-    """
-    shares = share_pairs(predictions, references)
-    for name, column in {"subjects": subjects, "groups": groups, "clusters": clusters}.items():
-        if column is not None:
-            check_length(column, len(predictions), name)
-    several = ~np.isnan(shares.consistency)
-    ambiguous = np.zeros_like(several)
-    if subjects is not None:
-        ambiguous = find_ambiguous(subjects, references, groups)
-    counted = several & ~ambiguous
-    places = pick_counted(counted, groups)
-    parts = shares._asdict().items()
-    measures = {name: share(np.where(counted, v, np.nan)[places]) for name, v in parts}
-    options |= {"groups": take(groups, places), "clusters": take(clusters, places)}
-    result = summarize(measures, **options)
-    if groups is not None:
-        for group, size in count_by_group(counted, groups).items():
-            result["by_group"][group]["n_queries"] = size
-    return {
-        **result,
-        "n_queries": int(counted.sum()),
-        "n_single_template": int((~several & ~ambiguous).sum()),
-        "n_ambiguous": int(ambiguous.sum()),
-    }
 
 
 class ParaphraseConsistency(Module):

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -48,7 +48,7 @@ queries. In the picture each cell is the RBO of a pair. 53 languages with 3,000 
 
 def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     """Return RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
-    module = load_module(__file__, "rank_overlap")
+    module = load_formulas(__file__, "rank_overlap")
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]
     pairs = combinations(scores.values(), 2)

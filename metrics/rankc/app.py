@@ -6,7 +6,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -44,7 +44,7 @@ RankC does not measure correctness. 53 languages with 3,000 queries take some se
 
 def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
     """Return RankC, plain and adjusted, of all pairs of languages together and of each."""
-    module = load_module(__file__, "rankc")
+    module = load_formulas(__file__, "rankc")
     scores, _, _, clusters = read_aligned(sheets)
     if ties == "expected":
         values = module.rankc_pairs(scores, weights)

@@ -6,7 +6,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_figure, list_means
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet, Sheets, need
 
@@ -47,7 +47,7 @@ negative where the subject matters in one language only. The interval comes from
 
 def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
     """Return the corrected RankC, R, P and R - P of all pairs of languages and of each."""
-    module = load_module(__file__, "rankc_subject")
+    module = load_formulas(__file__, "rankc_subject")
     own, donor = map(read_aligned, split(sheets))
     pairs = [*combinations(own.rows, 2)]
     found = [

@@ -1,46 +1,10 @@
-"""Measure how much of the consistency of two languages depends on the subject of the question.
-
-A model that ranks candidates by length, script or frequency, whatever the subject, agrees with
-itself in every language. Each query is therefore asked a second time, about a donor: another
-subject of the same relation, none of whose answers is among the candidates. With C the RankC of one
-query (Qi et al. 2023), s its subject and d the donor:
-
-    R = mean C(r_l(s), r_l2(s))
-    P = mean (C(r_l(s), r_l2(d)) + C(r_l(d), r_l2(s))) / 2
-    rankc_subject = (R - P) / (1 - P), 0 where P = 1
-
-If neither ranking depends on the subject, the expectation of R - P is 0, whatever the order of the
-candidates. The test flips the sign of R - P, query by query or cluster by cluster.
-
->>> right = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
->>> donor = [[2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
->>> found = measure_rankc_subject(right, right, donor, donor, n_resamples=0)
->>> round(found["rankc"], 4), round(found["rankc_donor"], 4), round(found["rankc_subject"], 4)
-(1.0, 0.2124, 1.0)
->>> found = measure_rankc_subject(right, right, right, right, n_resamples=0)
->>> round(found["rankc"], 4), round(found["rankc_donor"], 4), found["rankc_subject"]
-(1.0, 1.0, 0.0)
-"""
-
-from collections.abc import Sequence
-from typing import Any
+"""The `evaluate` module of rankc_subject; see formulas.py."""
 
 import datasets
 import evaluate
-import numpy as np
 
+from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
 from polyprobe.metrics.shared.inputs import Module
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    Resampling,
-    add_mean,
-    choose_resamples,
-    estimate,
-    index_labels,
-    sum_by,
-)
-from polyprobe.metrics.shared.ranks import check_ties, compare_rankings
-from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
 
 _DESCRIPTION = """\
 RankC corrected for the subject is the part of the consistency of two languages that depends on \
@@ -97,125 +61,6 @@ _CITATION = """\
     url = "https://aclanthology.org/2023.emnlp-main.658",
 }
 """
-
-NAMES = ("rankc_subject", "rankc", "rankc_donor", "difference")
-INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
-_ROOM = 1e-9  # P this close to 1 leaves nothing to correct
-_FLIPS = 2**22  # at once
-
-
-def measure_rankc_subject(
-    predictions: Scores,
-    references: Scores,
-    donor_predictions: Scores,
-    donor_references: Scores,
-    weights: str = "softmax",
-    ties: str = "expected",
-    **options: Any,
-) -> dict[str, Any]:
-    """Return RankC, RankC with another subject, their difference and the corrected value.
-
-    `options` are those of `intervals.Resampling`.
-    """
-    own, donor = rankc_subject_per_query(
-        predictions, references, donor_predictions, donor_references, weights, ties
-    )
-    if options.get("n_resamples") is None:  # the same number for the test
-        options["n_resamples"] = choose_resamples(len(own), 1)
-    chosen = Resampling(**options)
-    table = np.column_stack([own, donor, np.ones(len(own))])
-    shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(own), 1))
-    result = estimate(Figure([*NAMES], table, _compare, shares), chosen)
-    p = _test(own - donor, chosen) if chosen.n_resamples else None
-    return {**result, "p_value": p, "n_queries": len(own)}
-
-
-def rankc_subject_per_query(
-    predictions: Scores,
-    references: Scores,
-    donor_predictions: Scores,
-    donor_references: Scores,
-    weights: str = "softmax",
-    ties: str = "expected",
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return R and P of each query, two arrays [queries].
-
-    Scores are as `rows.read_rows` takes them; unequal pools are an error.
-    """
-    check_ties(ties)
-    given = (predictions, references, donor_predictions, donor_references)
-    (one, two, one_donor, two_donor), sizes = read_languages(dict(zip(INPUTS, given, strict=True)))
-    own = compare_rankings(one, two, sizes, weights, ties)
-    ways = ((one, two_donor), (one_donor, two))
-    crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
-    return own, np.mean(crossed, axis=0)
-
-
-def _test(difference: np.ndarray, options: Resampling) -> float:
-    """Return the p-value of the difference as averaged: over groups (macro) or queries."""
-    groups = options.groups if options.average == "macro" else None
-    codes = index_labels(groups, len(difference), "groups")[1]
-    weighed = difference / np.bincount(codes)[codes]
-    p = flip_signs(weighed[:, None], options.clusters, options.n_resamples or 0, options.seed)
-    return float(p[0])
-
-
-def _compare(sums: np.ndarray) -> np.ndarray:
-    """Return the figures of NAMES from sums of R, of P and of queries."""
-    counts = np.where(sums[..., 2] > 0, sums[..., 2], np.nan)
-    own, donor = sums[..., 0] / counts, sums[..., 1] / counts
-    return np.stack([correct(own, donor), own, donor, own - donor], axis=-1)
-
-
-def correct(own: np.ndarray, donor: np.ndarray) -> np.ndarray:
-    """Return (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
-    room: np.ndarray = 1 - donor
-    tight = room < _ROOM
-    return np.where(tight, 0, (own - donor) / np.where(tight, 1, room)) + 0 * donor
-
-
-def find_rankc_subject(
-    languages: Sequence[str], own: np.ndarray, donor: np.ndarray, counted: np.ndarray
-) -> Figure:
-    """Return the corrected RankC by pair, over the counted queries.
-
-    Args:
-        languages: their names.
-        own: RankC of each query with the right subject [queries, pairs], from `rankc_pairs`.
-        donor: the same with another subject in one of the languages, from its option `others`.
-        counted: whether a query has both [queries].
-    """
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
-        first, second = np.split(sums[..., :-1] / counts, 2, axis=-1)
-        return add_mean(correct(first, second))
-
-    weight = np.asarray(counted, dtype=np.float64)[:, None]
-    table = np.concatenate([weight * own, weight * donor, weight], axis=1)
-    return Figure([*name_pairs(languages), "mean"], table, statistic)
-
-
-def flip_signs(
-    differences: np.ndarray, clusters: Sequence[Any] | None, n_resamples: int, seed: int = 0
-) -> np.ndarray:
-    """Return the two-sided p-value of each column's mean difference from 0 [columns].
-
-    The sign-flip test (Fisher's randomisation test for paired differences): the signs of a query's
-    differences, or of a cluster's, are flipped together in all columns;
-    p = (1 + flips with a mean as far from 0) / (1 + flips). It is exact for differences that are
-    symmetric about 0; R - P is so on average only, and p approximate for few queries.
-    """
-    codes = index_labels(clusters, len(differences), "clusters")[1]
-    units = differences if clusters is None else sum_by(codes, differences)
-    observed, random = np.abs(units.sum(axis=0)), np.random.default_rng(seed)
-    reached = np.zeros(units.shape[1])
-    step = max(1, _FLIPS // len(units))
-    for start in range(0, n_resamples, step):
-        signs = random.integers(2, size=(min(step, n_resamples - start), len(units))) * 2.0 - 1
-        # equal sums must count as equal, whatever the order of summation
-        reached += (np.abs(signs @ units) >= observed * (1 - 1e-9) - 1e-12).sum(axis=0)
-    return (1 + reached) / (1 + n_resamples)
 
 
 class RankcSubject(Module):

@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Entry, Output, list_means, pick
 from polyprobe.metrics.space.languages import LanguageScores, read_scores
-from polyprobe.metrics.space.page import Page, load_module, serve
+from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets
 
@@ -54,7 +54,7 @@ mean rank, in a different unit, is in the table only.
 
 def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Return recall at each k and the mean rank of all languages together and of each."""
-    module = load_module(__file__, "recall_at_k")
+    module = load_formulas(__file__, "recall_at_k")
     scores = read_scores(sheets, marked=True)
     depths = [int(depth) for depth in k.split(",")]
     names = [*(f"recall@{depth}" for depth in depths), "mean_rank"]

@@ -72,15 +72,15 @@ class Page(NamedTuple):
 
 
 @cache
-def load_module(app: str, name: str) -> ModuleType:
-    """Return the module NAME.py in the folder of an app.py, loaded by `evaluate`.
+def load_formulas(app: str, name: str) -> ModuleType:
+    """Return the module formulas.py in the folder of an app.py, loaded by `evaluate`.
 
-    In a Space the module has relative imports, for `evaluate`, so app.py cannot import it. The Hub
-    runs every Space in a folder called `app`: its name does not show the metric.
+    In a Space it has relative imports, for `evaluate`, so app.py cannot import it. The Hub runs
+    every Space in a folder called `app`: its name does not show the metric.
     """
     path = Path(app).resolve().with_name(f"{name}.py")
     metric = evaluate.load(str(path), keep_in_memory=True)
-    return sys.modules[type(metric).__module__]
+    return sys.modules[metric.measure.__module__]
 
 
 def serve(page: Page) -> None:

@@ -22,7 +22,7 @@ from polyprobe.eval.run.folder import PREDICTIONS, Run
 from polyprobe.eval.scoring.decoding import decode
 from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.work.predictions import predict
-from polyprobe.metrics.factual_accuracy.factual_accuracy import match
+from polyprobe.metrics.factual_accuracy.formulas import match
 from polyprobe.publish.export import export_run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny

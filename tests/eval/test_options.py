@@ -19,10 +19,10 @@ from polyprobe.eval.results.compute import (
 from polyprobe.eval.results.facts import ScoredFacts
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.folder import SCORES
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import measure_accuracy
-from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_chance, rankc_per_query
-from polyprobe.metrics.rankc_subject.rankc_subject import measure_rankc_subject
-from polyprobe.metrics.recall_at_k.recall_at_k import measure_recall
+from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
+from polyprobe.metrics.rankc.formulas import measure_rankc, rankc_chance, rankc_per_query
+from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
+from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.system.errors import PolyprobeError

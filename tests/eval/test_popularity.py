@@ -14,7 +14,7 @@ from polyprobe.eval.results.further.popularity import split_popularity
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError

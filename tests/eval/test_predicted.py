@@ -5,7 +5,7 @@ import pytest
 
 from polyprobe.eval.results.predictions import summarize_predictions
 from polyprobe.eval.run.folder import PREDICTIONS
-from polyprobe.metrics.coverlap.coverlap import compare_right
+from polyprobe.metrics.coverlap.formulas import compare_right
 
 OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
 RELATIONS = ("P36", "P36", "P36", "P19")

@@ -18,7 +18,7 @@ from polyprobe.eval.results.further.templates import QUANTITIES, SHARES, list_sp
 from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.eval.run.choice import make_choice
 from polyprobe.eval.run.folder import SCORES, fill_columns
-from polyprobe.metrics.rankc.rankc import rankc_chance, rankc_per_query
+from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import write_run

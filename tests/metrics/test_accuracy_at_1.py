@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import (
+from polyprobe.metrics.accuracy_at_1.formulas import (
     chance_accuracy,
     measure_accuracy,
     right_probability,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from polyprobe.metrics.answer_agreement.answer_agreement import measure_agreement
+from polyprobe.metrics.answer_agreement.formulas import measure_agreement
 from polyprobe.metrics.shared.intervals import summarize
 from polyprobe.tests.metrics.test_modules import METRICS
 

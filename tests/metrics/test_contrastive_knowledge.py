@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.contrastive_knowledge.contrastive_knowledge import (
+from polyprobe.metrics.contrastive_knowledge.formulas import (
     compare_contrasts,
     measure_knowledge,
 )

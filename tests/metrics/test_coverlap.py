@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.coverlap.coverlap import compare_right, coverlap_matrix
+from polyprobe.metrics.coverlap.formulas import compare_right, coverlap_matrix
 
 
 @pytest.mark.parametrize(

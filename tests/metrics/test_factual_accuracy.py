@@ -8,7 +8,7 @@ import evaluate
 import numpy as np
 import pytest
 
-from polyprobe.metrics.factual_accuracy.factual_accuracy import (
+from polyprobe.metrics.factual_accuracy.formulas import (
     find_matches,
     match,
     measure_factual_accuracy,

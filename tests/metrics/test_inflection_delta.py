@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
-from polyprobe.metrics.inflection_delta.inflection_delta import measure_preference, rank_delta
-from polyprobe.metrics.recall_at_k.recall_at_k import expected_rank, find_standing
+from polyprobe.metrics.inflection_delta.formulas import (
+    measure_preference,
+    rank_delta,
+)
+from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing
 
 FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "inflection_delta"
 CASE = {"predictions": [7, 1, 12, 4], "references": [2, 3, 1, 4]}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polyprobe.metrics.coverlap.coverlap import find_coverlap
+from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared import intervals as rankc_intervals
 from polyprobe.metrics.shared.intervals import (

@@ -52,7 +52,7 @@ def bundles(tmp_path_factory):
 
 def test_folder_holds_what_a_space_needs(name):
     files = {path.name for path in (METRICS / name).iterdir() if path.is_file()}
-    assert files == {f"{name}.py", "README.md", "app.py", "requirements.txt"}
+    assert files == {f"{name}.py", "README.md", "app.py", "formulas.py", "requirements.txt"}
 
 
 def test_a_bundle_holds_every_file_that_is_imported_and_no_other(name, bundles):
@@ -83,13 +83,17 @@ def of_app(folder):
     return found
 
 
-def test_siblings_of_a_module_import_no_sibling(name, bundles):
+def test_a_module_imports_its_siblings_imports(name, bundles):
     """Evaluate copies direct imports of the module only."""
-    assert siblings(bundles[name])
-    for part in siblings(bundles[name]):
+    beside = siblings(bundles[name])
+    assert "formulas" in beside
+    for part in beside:
         entries = get_imports(str(bundles[name] / f"{part}.py"))
-        assert {entry[0] for entry in entries} == {"library"}
-        assert not {entry[1] for entry in entries} & {p.stem for p in bundles[name].glob("*.py")}
+        kinds = {"internal", "library"} if part == "formulas" else {"library"}
+        assert {entry[0] for entry in entries} <= kinds
+        assert {entry[1] for entry in entries if entry[0] == "internal"} <= beside
+        plain = {entry[1] for entry in entries if entry[0] == "library"}
+        assert not plain & {p.stem for p in bundles[name].glob("*.py")}
 
 
 @pytest.fixture(scope="session")
@@ -200,10 +204,11 @@ def test_information_is_complete(load, name):
 
 def test_examples_of_the_module(name, load, monkeypatch):
     monkeypatch.chdir(METRICS)
-    module = import_module(f"polyprobe.metrics.{name}.{name}")
+    module = import_module(f"polyprobe.metrics.{name}.formulas")
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
     assert outcome.failed == 0
+    module = import_module(f"polyprobe.metrics.{name}.{name}")
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     usage = parser.get_doctest(
         module._KWARGS_DESCRIPTION, {"evaluate": evaluate}, f"{name} usage", None, None

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.answer_agreement.answer_agreement import (
+from polyprobe.metrics.answer_agreement.formulas import (
     agreement_matrix,
     agreement_per_query,
     pair_agreement,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import (
+from polyprobe.metrics.paraphrase_consistency.formulas import (
     find_ambiguous,
     measure_consistency,
     share_pairs,

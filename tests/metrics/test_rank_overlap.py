@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from polyprobe.metrics.rank_overlap import rank_overlap
-from polyprobe.metrics.rank_overlap.rank_overlap import (
+from polyprobe.metrics.rank_overlap import formulas as rank_overlap
+from polyprobe.metrics.rank_overlap.formulas import (
     measure_rank_overlap,
     overlap_chance,
     overlap_per_query,
     rbo_weights,
 )
-from polyprobe.metrics.rankc import rankc
+from polyprobe.metrics.rankc import formulas as rankc
 from polyprobe.tests.metrics.test_modules import METRICS
 
 

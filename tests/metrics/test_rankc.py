@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.rankc.rankc import measure_rankc, rankc_chance, rankc_matrix, rankc_per_query
+from polyprobe.metrics.rankc.formulas import (
+    measure_rankc,
+    rankc_chance,
+    rankc_matrix,
+    rankc_per_query,
+)
 from polyprobe.metrics.shared.ranks import WEIGHTS, rank_weights
 
 UNNORMALISED = {

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.rankc.rankc import rankc_pairs
-from polyprobe.metrics.rankc_subject.rankc_subject import (
+from polyprobe.metrics.rankc.formulas import rankc_pairs
+from polyprobe.metrics.rankc_subject.formulas import (
     correct,
     find_rankc_subject,
     flip_signs,

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
-from polyprobe.metrics.recall_at_k.recall_at_k import (
+from polyprobe.metrics.accuracy_at_1.formulas import right_probability
+from polyprobe.metrics.recall_at_k.formulas import (
     Standing,
     expected_rank,
     find_standing,

@@ -15,7 +15,7 @@ from polyprobe.eval.results.figures import BY_NAME, SEPARATE
 from polyprobe.eval.results.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.eval.run.choice import Choice
 from polyprobe.eval.run.folder import Run
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import find_language

@@ -7,7 +7,9 @@ from typing import Any
 import pyarrow as pa
 
 from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.metrics.paraphrase_consistency.paraphrase_consistency import measure_consistency
+from polyprobe.metrics.paraphrase_consistency.formulas import (
+    measure_consistency,
+)
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import find_accuracy, right_probability
-from polyprobe.metrics.answer_agreement.answer_agreement import find_agreement, find_kappa
-from polyprobe.metrics.coverlap.coverlap import coverlap_matrix, find_coverlap
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy, right_probability
+from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
+from polyprobe.metrics.coverlap.formulas import coverlap_matrix, find_coverlap
 from polyprobe.metrics.joint.measures import (
     count_right,
     find_rbo,
     find_right_counts,
     share_right,
 )
-from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, overlap_per_query
-from polyprobe.metrics.rankc.rankc import (
+from polyprobe.metrics.rank_overlap.formulas import find_kendall, overlap_per_query
+from polyprobe.metrics.rankc.formulas import (
     find_rankc,
     find_rankc_adjusted,
     measure_rankc,

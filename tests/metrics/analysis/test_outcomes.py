@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polyprobe.metrics.joint.measures import condition_rankc
-from polyprobe.metrics.rankc.rankc import rankc_per_query
+from polyprobe.metrics.rankc.formulas import rankc_per_query
 from polyprobe.metrics.shared.intervals import estimate_figure
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyprobe.metrics.answer_agreement.answer_agreement import find_kappa
-from polyprobe.metrics.rank_overlap.rank_overlap import find_kendall, kendall_pairs
-from polyprobe.metrics.rankc.rankc import find_rankc_adjusted, rankc_pairs
+from polyprobe.metrics.answer_agreement.formulas import find_kappa
+from polyprobe.metrics.rank_overlap.formulas import find_kendall, kendall_pairs
+from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_pairs
 from polyprobe.metrics.shared.intervals import estimate_figure
 
 METRICS = Path(__file__).parents[3] / "metrics"

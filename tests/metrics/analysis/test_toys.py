@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bench import toys
-from polyprobe.metrics.rankc_subject.rankc_subject import measure_rankc_subject
+from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
 from tests.metrics.test_rankc import define_weights
 
 ROOT = Path(__file__).parents[3]

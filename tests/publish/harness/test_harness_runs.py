@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.metrics.accuracy_at_1.accuracy_at_1 import right_probability
+from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.publish.harness import export_dataset
 from polyprobe.tests.publish.harness.harness_rows import load_module, write_dataset
 

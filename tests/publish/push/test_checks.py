@@ -97,7 +97,7 @@ METRICS = {
         "scipy is missing, which intervals.py imports",
     ),
     "not-loading": (
-        lambda folder: edit(folder / "rankc.py", "import numpy as np", "import numpy as nq"),
+        lambda folder: edit(folder / "rankc.py", "import evaluate", "import evaluate as loaded"),
         "evaluate cannot load it: NameError",
     ),
 }

@@ -8,9 +8,9 @@ import pyarrow as pa
 from rich.console import Console
 
 from polyprobe.eval.results.facts import masked_scores
-from polyprobe.metrics.inflection_delta.inflection_delta import rank_delta
+from polyprobe.metrics.inflection_delta.formulas import rank_delta
 from polyprobe.metrics.joint.significance import Averages, compare_averages
-from polyprobe.metrics.recall_at_k.recall_at_k import (
+from polyprobe.metrics.recall_at_k.formulas import (
     expected_rank,
     find_standing,
     recall_probability,

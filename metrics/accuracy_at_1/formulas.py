@@ -1,0 +1,73 @@
+"""Measure how often the best-scored candidate is correct (accuracy@1).
+
+Where several candidates share the best score, the order in which they are listed must not decide:
+the query counts with the share of right ones among them, which is the expectation over all orders.
+
+>>> right_probability([[0.1, 0.9], [0.5, 0.5]], references=[[1], [0]])
+array([1. , 0.5])
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
+from polyprobe.metrics.shared.ranks import check_ties
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
+
+
+def right_probability(
+    scores: Scores, references: Answers | None, ties: str = "expected"
+) -> np.ndarray:
+    """Return for each query the probability that its best-scored candidate is correct.
+
+    Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
+    candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
+    them is chosen, as the authors' stable sort does; 0 or 1.
+    """
+    check_ties(ties)
+    flat, sizes = read_rows(scores, "predictions")
+    right = mark_right(references, sizes)
+    starts = sizes.cumsum() - sizes
+    best = _find_best(flat, sizes)
+    if ties == "expected":
+        return np.add.reduceat(best & right, starts, dtype=np.float64) / _count(best, starts)
+    first = np.minimum.reduceat(np.where(best, np.arange(len(flat)), len(flat)), starts)
+    return right[first].astype(np.float64)
+
+
+def chance_accuracy(scores: Scores, references: Answers | None) -> np.ndarray:
+    """Return the share of correct candidates of each query, the expected score of a guess."""
+    sizes = read_rows(scores, "predictions")[1]
+    return _count(mark_right(references, sizes), sizes.cumsum() - sizes) / sizes
+
+
+def measure_accuracy(
+    predictions: Scores, references: Answers | None = None, ties: str = "expected", **options: Any
+) -> dict[str, Any]:
+    """Return accuracy@1 with its chance level, intervals and the counts they come from.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    right = right_probability(predictions, references, ties)
+    flat, sizes = read_rows(predictions, "predictions")
+    best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
+    chance = chance_accuracy(predictions, references)
+    counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
+    return {**summarize({"accuracy_at_1": share(right), "chance": chance}, **options), **counts}
+
+
+def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
+    """Return accuracy by language, from the probability that each fact is correct."""
+    values = np.column_stack(list(right.values()))
+    return mean_of(list(right), values, np.ones(len(values)), share=True)
+
+
+def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    return np.add.reduceat(marked, starts, dtype=np.intp)
+
+
+def _find_best(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Mark every candidate that has its query's best score."""
+    return flat == np.repeat(np.maximum.reduceat(flat, sizes.cumsum() - sizes), sizes)

@@ -1,0 +1,273 @@
+"""Measure how often a model chooses the same candidate in different languages, right or wrong.
+
+The choices are a table of facts x languages, and each unordered pair of languages compares two of
+its columns. With the correct answers every fact of a pair falls into one of five parts, which sum
+to 1; the fifth is for facts with several correct answers, where each language may choose a
+different one.
+
+>>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], references=[[0], [1]], n_resamples=0)
+>>> result["agreement"], result["agree_right"], result["agree_wrong"]  # 1 and 3 of 3 pairs agree
+(0.6666666666666666, 0.16666666666666666, 0.5)
+>>> result["pairs"]["0-1"]["agreement"], result["k_correct"]
+(1.0, [1, 0, 1, 0])
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Ratio,
+    Resampling,
+    choose_resamples,
+    divide,
+    estimate,
+    index_labels,
+    mean_of,
+    share,
+    summarize,
+)
+from polyprobe.metrics.shared.ranks import split_by_size
+from polyprobe.metrics.shared.rows import (
+    Answers,
+    Choices,
+    Scores,
+    check_answers,
+    check_length,
+    find_right,
+    name_languages,
+    name_pairs,
+    read_choices,
+    read_columns,
+    read_languages,
+)
+
+_CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
+_TABLE = 2**22  # values of a table at once
+_LARGEST = 2**31 - 1  # pool of candidates
+
+
+def measure_agreement(
+    predictions: Choices,
+    languages: Sequence[str] | None = None,
+    references: Answers | None = None,
+    n_candidates: Sequence[int] | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Return agreement, its parts and kappa over all languages, and agreement pair by pair.
+
+    Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`. `options`
+    are those of `intervals.Resampling`.
+    """
+    chosen = read_choices(predictions)
+    names = name_languages(languages, chosen.shape[1])
+    counts = {"n_queries": len(chosen), "n_languages": len(names)}
+    right = None
+    if references is not None:
+        right = find_right(chosen, check_answers(references, len(chosen)))
+    parts = divide_pairs(chosen, right)
+    shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
+    if right is not None:
+        shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
+        in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
+        counts = {"k_correct": in_languages.tolist(), **counts}
+    if options.get("n_resamples") is None:  # the same number for all figures
+        options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
+    resampling = Resampling(**options)
+    fleiss: dict[str, Any] = {}
+    measures: dict[str, Any] = {name: share(values) for name, values in shares.items()}
+    if n_candidates is None:
+        fleiss = estimate_fleiss(chosen, shares["agreement"], resampling)
+    else:
+        sizes = check_pools(n_candidates, chosen)
+        measures["kappa"] = correct_chance(shares["agreement"], sizes)
+        counts["n_kappa"] = int((sizes > 1).sum())
+    figures = summarize(measures, **options)
+    for group, values in fleiss.pop("by_group", {}).items():
+        figures["by_group"][group] |= values
+    pairs = report_pairs(names, parts, resampling)
+    return {**figures, **fleiss, "pairs": pairs, **counts}
+
+
+def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """Return `agreement` and, if the correct answers are known, its five parts.
+
+    Each is bool [facts, pairs], pairs in the order of `itertools.combinations`.
+    """
+    one, other = np.triu_indices(chosen.shape[1], k=1)
+    # small numbers are compared several times as fast
+    small = np.unique(chosen, return_inverse=True)[1].reshape(chosen.shape)
+    small = small.astype(np.min_scalar_type(small.max()))
+    same = small[:, one] == small[:, other]
+    if right is None:
+        return {"agreement": same}
+    first, second = right[:, one], right[:, other]
+    return {
+        "agreement": same,
+        "agree_right": same & first,
+        "agree_wrong": same & ~first,
+        "one_right": first ^ second,
+        "both_wrong_different": ~(same | first | second),
+        "both_right_different": ~same & first & second,
+    }
+
+
+def check_pools(n_candidates: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+    """Return the pool sizes as an array; each is at least the number of different choices."""
+    check_length(n_candidates, len(chosen), "n_candidates")
+    different = 1 + (np.diff(np.sort(chosen, axis=1), axis=1) > 0).sum(axis=1)
+    for query, (size, least) in enumerate(zip(n_candidates, different, strict=True)):
+        number = isinstance(size, int | np.integer) and not isinstance(size, bool)
+        if not number or not least <= size <= _LARGEST:
+            raise ValueError(
+                f"query {query} has {size!r:.60} in 'n_candidates', {least} different choices in "
+                "'predictions'; expected the number of its candidates"
+            )
+    return np.asarray(n_candidates, dtype=np.intp)
+
+
+def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
+    """Return kappa, a ratio of sums over facts, from each fact's agreement and pool size N.
+
+    (P - P_e) / (1 - P_e): P is the mean agreement of all pairs of languages, P_e the mean of 1 / N,
+    the agreement of uniform random choices. With equal pools it is the free-marginal kappa of
+    Brennan and Prediger (1981), for many raters of Randolph (2005). A fact with one candidate adds
+    0 to P - P_e and to 1 - P_e.
+    """
+    chance = 1 / sizes
+    return Ratio(agreement - chance, 1 - chance)
+
+
+def estimate_fleiss(
+    chosen: np.ndarray, agreement: np.ndarray, options: Resampling
+) -> dict[str, Any]:
+    """Return `fleiss_kappa` of all languages and by group, with intervals.
+
+    It is one figure of all facts whatever `average` says: chance agreement is estimated from the
+    same choices, which lowers kappa in small groups, and a mean over groups would sum that up.
+    """
+    indices, places = np.unique(chosen, return_inverse=True)
+    cells = np.arange(len(chosen))[:, None] * len(indices) + places.reshape(chosen.shape)
+    counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
+    shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
+    table = np.column_stack([agreement, shares])
+    figure = Figure(["fleiss_kappa"], table, compute_fleiss)
+    return estimate(figure, options._replace(average="micro"))
+
+
+def compute_fleiss(sums: np.ndarray) -> np.ndarray:
+    """Return Fleiss' kappa [..., 1] from sums over facts [..., 1 + indices]; NaN where P_e is 1.
+
+    The sums are those of the agreement of all pairs and of the share of languages that choose index
+    j. Kappa is (P - P_e) / (1 - P_e): P the mean agreement, P_e = sum_j p_j^2 with p_j the share of
+    index j among all choices (Fleiss 1971).
+    """
+    facts = sums[..., 1:].sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        chance = ((sums[..., 1:] / facts) ** 2).sum(axis=-1, keepdims=True)
+        return np.where(chance < 1, (sums[..., :1] / facts - chance) / (1 - chance), np.nan)
+
+
+def report_pairs(
+    names: Sequence[str], parts: Mapping[str, np.ndarray], options: Resampling
+) -> dict[str, dict[str, Any]]:
+    """Return the averages of `divide_pairs` by pair of languages, with agreement's interval."""
+    groups = options.groups if options.average == "macro" else None
+    codes = index_labels(groups, len(parts["agreement"]), "groups")[1]
+    sizes = np.bincount(codes)
+    weights = 1 / (len(sizes) * sizes[codes])
+    columns = {name: (weights @ part).tolist() for name, part in parts.items()}
+    if options.n_resamples:
+        bounds = bound_pairs(parts["agreement"], options)
+        columns = {"agreement": columns["agreement"], "agreement_ci": bounds, **columns}
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return dict(zip(map("-".join, combinations(names, 2)), rows, strict=True))
+
+
+def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
+    """Return the 95% interval of the average of each column, as `intervals.estimate` draws it."""
+
+    def average(sums: np.ndarray) -> np.ndarray:
+        counts = sums[..., -1:]  # 0 where a group was drawn not once
+        return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
+
+    groups = 1 if options.groups is None else len(set(options.groups))
+    step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
+    intervals = []
+    for start in range(0, same.shape[1], step):
+        part = same[:, start : start + step]
+        names = [str(pair) for pair in range(part.shape[1])]
+        table = np.column_stack([part, np.ones(len(part))])
+        figure = Figure(names, table, average, shares=table[:, -1:])
+        found = estimate(figure, options, by_group=False)
+        intervals += [found[f"{name}_ci"] for name in names]
+    return intervals
+
+
+def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
+    """Return the share of facts with the same choice for every pair of languages.
+
+    Each language has the indices of its choices, row i the same fact in all. 1 on the diagonal.
+
+    >>> agreement_matrix({"en": [0, 1, 2], "fr": [0, 1, 0], "ru": [3, 1, 0]}).round(4)
+    array([[1.    , 0.6667, 0.3333],
+           [0.6667, 1.    , 0.6667],
+           [0.3333, 0.6667, 1.    ]])
+    """
+    chosen = read_columns(predictions)
+    matrix = np.eye(chosen.shape[1])
+    one, other = np.triu_indices(chosen.shape[1], k=1)
+    matrix[one, other] = matrix[other, one] = divide_pairs(chosen)["agreement"].mean(axis=0)
+    return matrix
+
+
+def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
+    """Return the expected agreement of each query for all pairs of languages [queries, pairs].
+
+    Each language chooses one of its t best-scored candidates with probability 1 / t, independently
+    of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
+    """
+    languages, sizes = read_languages(scores)
+    values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
+    for size, queries, items in split_by_size(sizes):
+        step = max(1, _TABLE // (len(languages) * size))
+        for start in range(0, len(queries), step):
+            part = np.s_[start : start + step]
+            tables = [flat[items[part]] for flat in languages]
+            best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
+            values[queries[part]] = pair_agreement(best / best.sum(axis=2, keepdims=True))
+    return values
+
+
+def pair_agreement(choices: np.ndarray) -> np.ndarray:
+    """Return the probability that two languages choose the same candidate [queries, pairs].
+
+    `choices` [languages, queries, candidates] are probabilities, independent between languages:
+    sum_i p_l(i) p_l2(i). The pairs are in the order of `itertools.combinations`.
+    """
+    pairs = np.triu_indices(len(choices), k=1)
+    values = np.empty((choices.shape[1], len(pairs[0])))
+    step = max(1, _CHUNK // len(choices) ** 2)
+    for start in range(0, len(values), step):
+        tables = np.ascontiguousarray(choices[:, start : start + step].swapaxes(0, 1))
+        values[start : start + step] = (tables @ tables.swapaxes(1, 2))[:, *pairs]
+    return values
+
+
+def find_agreement(scores: Mapping[str, Scores]) -> Figure:
+    """Return the share of facts on which both languages of a pair choose the same candidate."""
+    values = agreement_per_query(scores)
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
+
+
+def find_kappa(scores: Mapping[str, Scores]) -> Figure:
+    """Return kappa of all languages, by `correct_chance`; ties in expectation.
+
+    Facts with one candidate are excluded; NaN if no other is left.
+    """
+    agreement = agreement_per_query(scores).mean(axis=1)
+    sums = correct_chance(agreement, read_languages(scores)[1])
+    return Figure(["kappa"], np.column_stack(sums[:2]), divide)

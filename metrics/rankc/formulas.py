@@ -1,0 +1,201 @@
+"""Measure how similarly two languages rank the same candidates (RankC, Qi et al. 2023).
+
+    RankC(l, l2) = mean over queries of sum_j w_j * |top_j(l) & top_j(l2)| / j,   j = 1 ... N
+
+Equal scores get the expectation over all orders that the ties allow, independently in each
+language: candidate i is among the first j with the probability p(i, j) (shared/ranks.py), and the
+expected overlap at j is sum_i p_l(i, j) * p_l2(i, j). So a language is one vector of values
+p * sqrt(w_j / j), and all pairs of languages are one matrix product.
+
+>>> scores = {"en": [[3.0, 2.0, 1.0]], "es": [[0.9, 0.1, 0.4]], "fr": [[0.0, 0.0, 0.0]]}
+>>> rankc_matrix(scores).round(4)
+array([[1.    , 0.8776, 0.4749],
+       [0.8776, 1.    , 0.4749],
+       [0.4749, 0.4749, 1.    ]])
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
+from polyprobe.metrics.shared.ranks import (
+    CHUNK,
+    Weights,
+    check_ties,
+    compare_rankings,
+    count_ties,
+    prefix_shares,
+    rank_weights,
+    split_by_size,
+)
+from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
+
+Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
+_LARGEST_TABLE = 64  # candidates; the table has N^3 values
+# OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
+_PRODUCT = 2**18
+
+
+def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") -> np.ndarray:
+    """Return the expected RankC of two independent random rankings of each pool size.
+
+    The expected overlap of two random prefixes of length j is j^2 / N, hence sum_j w_j * j / N.
+    """
+    distinct, where = np.unique(np.asarray(sizes, dtype=np.intp), return_inverse=True)
+    expected = [rank_weights(n, weights) @ np.arange(1, n + 1) / n for n in distinct.tolist()]
+    return np.array(expected, dtype=np.float64)[where]
+
+
+def rankc_per_query(
+    predictions: Scores, references: Scores, weights: str = "softmax", ties: str = "expected"
+) -> np.ndarray:
+    """Return the RankC of each query; the measure is the mean of these.
+
+    Scores are as `rows.read_rows` takes them; unequal pools are an error.
+    """
+    check_ties(ties)
+    (one, two), sizes = read_languages({"predictions": predictions, "references": references})
+    return compare_rankings(one, two, sizes, weights, ties)
+
+
+def rankc_matrix(
+    scores: Mapping[str, Scores], weights: str = "softmax", adjusted: bool = False
+) -> np.ndarray:
+    """Return the RankC of every pair of languages, in the mapping's order, 1 on the diagonal.
+
+    Scores are as for `rankc_per_query`, row i the same query in all. With `adjusted` the mean of
+    (RankC - chance) / (1 - chance) over the queries with several candidates, NaN if there is none.
+    """
+    languages, sizes = read_languages(scores)
+    total, counted = np.zeros((len(languages), len(languages))), 0
+    for size, queries, items in split_by_size(sizes):
+        if adjusted and size == 1:
+            continue
+        sums = _sum_over_queries(languages, items, weights)
+        if adjusted:
+            chance = rankc_chance([size], weights)[0]
+            sums = (sums - len(queries) * chance) / (1 - chance)
+        total, counted = total + sums, counted + len(queries)
+    matrix = total / counted if counted else np.full_like(total, np.nan)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
+
+
+def rankc_pairs(
+    scores: Mapping[str, Scores],
+    weights: Weights = "softmax",
+    others: Mapping[str, Scores] | None = None,
+) -> np.ndarray:
+    """Return the RankC of each query for every pair of languages [queries, pairs].
+
+    Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
+    faster; intervals and tests need the values of the queries. With `others`, scores of the same
+    languages and candidates in other sentences, a pair's value is the mean of comparing the first
+    language's `scores` with the second one's `others`, and the reverse.
+    """
+    languages, sizes = read_languages(scores)
+    against = languages if others is None else read_languages(others)[0]
+    pairs = np.triu_indices(len(languages), 1)
+    values = np.empty((len(sizes), len(pairs[0])))
+    if not values.size:  # a single language
+        return values
+    for size, queries, items in split_by_size(sizes):
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
+        curves = _make_curves(size, np.sqrt(share[:-1]))
+        step = max(1, CHUNK // (len(languages) * size**2))
+        for start in range(0, len(queries), step):
+            part = items[start : start + step]
+            vectors = _stack_curves(languages, part, curves)
+            swapped = vectors if others is None else _stack_curves(against, part, curves)
+            products = vectors @ swapped.transpose(0, 2, 1)
+            if others is not None:
+                products = (products + products.transpose(0, 2, 1)) / 2
+            values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
+    return values
+
+
+def find_rankc(languages: Sequence[str], values: np.ndarray) -> Figure:
+    """Return RankC by pair, from `rankc_pairs`."""
+    return mean_of(name_pairs(languages), values, np.ones(len(values)), share=True)
+
+
+def find_rankc_adjusted(
+    languages: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
+) -> Figure:
+    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates.
+
+    0 is chance in every pool, but values are not comparable between pools of different size; those
+    of `rank_overlap.find_kendall` are.
+    """
+    several = sizes > 1
+    chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
+    return mean_of(
+        name_pairs(languages), several[:, None] * (values - chance) / (1 - chance), several
+    )
+
+
+def measure_rankc(
+    predictions: Scores,
+    references: Scores,
+    weights: str = "softmax",
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return RankC, its chance level and the adjusted value, with intervals and counts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    values = rankc_per_query(predictions, references, weights, ties)
+    sizes = read_languages({"predictions": predictions})[1]
+    chance = rankc_chance(sizes, weights)
+    room = np.where(sizes > 1, 1 - chance, np.nan)
+    adjusted = (values - chance) / room
+    measures = {"rankc": share(values), "chance": chance, "rankc_adjusted": adjusted}
+    counts = {"n_queries": len(values), "n_adjusted": int((sizes > 1).sum())}
+    return {**summarize(measures, **options), **counts}
+
+
+def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
+    """Return the sum of RankC over queries for all pairs; `items` are the indices of scores."""
+    queries, size = items.shape
+    share = rank_weights(size, weights) / np.arange(1, size + 1)
+    curves = _make_curves(size, np.sqrt(share[:-1]))
+    width = max(1, _PRODUCT // (len(languages) ** 2 * size))
+    better, equal = _count_all_ties(languages, items, width)
+    sums = np.full((len(languages), len(languages)), queries * size * share[-1])
+    step = width * max(1, CHUNK // (len(languages) * size * width))
+    for start in range(0, better.shape[1], step):
+        part = np.s_[:, start : start + step]
+        vectors = curves(better[part], equal[part])
+        shape = (len(languages), vectors.shape[1] // width, width * (size - 1))
+        vectors = vectors.reshape(shape).transpose(1, 0, 2)
+        sums += (vectors @ vectors.transpose(0, 2, 1)).sum(axis=0)
+    return sums
+
+
+def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
+    """Stack `count_ties` of all languages, padded with items that are in no top j < N."""
+    size = items.shape[1]
+    shape = (len(languages), -(-items.size // multiple) * multiple)
+    stacked = np.empty((2, *shape), np.min_scalar_type(size))
+    stacked[0], stacked[1] = size, 1
+    for i, flat in enumerate(languages):
+        stacked[:, i, : items.size] = [counts.ravel() for counts in count_ties(flat[items])]
+    return stacked
+
+
+def _stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
+    """Return the vectors of some queries in all languages [queries, languages, values]."""
+    shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
+    return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
+
+
+def _make_curves(size: int, scale: np.ndarray) -> Curves:
+    """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
+    if size > _LARGEST_TABLE:
+        return lambda better, equal: prefix_shares(better, equal, size) * scale
+    better, equal = np.divmod(np.arange(size * size + 1), size)
+    table = prefix_shares(better, equal + 1, size) * scale
+    return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

@@ -1,0 +1,123 @@
+"""Measure how high a correct candidate ranks: recall@k and mean rank (Semenov and Sennrich 2025).
+
+The rank of a query is the best one, counted from 1, of all its correct candidates in the one list.
+Where the best correct score is shared by `equal` candidates, `right` of them right, and `better`
+ones are above, all orders of the equal ones are as likely. With m = clip(k - better, 0, equal):
+
+    P(rank <= k) = 1 - C(equal - right, m) / C(equal, m)
+    E(rank)      = better + (equal + 1) / (right + 1)
+
+>>> standing = find_standing([[0.1, 0.9, 0.9, 0.5], [0.5, 0.1]], references=[[1], [1]])
+>>> recall_probability(standing, [1, 2])
+array([[0.5, 0. ],
+       [1. , 1. ]])
+>>> expected_rank(standing)
+array([1.5, 2. ])
+"""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polyprobe.metrics.shared.intervals import share, summarize
+from polyprobe.metrics.shared.ranks import check_ties
+from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_depths, read_rows
+
+
+class Standing(NamedTuple):
+    """The position of the best correct candidate: counts, each an array over queries.
+
+    Attributes:
+        better: candidates above it, all of them wrong.
+        equal: candidates at its score, itself counted.
+        right: how many of these are correct.
+        earlier: how many of these precede the first correct one in the list.
+        pool: all candidates.
+        answers: all correct candidates.
+    """
+
+    better: np.ndarray
+    equal: np.ndarray
+    right: np.ndarray
+    earlier: np.ndarray
+    pool: np.ndarray
+    answers: np.ndarray
+
+
+def find_standing(predictions: Scores, references: Answers) -> Standing:
+    """Return the position of the best correct candidate of each query.
+
+    Scores are as `rows.read_rows` takes them; an index given twice counts once.
+    """
+    flat, sizes = read_rows(predictions, "predictions")
+    right, starts = mark_right(references, sizes), sizes.cumsum() - sizes
+    best = np.maximum.reduceat(np.where(right, flat, -np.inf), starts).repeat(sizes)
+    equal, places = flat == best, np.arange(len(flat))
+    first = np.minimum.reduceat(np.where(equal & right, places, len(flat)), starts)
+    earlier = equal & (places < first.repeat(sizes))
+    marked = (flat > best, equal, equal & right, earlier, np.ones_like(right), right)
+    return Standing(*(np.add.reduceat(marks, starts, dtype=np.intp) for marks in marked))
+
+
+def sort_stably(standing: Standing) -> Standing:
+    """Return the standing where, of equal candidates, the earlier in the list ranks higher."""
+    one = np.ones_like(standing.better)
+    return standing._replace(better=standing.better + standing.earlier, equal=one, right=one)
+
+
+def shuffle(standing: Standing) -> Standing:
+    """Return the standing that constant scores have, where any order of the pool is as likely."""
+    nothing = np.zeros_like(standing.better)
+    return standing._replace(better=nothing, equal=standing.pool, right=standing.answers)
+
+
+def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
+    """Return the probability that a correct candidate is among the first k [ks, queries].
+
+    Right candidates are placed one by one: where the first i of r are not among the m first places
+    of e, the next is with m / (e - i). r and m may change places, so the steps are at most k. All
+    terms are positive, so nothing cancels or overflows (relative error of some 1e-15).
+    """
+    places = np.clip(np.array(k)[:, None] - standing.better, 0, standing.equal)
+    few, many = np.minimum(places, standing.right), np.maximum(places, standing.right)
+    found = np.zeros(places.shape)
+    for i in range(few.max()):
+        share = np.minimum(many / np.maximum(standing.equal - i, 1), 1)
+        found += np.where(i < few, (1 - found) * share, 0)
+    return found
+
+
+def expected_rank(standing: Standing) -> np.ndarray:
+    """Return the expected rank, from 1, of the best correct candidate of each query."""
+    return standing.better + (standing.equal + 1) / (standing.right + 1)
+
+
+def measure_recall(
+    predictions: Scores,
+    references: Answers,
+    k: int | Sequence[int] = (1, 5, 10),
+    ties: str = "expected",
+    **options: Any,
+) -> dict[str, Any]:
+    """Return recall at each k and the mean rank, their chance levels, intervals and counts.
+
+    `options` are those of `intervals.Resampling`.
+    """
+    check_ties(ties)
+    depths = read_depths(k)
+    standing = find_standing(predictions, references)
+    own = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
+    chance = _name_figures(shuffle(standing), depths)
+    figures = {
+        **{name: values if name == "mean_rank" else share(values) for name, values in own.items()},
+        **{f"{name}_chance": values for name, values in chance.items()},
+    }
+    n_tied = int((standing.equal > standing.right).sum())
+    return {**summarize(figures, **options), "n_queries": len(standing.pool), "n_tied": n_tied}
+
+
+def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
+    """Return the values of each figure, one for each query."""
+    found = zip(depths, recall_probability(standing, depths), strict=True)
+    return {**{f"recall@{k}": row for k, row in found}, "mean_rank": expected_rank(standing)}
