@@ -15,6 +15,7 @@ from polyprobe.eval.scoring.options import (
     FINAL_STOPS,
     LETTERS,
     MOST_TOKENS,
+    PRODUCTS,
     SCORING_NAMES,
     check_adapter,
     check_attention,
@@ -171,6 +172,13 @@ def evaluate(
             min=1, max=MOST_TOKENS, help="Token budget of a batch (default: by path and memory)."
         ),
     ] = None,
+    product: Annotated[
+        str | None,
+        ModelOption(
+            callback=one_of(PRODUCTS),
+            help="Product of float32 numbers on a CPU: torch or onednn (default: the faster one).",
+        ),
+    ] = None,
     attention: Annotated[
         str | None,
         ModelOption(
@@ -319,6 +327,7 @@ def evaluate(
         "device": device,
         "dtype": dtype,
         "batch_tokens": batch_tokens,
+        "product": product,
         "attention": attention,
         **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }

@@ -22,6 +22,7 @@ from polyprobe.eval.scoring.load import Loaded, is_name, load
 from polyprobe.eval.scoring.options import (
     FINAL_STOP,
     FREE,
+    PRODUCTS,
     SERVED,
     DecodingOptions,
     Options,
@@ -189,8 +190,9 @@ def run_evaluation(
     before = run.before(asked.model)
     if loading.get("server"):
         loading["before"] = (before.revision, before.probe) if before and before.probe else None
-    elif before and loading.get("batch_tokens") is None and not isinstance(model, Scorer):
-        loading["batch_tokens"] = before.batch_tokens
+    elif before and not isinstance(model, Scorer):
+        loading["batch_tokens"] = loading.get("batch_tokens") or before.batch_tokens
+        loading["product"] = loading.get("product") or before.further.get("product", PRODUCTS[0])
     with limit_threads(who.threads):
         loaded = load(model, **loading)
         if prompt_probability:
@@ -318,6 +320,8 @@ class Asked(NamedTuple):
         scoring = decoding.name if decoding else scorer.scoring
         protocol = protocol_of(scoring)
         columns = protocol.columns
+        product = scorer.engine.product if scorer.model else PRODUCTS[0]
+        multiplied = {} if product == PRODUCTS[0] else {"product": product}
         return Settings(
             model=self.model,
             revision=loaded.revision,
@@ -336,7 +340,7 @@ class Asked(NamedTuple):
             else SERVED,
             path=scorer.path,
             batch_tokens=scorer.engine.batch_tokens,
-            further={**loaded.further, **scorer.further, **self.further},
+            further={**loaded.further, **scorer.further, **multiplied, **self.further},
             probe=[*loaded.probe],
             chat=scorer.chat.said if scorer.chat else None,
             prompt_probability=self.prompt_probability,

@@ -20,7 +20,7 @@ from .scorers import Scorer
 
 _CHAT = ("chat", "system", "user", "chat_options")
 # Options that a model object can have.
-_OWN = ("tokenizer", "scoring", "permutations", "bos", "batch_tokens", *_CHAT)
+_OWN = ("tokenizer", "scoring", "permutations", "bos", "batch_tokens", "product", *_CHAT)
 
 
 def unwrap(model: Any) -> Any:

@@ -20,6 +20,7 @@ from .chat import Chat, ChatOptions, render_chat, take_chat
 from .given import check_options, configuration_of, identify, name_of, unwrap
 from .options import (
     LOCAL,
+    PRODUCTS,
     SERVED,
     ModelOptions,
     check_adapter,
@@ -70,7 +71,7 @@ def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
         model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`; or a
             transformers model, also wrapped by PEFT, which is put into evaluation mode.
         options: see `ModelOptions`; those of a model object are `tokenizer`, `scoring`, `bos`,
-            `batch_tokens` and those of a chat.
+            `batch_tokens`, `product` and those of a chat.
 
     Raises:
         PolyprobeError: an unknown model, a model without a language-model head, one that does not
@@ -119,16 +120,21 @@ def _engage_object(
     permutations: int | None = None,
     bos: str = "auto",
     batch_tokens: int | None = None,
+    product: str | None = None,
 ) -> Scorer:
     network, name = unwrap(model), name_of(model)
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_permutations(permutations, scoring)
     check_budget(batch_tokens)
+    check_option("--product", product or PRODUCTS[0], PRODUCTS)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, scoring, bos, chosen, name)
     chat = render_chat(tokenizer, chosen, name, scoring) if chosen else None
     quantized.keep_unpacked(network)
-    return _engage(family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations)
+    scorer = _engage(
+        family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations
+    )
+    return _fix(scorer, product)
 
 
 def _load_named(
@@ -146,6 +152,7 @@ def _load_named(
     bos: str = "auto",
     attention: str | None = None,
     batch_tokens: int | None = None,
+    product: str | None = None,
     tokenizer: None = None,
     server: None = None,
 ) -> Loaded:
@@ -155,6 +162,7 @@ def _load_named(
     check_option("--scoring", scoring, tuple(SCORINGS))
     check_permutations(permutations, scoring)
     check_budget(batch_tokens)
+    check_option("--product", product or PRODUCTS[0], PRODUCTS)
     check_attention(attention)
     check_adapter(adapter)
     check_quantize(quantize)
@@ -186,7 +194,7 @@ def _load_named(
         _move(network, where, model)
     quantized.keep_unpacked(network)
     scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens, permutations)
-    return Loaded(scorer, exact, dtype, further)
+    return Loaded(_fix(scorer, product), exact, dtype, further)
 
 
 def _load_served(
@@ -421,3 +429,10 @@ def _engage(
             f"model '{model}' cannot be run here on text ({type(error).__name__}: "
             f"{one_line(error)})"
         ) from error
+
+
+def _fix(scorer: Scorer, product: str | None) -> Scorer:
+    """Let the scorer multiply as given; without a product it keeps its own choice."""
+    if product:
+        scorer.engine.fix_product(product)
+    return scorer

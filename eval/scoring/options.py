@@ -56,10 +56,14 @@ LOCAL = {
     "quantize": None,
     "trust_remote_code": False,
     "batch_tokens": None,
+    "product": None,
     "devices": 1,
     "ray": None,
     "threads": None,
 }
+# How float32 numbers are multiplied on a CPU. torch's own product is MKL's on x86, which on AMD's
+# processors is less than half as fast as oneDNN's (bench/engine).
+PRODUCTS = ("torch", "onednn")
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
 
@@ -126,6 +130,8 @@ class ModelOptions(TypedDict, total=False):
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
+        product: how float32 numbers are multiplied on a CPU: `torch` (its own, MKL's on x86) or
+            `onednn` (default: the faster one here). Scores differ by rounding.
         chat: score each sentence as the beginning of an answer by the model's chat template, for
             decoder-only models (`polyprobe.eval.scoring.chat`).
         system: the system message of the conversation.
@@ -147,6 +153,7 @@ class ModelOptions(TypedDict, total=False):
     tokenizer: Any
     server: str | None
     batch_tokens: int | None
+    product: str | None
     chat: bool
     system: str | None
     user: str | None

@@ -302,6 +302,7 @@ def choose_workers(
     same = {
         **options,
         "batch_tokens": scorer.engine.batch_tokens,
+        "product": scorer.engine.product,
         "device": scorer.model.device.type,
         "expected": {"revision": loaded.revision, "path": scorer.path, **loaded.further},
     }

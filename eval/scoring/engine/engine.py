@@ -19,6 +19,7 @@ from polyprobe.eval.scoring.engine.forward import (
     Plan,
     Tree,
 )
+from polyprobe.eval.scoring.engine.kernels import check_product
 from polyprobe.eval.scoring.engine.trial import SMALLEST, Trial, window_of
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
@@ -69,6 +70,7 @@ class Engine:
         trial = Trial(network)
         row = min(batch_tokens or Tree.tokens[network.device.type != "cpu"], MOST_NODES)
         self.path = trial.fastest(row)
+        trial.settle(self.path, row)
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf
@@ -81,6 +83,16 @@ class Engine:
     def model_type(self) -> str:
         """Return the name of the model's architecture in transformers."""
         return str(self.network.model.config.model_type)
+
+    @property
+    def product(self) -> str:
+        """Return how float32 numbers are multiplied, one of `PRODUCTS`."""
+        return self.network.kernels.product
+
+    def fix_product(self, product: str) -> None:
+        """Replace the choice of the trial."""
+        check_product(product, self.network.model)
+        self.network.kernels.product = product
 
     @property
     def vocabulary(self) -> int:
@@ -176,7 +188,8 @@ class Engine:
 
     @torch.inference_mode()
     def _find(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
-        return BatchStates(path, batch, *path.states(plan, batch))
+        with self.network.kernels:
+            return BatchStates(path, batch, *path.states(plan, batch))
 
     @torch.inference_mode()
     def _read_out(
@@ -202,7 +215,8 @@ class Engine:
             size = self._at_once
             here = np.flatnonzero((at >= start) & (at < start + size))
             try:
-                logits = path.logits(states[start : start + size]).float()
+                with self.network.kernels:
+                    logits = path.logits(states[start : start + size]).float()
                 asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
                 read[numbers[here]] = values(logits, *asked).cpu().numpy()
             except RuntimeError as error:

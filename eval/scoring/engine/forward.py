@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 import torch
 
+from polyprobe.eval.scoring.engine.kernels import Kernels
+
 
 class Input(NamedTuple):
     """One row of a batch: token ids, and for encoder-decoders the ids of the encoder as well."""
@@ -90,6 +92,7 @@ class Network:
         special: ids with a meaning of their own that sentences may contain.
         trunk: the part whose first output is the last hidden state; None if there is none, so
             that only `model` itself can be called.
+        kernels: the context of the paths' calls.
     """
 
     paths: tuple[Any, ...]
@@ -97,6 +100,7 @@ class Network:
 
     def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
         self.model = model
+        self.kernels = Kernels()
         self.pad = 0 if pad is None or pad >= self.vocabulary else pad
         self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
         self.trunk = self.find_trunk()
@@ -330,12 +334,13 @@ class Tree(ForwardPath):
         """Return the states of the trie's nodes that are read."""
         trie = Trie(batch)
         device, dtype = self.network.device, self.network.model.dtype
-        output = self.network.run(
-            input_ids=torch.tensor([trie.ids], device=device),
-            attention_mask=trie.mask(device, dtype),
-            position_ids=torch.tensor([trie.depths], device=device),
-            use_cache=False,
-        )
+        with self.network.kernels.over(trie.ends, device):
+            output = self.network.run(
+                input_ids=torch.tensor([trie.ids], device=device),
+                attention_mask=trie.mask(device, dtype),
+                position_ids=torch.tensor([trie.depths], device=device),
+                use_cache=False,
+            )
         nodes = [trie.nodes[row][p] for row in batch for p in plan.reads[row].positions]
         places = {node: place for place, node in enumerate(sorted(set(nodes)))}
         asked = torch.tensor(list(places), device=device)

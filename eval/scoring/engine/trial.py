@@ -18,6 +18,8 @@ from polyprobe.eval.scoring.engine.forward import (
     Unpadded,
     shared,
 )
+from polyprobe.eval.scoring.engine.kernels import faster_product
+from polyprobe.eval.scoring.options import PRODUCTS
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
@@ -83,6 +85,16 @@ class Trial:
                 return path
         return Unpadded(self._network)
 
+    def settle(self, path: ForwardPath, tokens: int) -> None:
+        """Choose the network's kernels: the faster product, and parts of tries, if they agree."""
+        kernels = self._network.kernels
+        kernels.product = faster_product(self._network.model)
+        if self._difference(path, tokens) > self._tolerance:
+            kernels.product = PRODUCTS[0]
+        kernels.in_parts = path.crowded
+        if path.crowded:
+            kernels.in_parts = self._difference(path, tokens) <= self._tolerance
+
     def _difference(self, path: ForwardPath, tokens: int) -> float:
         """Return the largest difference from the model's own answers; infinity on failure."""
         crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
@@ -133,9 +145,10 @@ def _read(
     others = crowd.reads if crowd else {}
     together = Plan()
     together.reads = {**others, **{row: plan.reads[row] for row in batch}}
-    states, which = path.states(together, [*batch, *others])
     targets = [target for row in batch for target in plan.reads[row].targets]
-    return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
+    with path.network.kernels:
+        states, which = path.states(together, [*batch, *others])
+        return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
 
 
 def window_of(config: Any) -> int | None:
