@@ -1,4 +1,4 @@
-"""Without any extra: everything except evaluation works without torch, reports without plotly."""
+"""Commands that need no model: they import no torch, and work where it is not installed."""
 
 import json
 from pathlib import Path
@@ -86,6 +86,30 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
         assert status == 0, (line, text)
     assert (tmp_path / "a" / "report.html").stat().st_size < 100_000
     assert json.loads((tmp_path / "a" / "results.json").read_text())["accuracy"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["--help"],
+        ["metrics", "a"],
+        ["report", "a", "b", "--output", "report.html"],
+        ["compare", "a", "b", "--resamples", "100"],
+        ["export", "a", "--format", "csv"],
+        ["audit", "geofacts"],
+        ["build", "geofacts", "--output", "built"],
+    ],
+    ids=lambda line: line[0],
+)
+def test_a_command_imports_nothing_that_only_a_model_needs(line, tmp_path):
+    facts = write_facts(tmp_path / "facts")
+    write_run(tmp_path / "a", facts, SCORES)
+    write_run(tmp_path / "b", facts, SCORES, model="other")
+    code = f"import sys\n{COMMANDS}answer = [run({line!r}), [*sys.modules]]"
+    (status, text), imported = run_client(code, home=tmp_path / "home", folder=tmp_path)
+    assert status == 0, text
+    assert not {"torch", "transformers", "evaluate"} & {*imported}
 
 
 @pytest.mark.slow
