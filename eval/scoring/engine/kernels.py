@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
-from transformers.pytorch_utils import Conv1D
 
 from polyprobe.eval.scoring.options import PRODUCTS
 from polyprobe.system.errors import PolyprobeError
@@ -18,9 +17,9 @@ PART = 64
 # Keys of a part are a multiple of this: kernels of accelerators take no other masks, and shapes
 # that repeat are compiled once.
 BUCKET = 16
-# A trial of the products: inputs at once, rounds, and how much faster the other one must be.
-ROWS, ROUNDS, GAIN = 128, 3, 1.1
-_LAYERS = (torch.nn.Linear, Conv1D)
+# A trial of the products: its shape, its rounds, and how much faster oneDNN must be. The ratio
+# hardly depends on the shape (bench/engine), but it must not be lost among other processes.
+ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 5, 1.1
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -166,23 +165,14 @@ def check_product(product: str, model: Any) -> None:
 
 @torch.inference_mode()
 def faster_product(model: Any) -> str:
-    """Return the product that is faster for the shapes of the model's layers, by a short trial.
-
-    The head is left out: it is the largest, and its shape is not special.
-    """
+    """Return the product that is faster on this machine, by a short trial of one shape."""
     if not _has_onednn(model):
         return PRODUCTS[0]
-    head = model.get_output_embeddings()
-    layers = [layer for layer in model.modules() if type(layer) in _LAYERS and layer is not head]
-    weights = {x.weight.shape: x.weight.T if type(x) is Conv1D else x.weight for x in layers}
-    seconds = dict.fromkeys(PRODUCTS, 0.0)
-    for weight in weights.values():
-        inputs = torch.ones(ROWS, weight.shape[1])
-        both = (linear, _multiply)
-        laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
-        for name, times in zip(PRODUCTS, zip(*laps, strict=True), strict=True):
-            seconds[name] += min(times)
-    return PRODUCTS[seconds["torch"] > GAIN * seconds["onednn"]]
+    weight, inputs = torch.ones(WIDTH, WIDTH), torch.ones(ROWS, WIDTH)
+    both = (linear, _multiply)
+    laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
+    own, onednn = (min(times) for times in zip(*laps, strict=True))
+    return PRODUCTS[own > GAIN * onednn]
 
 
 def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:

@@ -88,12 +88,14 @@ class Trial:
     def settle(self, path: ForwardPath, tokens: int) -> None:
         """Choose the network's kernels: the faster product, and parts of tries, if they agree."""
         kernels = self._network.kernels
-        kernels.product = faster_product(self._network.model)
-        if self._difference(path, tokens) > self._tolerance:
-            kernels.product = PRODUCTS[0]
-        kernels.in_parts = path.crowded
-        if path.crowded:
-            kernels.in_parts = self._difference(path, tokens) <= self._tolerance
+        choices = dict.fromkeys(
+            (product, in_parts)
+            for product in (faster_product(self._network.model), PRODUCTS[0])
+            for in_parts in (path.crowded, False)
+        )
+        for kernels.product, kernels.in_parts in choices:
+            if self._difference(path, tokens) <= self._tolerance:
+                return
 
     def _difference(self, path: ForwardPath, tokens: int) -> float:
         """Return the largest difference from the model's own answers; infinity on failure."""
