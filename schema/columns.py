@@ -1,6 +1,7 @@
 """The columns of every dataset: one row for each query, one split for each language."""
 
 from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -81,10 +82,10 @@ REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__
 SCHEMA = pa.schema([*REPAIRED][:-3])  # without `repairs`, `published_row` and `flags`
 FLAGGED = pa.schema([*SCHEMA, REPAIRED.field("flags")])
 SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
-# Columns of datasets that follow a release row by row.
+# Columns of the tables that recipes make, in this order.
 RELEASED = pa.schema(
     [
-        *FLAGGED,
+        *REPAIRED,
         ("prompts", pa.list_(pa.string())),
         ("dataset_id", pa.string()),
         ("reviewed", pa.bool_()),
@@ -121,7 +122,9 @@ def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
     schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
     if any(row.published_row for row in rows):
         schema = REPAIRED
-    return pa.Table.from_pylist([row._asdict() for row in rows], schema=schema)
+    return pa.table(
+        {name: list(map(attrgetter(name), rows)) for name in schema.names}, schema=schema
+    )
 
 
 def split_name(language: str) -> str:

@@ -13,8 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.rankc.formulas import rankc_matrix
-
 from .parallel import Judged
 from .split import Split
 
@@ -127,6 +125,8 @@ def average(
 
 def score(draw: Draw, generator: np.random.Generator, copies: int) -> tuple[np.ndarray, np.ndarray]:
     """Return RankC of all pairs for random values, and for the same values with answers first."""
+    from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit/__init__.py
+
     values = generator.random((copies, draw.size))
     masked = ~np.tile(draw.present, (copies, 1))
     matrices = []

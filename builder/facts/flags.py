@@ -1,6 +1,6 @@
 """The flags of rows that a figure may leave out, by `schema.columns.FLAGS`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from polyprobe.schema.columns import SECOND_ANSWERS, Row
 
@@ -10,23 +10,33 @@ SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no so
 
 
 def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
-    """Return parallel rows with their flags, the same in every language.
-
-    A row is flagged in all languages if it is in one, so that the rows without a flag are parallel.
-    """
-    flags = [list_flags(parallel) for parallel in zip(*rows.values(), strict=True)]
+    """Return parallel rows with their flags, the same in every language."""
+    relations = [row.relation for row in next(iter(rows.values()))]
+    named = (
+        [(row.subject, [row.candidates[index] for index in row.answers]) for row in part]
+        for part in rows.values()
+    )
+    flags = find_flags(relations, named)
     return {
         language: [row._replace(flags=own) for row, own in zip(part, flags, strict=True)]
         for language, part in rows.items()
     }
 
 
-def list_flags(parallel: Sequence[Row]) -> list[str]:
-    """Return the flags of one row in all languages."""
-    found = {
-        "answer_in_subject": any(
-            occurs(row.candidates[index], row.subject) for row in parallel for index in row.answers
-        ),
-        SECOND_ANSWERS: parallel[0].relation in SEVERAL,
+def find_flags(
+    relations: Sequence[str], languages: Iterable[Iterable[tuple[str, Sequence[str]]]]
+) -> list[list[str]]:
+    """Return the flags of each row, by the labels of its subject and answers in each language.
+
+    A row is flagged in all languages if it is in one, so that the rows without a flag are parallel.
+    """
+    inside = {
+        number
+        for named in languages
+        for number, (subject, answers) in enumerate(named)
+        if any(occurs(label, subject) for label in answers)
     }
-    return [flag for flag, is_so in found.items() if is_so]
+    return [
+        ["answer_in_subject"] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
+        for number, relation in enumerate(relations)
+    ]

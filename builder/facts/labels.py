@@ -34,7 +34,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations
 
@@ -96,6 +96,7 @@ _MIXED = "|".join(
 )
 
 
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def fold(text: str) -> str:
     """Return a text without differences of case, Unicode composition and kinds of spaces.
 
@@ -132,9 +133,20 @@ def _ends_word(outside: str, inside: str) -> bool:
     return _script(outside) in _WITHOUT_SPACES or _script(inside) in _WITHOUT_SPACES
 
 
+@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def clean(text: str, language: str) -> str:
     """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
     return simplify(unmix(normalise(text, language)), language)
+
+
+def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
+    """Return {text: the text by `clean`} of the texts that differ from it."""
+    column = pl.Series(list(set(texts)), dtype=pl.String)
+    if language != CHINESE:
+        suspect = column.str.contains_any(list(INVISIBLE)) | column.str.contains(_MIXED)
+        column = column.filter(suspect)
+    cleaned = ((text, clean(text, language)) for text in column)
+    return {text: other for text, other in cleaned if other != text}
 
 
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows

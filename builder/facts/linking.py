@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.schema.columns import Row
-
 from . import Facts
 
 MINIMUM = 1 / 4  # share of the languages that must agree
+Pairs = tuple[Sequence[str], Sequence[str]]  # labels of the subjects and answers of rows
 
 
 class Link(NamedTuple):
@@ -20,7 +19,9 @@ class Link(NamedTuple):
     votes: float
 
 
-def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | None]:
+def link_rows(
+    relations: Sequence[str], rows: Mapping[str, Pairs], known: Facts
+) -> list[Link | None]:
     """Return for each row the known fact with the most votes of languages, or None.
 
     A language votes for every fact of the row's relation whose subject and object have the labels
@@ -28,32 +29,39 @@ def link_rows(rows: Mapping[str, Sequence[Row]], known: Facts) -> list[Link | No
     entities there, the other languages outvote it. The link is None if fewer than a quarter of the
     languages agree, or in a tie. `rows` are parallel: row i is the same fact in every language.
     """
-    votes = pl.concat([count_votes(language, part, known) for language, part in rows.items()])
-    fact = ["number", "subject_id", "object_id"]
-    totals = votes.group_by(fact).len("votes").sort("number", "votes", "subject_id", "object_id")
-    links: list[Link | None] = [None] * len(next(iter(rows.values())))
-    for (number,), best in totals.group_by("number", maintain_order=True):
-        *_, last = best.iter_rows(named=True)
-        tied = (best["votes"] == last["votes"]).sum() > 1
-        share = last["votes"] / len(rows)
-        if share >= MINIMUM and not tied:
-            links[int(number)] = Link(last["subject_id"], last["object_id"], share)
+    labels = known.labels.partition_by("language", as_dict=True)
+    votes = [
+        count_votes(relations, pairs, known.facts, labels.get((language,), known.labels.clear()))
+        for language, pairs in rows.items()
+    ]
+    most = pl.col("votes").max().over("number")
+    totals = (
+        pl.concat(votes)
+        .group_by("number", "subject_id", "object_id")
+        .len("votes")
+        .filter(pl.col("votes") == most, pl.col("votes") / len(rows) >= MINIMUM)
+        .filter(pl.len().over("number") == 1)
+    )
+    links: list[Link | None] = [None] * len(relations)
+    for number, subject, answer, count in totals.iter_rows():
+        links[number] = Link(subject, answer, count / len(rows))
     return links
 
 
-def count_votes(language: str, rows: Sequence[Row], known: Facts) -> pl.DataFrame:
+def count_votes(
+    relations: Sequence[str], pairs: Pairs, facts: pl.DataFrame, labels: pl.DataFrame
+) -> pl.DataFrame:
     """Return `number`, `subject_id`, `object_id`: one row for each vote of a language."""
-    labels = known.labels.filter(pl.col("language") == language).select("id", "label")
-    named = (
-        known.facts.join(labels.rename({"id": "subject_id", "label": "subject"}), on="subject_id")
-        .join(labels.rename({"id": "object_id", "label": "object"}), on="object_id")
-    )  # fmt: skip
+    subjects = labels.select(subject_id="id", subject="label")
+    objects = labels.select(object_id="id", object="label")
+    subject, answer = pairs
+    named = facts.join(subjects, on="subject_id").join(objects, on="object_id")
     asked = pl.DataFrame(
         {
-            "number": range(len(rows)),
-            "relation": [row.relation for row in rows],
-            "subject": [row.subject for row in rows],
-            "object": [row.answer_forms[0] for row in rows],
+            "number": range(len(relations)),
+            "relation": relations,
+            "subject": subject,
+            "object": answer,
         }
     )
     found = asked.join(named, on=["relation", "subject", "object"])

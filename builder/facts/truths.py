@@ -5,7 +5,7 @@ a wrong answer.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -41,8 +41,8 @@ ALWAYS = {
     "P527": {"Q9121"},  # atom
 }
 
-Edges = Mapping[tuple[str, str], frozenset[str]]
-Truths = Mapping[tuple[str, str], frozenset[str]]
+Edges = Mapping[tuple[str, str], Set[str]]
+Truths = Mapping[tuple[str, str], Set[str]]
 Alike = Mapping[str, set[str]]
 
 
@@ -106,7 +106,7 @@ def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
     return Knowledge(find_truths(facts.values()), find_edges(firm))
 
 
-def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozenset[str]]:
+def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]]:
     """Return {(relation, subject): correct objects} of tables with the columns of FACTS.
 
     A fact of a symmetric relation is also read from object to subject, and a fact of a relation in
@@ -120,7 +120,7 @@ def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], frozense
                 objects[relation, answer].add(subject)
             elif relation in INVERSE:
                 objects[INVERSE[relation], answer].add(subject)
-    return {key: frozenset(found) for key, found in objects.items()}
+    return dict(objects)
 
 
 def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
@@ -131,7 +131,7 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
         part = table.filter(pl.col("relation").is_in(followed))
         for relation, thing, whole in part.select(*FACTS).iter_rows():
             found[relation, thing].add(whole)
-    return {key: frozenset(wholes) for key, wholes in found.items()}
+    return dict(found)
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:

@@ -172,8 +172,6 @@ def read_config(folder: Path, name: str) -> Config:
     paths = sorted((folder / "data" / name).glob("*.parquet"))
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
-    columns = [table["repairs"] for table in tables if "repairs" in table.column_names]
-    repaired = zip(*(column.to_pylist() for column in columns), strict=True)
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
     read = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     return Config(
@@ -191,7 +189,7 @@ def read_config(folder: Path, name: str) -> Config:
         schema=first.schema.remove_metadata(),
         relations=count_values(first["relation"]),
         sizes=count_values(pc.list_value_length(first["candidates"])),
-        repairs=Counter(code for row in repaired for code in set().union(*row)),
+        repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
         flags=Counter(flag for row in flagged for flag in row),
         baseline=measure_baseline(paths[read].stem, tables[read], name),
         figures=list_figures(tables),
@@ -209,6 +207,17 @@ def list_figures(tables: Sequence[pa.Table]) -> tuple[str, ...]:
 def count_values(column: pa.ChunkedArray) -> Counter[Any]:
     """Return the number of each value, in the order of first occurrence."""
     return Counter({x["values"].as_py(): x["counts"].as_py() for x in pc.value_counts(column)})
+
+
+def count_repairs(columns: Sequence[pa.ChunkedArray]) -> Counter[str]:
+    """Return the number of queries with each code in at least one language's column."""
+    pairs = [
+        pa.table([pc.list_parent_indices(part), pc.list_flatten(part)], ["row", "code"])
+        for part in (column.combine_chunks() for column in columns)
+    ]
+    if not pairs:
+        return Counter()
+    return count_values(pa.concat_tables(pairs).group_by(["row", "code"]).aggregate([])["code"])
 
 
 def measure_baseline(language: str, table: pa.Table, name: str) -> Baseline:

@@ -14,7 +14,7 @@ class Recipe(NamedTuple):
     `further` are earlier versions, other spellings and wider answers, built only by name.
 
     The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}`
-    (a list of `Row`, or an Arrow table with columns of `columns.RELEASED`) and
+    (an Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and
     `describe(configs)`, which returns the parts of the card that only this dataset has.
     """
 

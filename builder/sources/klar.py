@@ -36,7 +36,7 @@ class Sample(NamedTuple):
     row: int
     subject: str
     object: str
-    candidates: list[str]
+    candidates: tuple[str, ...]
 
 
 class Relation(NamedTuple):
@@ -61,7 +61,7 @@ def parse_relation(content: bytes) -> tuple[str, Relation]:
     """Return the id of a relation, and its templates and facts."""
     data = json.loads(content)
     samples = [
-        Sample(x["index"], x["subject"], x["object"], x["object_candidates"].split(", "))
+        Sample(x["index"], x["subject"], x["object"], tuple(x["object_candidates"].split(", ")))
         for x in data["samples"]
     ]
     return data["relation_id"], Relation(data["prompt_templates"], samples)

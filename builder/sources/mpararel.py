@@ -9,9 +9,10 @@ English and of the requested languages (all but one of 34,033 are in English).
 import io
 import json
 import re
-from collections import Counter
+from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -86,13 +87,12 @@ def list_folders(language: str) -> tuple[str, ...]:
 
 def read_tuples(mirror: Path | None, folders: Sequence[str]) -> pl.DataFrame:
     """Return the tuples of the folders, with the columns `folder`, `relation` and TUPLES."""
-    found = read_jsonl(mirror, [("tuples", folder) for folder in folders])
-    return pl.concat(
-        pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
-            folder=pl.lit(folder), relation=pl.lit(relation)
-        )
-        for folder, relation, content in found
-    )
+    tables = []  # with their names: the chunks of all columns decide the bytes of Parquet files
+    for folder, relation, content in read_jsonl(mirror, [("tuples", name) for name in folders]):
+        table = pl.read_ndjson(io.BytesIO(content), schema=TUPLES)
+        names = (pl.Series("folder", [folder]), pl.Series("relation", [relation]))
+        tables.append(table.hstack([name.new_from_index(0, len(table)) for name in names]))
+    return pl.concat(tables)
 
 
 def read_jsonl(
@@ -143,11 +143,13 @@ def read_templates(
     N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
     language is a different pattern. A merged language takes each relation from one folder only.
     """
-    for language in languages:
-        relations: dict[str, bytes] = {}
-        folders = [("patterns", folder) for folder in list_folders(language)]
-        for _, relation, content in read_jsonl(mirror, folders):
-            relations.setdefault(relation, content)
+    folders = {language: list_folders(language) for language in languages}
+    asked = [("patterns", name) for name in dict.fromkeys(chain(*folders.values()))]
+    released: dict[str, dict[str, bytes]] = defaultdict(dict)
+    for folder, relation, content in read_jsonl(mirror, asked):
+        released[folder][relation] = content
+    for language, preferred in folders.items():
+        relations = dict(ChainMap(*(released[name] for name in preferred)))
         for relation, content in sorted(relations.items()):
             for number, template in parse_patterns(content, repairs):
                 yield language, relation, f"mpararel:{relation}:{number}", template

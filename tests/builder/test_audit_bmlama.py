@@ -5,16 +5,15 @@ import zipfile
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-from polyprobe.builder.sources.bmlama.files import REPOSITORY, is_raw, read_raw, read_rows
-from polyprobe.schema.columns import to_table
+from polyprobe.builder.recipes.bmlama.build import build
+from polyprobe.builder.sources.bmlama.files import REPOSITORY, is_raw, read_raw
 
 pytestmark = pytest.mark.upstream
 
 
 def audit(config, mirror, languages=None):
-    rows = read_rows(config, mirror)
-    tables = {name: to_table(rows[name]) for name in languages or rows}
-    return audit_tables(tables, f"bmlama/{config}")
+    tables = build(config, mirror)
+    return audit_tables({x: tables[x] for x in languages or tables}, f"bmlama/{config}")
 
 
 @pytest.fixture(scope="module")

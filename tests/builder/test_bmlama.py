@@ -9,17 +9,17 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from polyprobe.builder.recipes.bmlama.build import build
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import (
     BLOCKS,
     PUBLISHED,
     REPOSITORY,
-    Record,
+    Columns,
     list_paths,
-    parse_records,
-    read_rows,
+    parse_columns,
+    read_published,
 )
-from polyprobe.schema.columns import Row
 from polyprobe.tests.builder.tiny import HEAD, TINY
 
 ROWS = {"17": 6792, "53": 3070}
@@ -28,41 +28,43 @@ RELATIONS = {"17": 41, "53": 30}
 
 
 def test_tiny_rows_are_as_published(tiny):
-    built = read_rows("53", tiny)
+    tables = build("53", tiny)
+    built = {language: table.to_pylist() for language, table in tables.items()}
     assert list(built) == ["en", "he", "zh"]
-    assert built["en"][2] == Row(
-        fact_id="53:0003",
-        relation="P127",
-        subject_id="",
-        object_id="",
-        subject="krone",
-        prompt="In [Y] they pay in krone.",
-        candidates=["Chad", "Peru", "Norway"],
-        candidate_ids=[],
-        answers=[2],
-        answer_forms=["Norway"],
-        template_id="P127",
-    )
-    assert [row.relation for row in built["he"]] == ["P17", "P17", "P127"]
-    assert built["he"][0].subject == 'או"סלו'
-    assert built["he"][1].prompt == 'לי"מה ב[Y].'
-    assert built["he"][2].candidates == ['צ"אד', "פרו", "נורווגיה"]
-    assert built["zh"][1].prompt == "利马 在[Y]\u00a0"  # nothing is stripped
+    assert built["en"][2] == {
+        "fact_id": "53:0003",
+        "relation": "P127",
+        "subject_id": "",
+        "object_id": "",
+        "subject": "krone",
+        "prompt": "In [Y] they pay in krone.",
+        "candidates": ["Chad", "Peru", "Norway"],
+        "candidate_ids": [],
+        "answers": [2],
+        "answer_forms": ["Norway"],
+        "template_id": "P127",
+    }
+    assert [row["relation"] for row in built["he"]] == ["P17", "P17", "P127"]
+    assert built["he"][0]["subject"] == 'או"סלו'
+    assert built["he"][1]["prompt"] == 'לי"מה ב[Y].'
+    assert built["he"][2]["candidates"] == ['צ"אד', "פרו", "נורווגיה"]
+    assert built["zh"][1]["prompt"] == "利马 在[Y]\u00a0"  # nothing is stripped
 
 
 def test_separators_of_other_scripts_end_no_line():
     text = HEAD + "a\u2028b\x85 <mask>\tc\td, c\ta\r\n"
-    assert parse_records(text.encode()) == [Record("a\u2028b\x85 <mask>", "c", ["d", "c"], "a")]
+    read = parse_columns(text.encode())
+    assert read == Columns(["a\u2028b\x85 [Y]"], ["c"], [("d", "c")], ["a"])
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("Lima lies in", "Lima stands in", r"have \[1, 1, 1\] rows, expected \[\('P17', 2\)"),
-        ("In <mask> they", "Here they", "row 3 of 17 has not exactly one <mask>"),
-        ("In <mask> they", "<mask> and <mask> they", "row 3 of 17 has not exactly one <mask>"),
-        ("\tNorway, Peru\t", "\tPeru\t", "he differs from en in rows or numbers of candidates"),
-        ("\tNorway, Peru\t", "\tNorway, Chad\t", "not in list"),
+        ("In <mask> they", "Here they", r"17/en\.tsv: row 3 has not exactly one <mask>: Here"),
+        ("In <mask> they", "<mask> and <mask> they", "row 3 has not exactly one <mask>"),
+        ("\tNorway, Peru\t", "\tPeru\t", r"17/he\.tsv differs from en in rows or numbers"),
+        ("\tNorway, Peru\t", "\tNorway, Chad\t", r"17/en\.tsv: row 2 lacks its answer 'Peru'"),
     ],
 )
 def test_changed_files_fail_loudly(tiny, monkeypatch, old, new, message):
@@ -71,7 +73,7 @@ def test_changed_files_fail_loudly(tiny, monkeypatch, old, new, message):
     contents = [texts[language].encode() for language in sorted(texts)]
     monkeypatch.setattr(bmlama_files, "read_files", lambda *_: iter(contents))
     with pytest.raises(ValueError, match=message):
-        read_rows("17", tiny)
+        read_published("17", tiny)
 
 
 def test_checksums_name_the_seventy_files():

@@ -90,15 +90,15 @@ def published(upstream):
 def count_templates(config, mirror):
     paths = bmlama_files.list_paths(config)
     contents = read_files(bmlama_files.REPOSITORY, paths.values(), mirror)
-    records = {
-        language: bmlama_files.parse_records(content)
+    columns = {
+        language: bmlama_files.parse_columns(content)
         for language, content in zip(paths, contents, strict=True)
     }
-    relations = bmlama_files.recover_relations(records["en"], config)
+    relations = bmlama_files.recover_relations(columns["en"], config)
     counts = defaultdict(Counter)
-    for language, rows in records.items():
-        for relation, row in zip(relations, rows, strict=True):
-            template = row.prompt.replace(row.subject, "[X]").replace(bmlama_files.MASK, "[Y]")
+    for language, own in columns.items():
+        for relation, prompt, subject in zip(relations, own.prompt, own.subject, strict=True):
+            template = prompt.replace(subject, "[X]")
             counts[relation, language][template] += 1
     return dict(counts)
 

@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from importlib import resources
 
 import pytest
@@ -33,6 +35,17 @@ def test_sources_keep_the_contract(name):
     source = load_recipe(name)
     assert source.DEFAULT_CONFIG in source.CONFIGS
     assert RECIPES[name].configs + RECIPES[name].further == source.CONFIGS
+
+
+def test_building_imports_no_model():
+    code = (
+        "import sys\nimport polyprobe.builder.build\n"
+        "from polyprobe.builder.recipes import RECIPES, REQUESTED, load_describer\n"
+        "for name in (*RECIPES, *REQUESTED):\n    load_describer(name)\n"
+        "print({'torch', 'transformers', 'datasets', 'evaluate', 'scipy'} & {*sys.modules})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_without_config_all_are_built(tiny, tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.builder.facts.labels import INVISIBLE, find_invisible, normalise
-from polyprobe.builder.sources.bmlama.files import read_rows
+from polyprobe.builder.sources.bmlama.files import read_published
 
 FIXES = (
     # language, text, result
@@ -79,7 +79,7 @@ def test_no_letter_digit_or_plain_blank_is_invisible():
 @pytest.mark.acceptance
 def test_published_prompts_with_invisible_characters(upstream, config, expected):
     found = {
-        language: sum(find_invisible(row.prompt, language) for row in rows)
-        for language, rows in read_rows(config, upstream).items()
+        language: sum(find_invisible(prompt, language) for prompt in own.prompt)
+        for language, own in read_published(config, upstream).columns.items()
     }
     assert {language: count for language, count in found.items() if count} == expected

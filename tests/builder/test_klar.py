@@ -11,7 +11,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.klar import build as recipe
 from polyprobe.builder.sources import klar
-from polyprobe.schema.columns import Row
+from polyprobe.schema.columns import Row, to_table
 from polyprobe.system.download import Repository
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.builder.tiny import pack
@@ -62,49 +62,61 @@ def mirror(monkeypatch, tmp_path):
 
 
 def test_each_fact_is_asked_in_each_template(mirror):
-    rows = recipe.build("17", mirror)
+    rows = {x: table.to_pylist() for x, table in recipe.build("17", mirror).items()}
     assert list(rows) == ["en", "fa", "fr"]
-    assert [(r.fact_id, r.template_id) for r in rows["fa"]] == [
+    assert [(r["fact_id"], r["template_id"]) for r in rows["fa"]] == [
         (fact, f"klar:P36:{n}") for fact in ("17:0004", "17:0008") for n in range(5)
     ]
-    assert rows["fr"][6] == Row(
-        fact_id="17:0008",
-        relation="P36",
-        subject_id="",
-        object_id="",
-        subject="Pérou 7",
-        prompt="1 Pérou 7? fr: [Y].",
-        candidates=["Tchad", "Lima"],
-        candidate_ids=[],
-        answers=[1],
-        answer_forms=["Lima"],
-        template_id="klar:P36:1",
-    )
+    assert rows["fr"][6] == {
+        "fact_id": "17:0008",
+        "relation": "P36",
+        "subject_id": "",
+        "object_id": "",
+        "subject": "Pérou 7",
+        "prompt": "1 Pérou 7? fr: [Y].",
+        "candidates": ["Tchad", "Lima"],
+        "candidate_ids": [],
+        "answers": [1],
+        "answer_forms": ["Lima"],
+        "template_id": "klar:P36:1",
+    }
 
 
 def test_without_the_short_languages_all_relations(mirror):
     rows = recipe.build("15", mirror)
     assert list(rows) == ["en", "fr"]
     facts = ["17:0004"] * 5 + ["17:0008"] * 5 + ["17:0001"] * 5
-    assert [row.fact_id for row in rows["en"]] == facts
+    assert rows["en"]["fact_id"].to_pylist() == facts
 
 
 def test_repaired_rows_have_the_subjects_and_candidates_of_bmlama(mirror, monkeypatch):
     def repair(config, mirror):
         assert config == "17-repaired"
-        row = recipe.make_fact(klar.Sample(7, "Perú", "Lima", ["Lima", "Quito"]))._replace(
-            fact_id="P36:Q419:Q2868", repairs=["template", "label"], published_row="17:0008"
+        row = Row(
+            fact_id="P36:Q419:Q2868",
+            relation="P36",
+            subject_id="Q419",
+            object_id="Q2868",
+            subject="Perú",
+            prompt="",
+            candidates=["Lima", "Quito"],
+            candidate_ids=["Q2868", "Q2900"],
+            answers=[0],
+            answer_forms=["Lima"],
+            template_id="P36",
+            repairs=["template", "label"],
+            published_row="17:0008",
         )
-        return {key: [row] for key in NAMES}
+        return {key: to_table([row]) for key in NAMES}
 
     monkeypatch.setattr(recipe.bmlama, "build", repair)
-    rows = recipe.build("17-repaired", mirror)["fa"]
-    assert [row.prompt for row in rows] == [f"{n} Perú? fa: [Y]." for n in range(5)]
+    rows = recipe.build("17-repaired", mirror)["fa"].to_pylist()
+    assert [row["prompt"] for row in rows] == [f"{n} Perú? fa: [Y]." for n in range(5)]
     [first, *_] = rows
-    assert first.candidates == ["Lima", "Quito"]
-    assert first.answers == [0]
-    assert (first.fact_id, first.published_row) == ("P36:Q419:Q2868", "17:0008")
-    assert first.repairs == ["label"]  # the template is KLAR's
+    assert first["candidates"] == ["Lima", "Quito"]
+    assert first["answers"] == [0]
+    assert (first["fact_id"], first["published_row"]) == ("P36:Q419:Q2868", "17:0008")
+    assert first["repairs"] == ["label"]  # the template is KLAR's
 
 
 def test_a_changed_file_is_refused(mirror, monkeypatch):

@@ -5,7 +5,6 @@ import pytest
 
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.linking import Link, link_rows
-from polyprobe.schema.columns import Row
 
 # Two Georgias that share a name in English and French, not in German and Spanish.
 LABELLED = {
@@ -29,14 +28,13 @@ def make_facts(triples, labelled):
     )
 
 
-def make_row(subject, answer, relation="P47"):
-    return Row("", relation, "", "", subject, "", [answer], [], [0], [answer], relation)
-
-
 def link(*labels):
     """Link one row with these (subject, answer), one per language."""
-    rows = {language: [make_row(*pair)] for language, pair in zip(LABELLED, labels, strict=True)}
-    [found] = link_rows(rows, make_facts(TRIPLES, LABELLED))
+    rows = {
+        language: ([subject], [answer])
+        for language, (subject, answer) in zip(LABELLED, labels, strict=True)
+    }
+    [found] = link_rows(["P47"], rows, make_facts(TRIPLES, LABELLED))
     return found
 
 
@@ -75,7 +73,7 @@ def test_languages_vote(labels, expected):
 def test_homonyms_of_one_language_are_distinguished_by_the_others():
     facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED)
     rows = {
-        language: [make_row(subject, answer)]
+        language: ([subject], [answer])
         for language, subject, answer in (
             ("en", "Russia", "Georgia"),  # either
             ("fr", "Russie", "Géorgie"),  # either
@@ -83,10 +81,10 @@ def test_homonyms_of_one_language_are_distinguished_by_the_others():
             ("es", "Rusia", "Georgia (EE.UU.)"),  # the state
         )
     }
-    assert link_rows(rows, facts) == [Link("Q1", "Q1428", 4 / 4)]
+    assert link_rows(["P47"], rows, facts) == [Link("Q1", "Q1428", 4 / 4)]
 
 
 def test_only_the_relation_asked_for_counts():
-    rows = {"en": [make_row("Florida", "Georgia", "P530"), make_row("Russia", "Georgia", "P530")]}
+    rows = {"en": (["Florida", "Russia"], ["Georgia", "Georgia"])}
     facts = make_facts(TRIPLES, LABELLED)
-    assert link_rows(rows, facts) == [None, Link("Q1", "Q230", 1.0)]
+    assert link_rows(["P530", "P530"], rows, facts) == [None, Link("Q1", "Q230", 1.0)]

@@ -10,22 +10,22 @@ import pytest
 from polyprobe.builder.facts import FACTS
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
 from polyprobe.builder.recipes.bmlama.build import (
-    Wording,
     draw_again,
     find_correct,
     move_answer,
     repair_query,
-    write_row,
+    write_rows,
 )
 from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources.bmlama.files import Columns
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
+    Linked,
     PublishedQuery,
     choose,
     make_entity,
     restore,
 )
-from polyprobe.schema.columns import Row
 
 # Labels in two languages; the two Athens share one in the first, the Brests except for case.
 LABELS = {
@@ -199,62 +199,60 @@ def test_the_answers_place_is_drawn_by_the_facts_id():
     assert all(abs(places.count(place) - 200) < 4 * (600 * 2 / 9) ** 0.5 for place in range(3))
 
 
-PUBLISHED = Row(
-    fact_id="17:0001",
-    relation="P190",
-    subject_id="",
-    object_id="",
-    subject="Nafplio",
-    prompt="Nafplio ist eine Zwillingsschwester von [Y].",
-    candidates=["Oslo", "Rom", "Athen"],
-    candidate_ids=[],
-    answers=[2],
-    answer_forms=["Athen"],
-    template_id="P190",
+PUBLISHED = Columns(
+    prompt=["Nafplio ist eine Zwillingsschwester von [Y]."],
+    answer=["Athen"],
+    candidates=[("Oslo", "Rom", "Athen")],
+    subject=["Nafplio"],
 )
 
 
-WORDING = Wording(
-    "de",
-    meant=["Oslo", "Rom", "Athen"],
-    labels=["Athen", "Rom", "Oslo"],
-    original=["Athen", "Rom", "Oslo"],
-)
+def write(made, published=PUBLISHED, templates=None):
+    """Return the row of a repaired query in the second language."""
+    rows = {"en": PUBLISHED, "de": published}
+    block = entities("Q1", "Q4", "Q7")
+    linked = Linked(rows, [query("Q7", "Q4", "Q1")], {"P190": block}, pl.DataFrame())
+    [row] = write_rows(linked, {0: made}, templates or {})["de"].to_pylist()
+    return row
 
 
 def test_a_row_is_written_in_one_language():
-    row = write_row(query("Q1", "Q4", "Q7"), PUBLISHED, WORDING)
-    assert row == PUBLISHED._replace(
-        fact_id="P190:Q99:Q1",
-        subject_id="Q99",
-        object_id="Q1",
-        candidates=["Athen", "Rom", "Oslo"],
-        candidate_ids=["Q1", "Q4", "Q7"],
-        answers=[0],
-        repairs=[],
-        published_row="17:0001",
-    )
+    assert write(query("Q1", "Q4", "Q7")) == {
+        "fact_id": "P190:Q99:Q1",
+        "relation": "P190",
+        "subject_id": "Q99",
+        "object_id": "Q1",
+        "subject": "Nafplio",
+        "prompt": "Nafplio ist eine Zwillingsschwester von [Y].",
+        "candidates": ["Athen", "Rom", "Oslo"],
+        "candidate_ids": ["Q1", "Q4", "Q7"],
+        "answers": [0],
+        "answer_forms": ["Athen"],
+        "template_id": "P190",
+        "repairs": [],
+        "published_row": "17:0001",
+    }
 
 
 def test_what_concerns_one_language_is_reported_there():
-    spoiled = PUBLISHED._replace(subject="Naf\u00adplio", candidates=["Oslo", "Bonn", "Athen"])
-    wording = WORDING._replace(template="[X] und [Y] sind Partnerstädte.")
-    row = write_row(query("Q1", "Q4", "Q7"), spoiled, wording)
-    assert row.prompt == "Nafplio und [Y] sind Partnerstädte."
-    assert row.template_id == "polyprobe:P190"
-    assert row.repairs == ["parallel", "template", "invisible_characters"]
-    assert row.subject == "Nafplio"
-    mixed = PUBLISHED._replace(prompt="Nafpli\u03bf und [Y].")  # a Greek o
-    row = write_row(query("Q1", "Q4", "Q7"), mixed, WORDING)
-    assert row.prompt == "Nafplio und [Y]."
-    assert row.repairs == ["mixed_alphabets"]
+    spoiled = PUBLISHED._replace(subject=["Naf\u00adplio"], candidates=[("Oslo", "Bonn", "Athen")])
+    templates = {"P190": {"de": "[X] und [Y] sind Partnerstädte."}}
+    row = write(query("Q1", "Q4", "Q7"), spoiled, templates)
+    assert row["prompt"] == "Nafplio und [Y] sind Partnerstädte."
+    assert row["template_id"] == "polyprobe:P190"
+    assert row["repairs"] == ["parallel", "template", "invisible_characters"]
+    assert row["subject"] == "Nafplio"
+    mixed = PUBLISHED._replace(prompt=["Nafpli\u03bf und [Y]."])  # a Greek o
+    row = write(query("Q1", "Q4", "Q7"), mixed)
+    assert row["prompt"] == "Nafplio und [Y]."
+    assert row["repairs"] == ["mixed_alphabets"]
 
 
 def test_an_unlinked_row_keeps_the_published_id():
     unlinked = query("Q4", "Q1")._replace(repairs=("unlinked",), subject_id="")
-    row = write_row(unlinked, PUBLISHED, WORDING._replace(labels=["Rom", "Athen"]))
-    assert (row.fact_id, row.subject_id) == ("17:0001", "")
-    assert "unlinked" in row.repairs
+    row = write(unlinked)
+    assert (row["fact_id"], row["subject_id"]) == ("17:0001", "")
+    assert "unlinked" in row["repairs"]
 
 
 def test_a_right_answer_outside_the_relation_bars_its_name():
@@ -341,15 +339,16 @@ def test_nothing_follows_from_what_is_only_arguable():
 
 
 def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language():
-    row = PUBLISHED._replace(relation="P19")
-    first = row._replace(prompt="A: [Y]", subject="A")
-    second = row._replace(prompt="B: [Y]", subject="B")
-    same = row._replace(prompt="C: [Y]", subject="C")
-    rows = {"en": [first, second], "de": [same, same]}
-    queries = [query("Q1", "Q3")._replace(relation="P19"), query("Q4", answer="Q4", subject="Q8")]
-    one = {"en": [first], "de": [same]}
-    assert find_correct(queries[:1], one, [(rows, queries)], NOTHING) == [{"Q1", "Q4"}]
-    assert find_correct(queries[:1], {"en": [first]}, [(rows, queries)], NOTHING) == [{"Q1"}]
+    first, second = PUBLISHED._replace(prompt=["A: [Y]"]), PUBLISHED._replace(prompt=["B: [Y]"])
+    same = PUBLISHED._replace(prompt=["C: [Y]"])
+    one, two = query("Q1", "Q3"), query("Q4", answer="Q4", subject="Q8")
+    other = link(two, en=second, de=same)
+    assert find_correct(link(one, en=first, de=same), [other], NOTHING) == [{"Q1", "Q4"}]
+    assert find_correct(link(one, en=first), [other], NOTHING) == [{"Q1"}]
+
+
+def link(asked, **rows):
+    return Linked(rows, [asked], {}, pl.DataFrame())
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,17 @@
 """Build BMLAMA: the published rows, and repaired rows with parallel, unambiguous candidates."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
-from polyprobe.builder.facts.flags import flag_rows
+import pyarrow as pa
+
+from polyprobe.builder.facts.flags import find_flags
 from polyprobe.builder.facts.labels import (
     CHINESE,
-    clean,
+    clean_all,
     find_invisible,
     simplify,
     traditionalise,
@@ -18,18 +20,24 @@ from polyprobe.builder.facts.labels import (
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
-from polyprobe.builder.sources.bmlama.files import PUBLISHED, list_replacements, read_rows
+from polyprobe.builder.sources.bmlama.files import (
+    PUBLISHED,
+    list_replacements,
+    list_templates,
+    make_table,
+    read_published,
+)
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
     Entity,
+    Key,
     Linked,
     PublishedQuery,
-    Rows,
     name_others,
     read_linked,
 )
 from polyprobe.builder.sources.bmlama.names import correct, turn
-from polyprobe.schema.columns import Row
+from polyprobe.schema.columns import REPAIRED
 from polyprobe.system.hashing import hash_text, shuffle
 from polyprobe.system.progress import report, track
 
@@ -41,127 +49,118 @@ CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].further)
 DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
 SIZE = 10  # candidates of a filled row, the size of most published rows
+WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "repairs")
+ORDER = {code: place for place, code in enumerate(REPAIRS)}
 
 
-class Wording(NamedTuple):
-    """The texts of a query in one language.
-
-    `meant` are the published labels of the entities in English's published candidates, `labels`
-    those of the query's candidates, and `original` the same labels before restoration. `template`
-    replaces a wrong published template.
-    """
-
-    language: str
-    meant: list[str]
-    labels: list[str]
-    original: list[str]
-    template: str | None = None
-
-
-def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
+def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows} of a configuration, in the published order."""
     if config in PUBLISHED:
-        return read_rows(config, mirror)
+        ids, relations, columns = read_published(config, mirror)
+        return {language: make_table(own, ids, relations) for language, own in columns.items()}
     published, _, version = config.partition("-repaired")
     linked = read_linked(mirror)
-    knowledge = learn(read_truths(mirror))
     report(f"{config}: repairing {len(linked[published].queries):,} queries")
     others = [linked[other] for other in PUBLISHED if other != published]
-    templates = list_replacements(published)
-    rows, dropped = repair(linked[published], others, knowledge, templates, drawn=version != FIRST)
+    right = find_correct(linked[published], others, read_knowledge(mirror))
+    repaired = repair(linked[published], right, drawn=version != FIRST)
     total = len(linked[published].queries)
-    report(f"{config}: {len(dropped)} of {total} published rows excluded: no distractors")
+    report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
+    rows = write_rows(linked[published], repaired, list_replacements(published))
     if version == TRADITIONAL:
-        rows[CHINESE] = [write_traditional(row) for row in rows[CHINESE]]
-    return flag_rows(rows)
-
-
-def write_traditional(row: Row) -> Row:
-    """Return a Chinese row in traditional characters."""
-    return row._replace(
-        subject=traditionalise(row.subject),
-        prompt=traditionalise(row.prompt),
-        candidates=[traditionalise(label) for label in row.candidates],
-        answer_forms=[traditionalise(form) for form in row.answer_forms],
+        rows[CHINESE] = write_traditional(rows[CHINESE])
+    named = (
+        zip(own["subject"].to_pylist(), own["answer_forms"].to_pylist(), strict=True)
+        for own in rows.values()
     )
+    relations = rows["en"]["relation"].to_pylist()
+    field = REPAIRED.field("flags")
+    flags = pa.array(find_flags(relations, named), field.type)
+    return {language: own.append_column(field, flags) for language, own in rows.items()}
+
+
+@lru_cache(maxsize=1)  # two repaired configurations are built in succession
+def read_knowledge(mirror: Path | None = None) -> Knowledge:
+    """Return what the sources of truths know."""
+    return learn(read_truths(mirror))
+
+
+def write_traditional(table: pa.Table) -> pa.Table:
+    """Return Chinese rows in traditional characters."""
+    columns = table.to_pydict()
+    for name in ("subject", "prompt"):
+        columns[name] = list(map(traditionalise, columns[name]))
+    for name in ("candidates", "answer_forms"):
+        columns[name] = [list(map(traditionalise, texts)) for texts in columns[name]]
+    return pa.table(columns, schema=table.schema)
 
 
 def repair(
-    config: Linked,
-    others: Sequence[Linked],
-    knowledge: Knowledge,
-    templates: Mapping[str, Mapping[str, str]],
-    drawn: bool = True,
-) -> tuple[dict[str, list[Row]], list[PublishedQuery]]:
-    """Return {language: repaired rows} in the published order, and the dropped queries.
+    config: Linked, correct: Sequence[Set[str]], drawn: bool = True
+) -> dict[int, PublishedQuery]:
+    """Return {number of the published row from 0: repaired query}; some are dropped.
 
-    `others` are the other published configurations, for further correct answers. `templates` are
-    replacements of published templates, {relation: {language: template}}. If `drawn`, distractors
-    are drawn by their frequency as answers (`draw_again`); otherwise valid published ones are kept.
+    `correct` are the ids of each query's correct answers. If `drawn`, distractors are drawn by
+    their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     """
-    published = [(linked.rows, linked.queries) for linked in (config, *others)]
-    correct = find_correct(config.queries, config.rows, published, knowledge)
-    strangers = name_others(set().union(*correct), config.known, list(config.rows))
+    blocks = [config.entities[query.relation] for query in config.queries]
+    others = set().union(
+        *(names - block.keys() for names, block in zip(correct, blocks, strict=True))
+    )
+    strangers = name_others(others, config.known, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)
-    repaired: dict[str, list[Row]] = {language: [] for language in config.rows}
-    dropped = []
+    repaired = {}
     for number, query in enumerate(track(config.queries, "repairing rows")):
-        block = config.entities[query.relation]
+        block = blocks[number]
         found = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
         right = [entity for entity in found if entity]
-        repaired_query = repair_query(query, block, right)
-        if repaired_query is None:
-            dropped.append(query)
-            continue
-        if drawn:
-            repaired_query = draw_again(repaired_query, block, right, answers[query.relation])
-        placed = move_answer(repaired_query)
-        for place, (language, part) in enumerate(config.rows.items()):
-            wording = Wording(
-                language,
-                meant=[block[n].original[place] if n in block else "" for n in query.candidates],
-                labels=[block[name].labels[place] for name in placed.candidates],
-                original=[block[name].original[place] for name in placed.candidates],
-                template=templates.get(query.relation, {}).get(language),
-            )
-            repaired[language].append(write_row(placed, part[number], wording))
-    return repaired, dropped
+        made = repair_query(query, block, right)
+        if made and drawn:
+            made = draw_again(made, block, right, answers[query.relation])
+        if made:
+            repaired[number] = move_answer(made)
+    return repaired
 
 
-def find_correct(
-    queries: Sequence[PublishedQuery],
-    rows: Rows,
-    published: Iterable[tuple[Rows, Sequence[PublishedQuery]]],
-    knowledge: Knowledge,
-) -> list[set[str]]:
+def find_correct(config: Linked, others: Sequence[Linked], knowledge: Knowledge) -> list[set[str]]:
     """Return the ids of all correct entities of each query, including its answer.
 
     Correct are the known objects of the subject in the query's relation or in one with the same
     English template (four relations have "[X] is located in [Y]"), the answers of all published
     rows with the same prompt in some language (there the prompt is ambiguous), and all entities
-    that `knowledge` infers from these. `published` are the rows and queries of all configurations.
+    that `knowledge` infers from these. `others` are the other published configurations.
     """
-    answers: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for configuration, asked in published:
-        for language, part in configuration.items():
-            for row, query in zip(part, asked, strict=True):
-                answers[language, row.prompt].add(query.answer)
-    alike = group_relations(rows["en"])
-    correct = []
-    for number, query in enumerate(queries):
-        echoes = (answers[language, part[number].prompt] for language, part in rows.items())
-        questions = [(relation, query.subject_id) for relation in alike[query.relation]]
-        correct.append(knowledge.complete({query.answer}.union(*echoes), questions))
-    return correct
+    correct = [{query.answer} for query in config.queries]
+    for language, own in config.rows.items():
+        answers = find_ambiguous(language, [config, *others])
+        for found, prompt in zip(correct, own.prompt, strict=True):
+            found.update(answers.get(prompt, ()))
+    alike = group_relations(config)
+    return [
+        knowledge.complete(found, [(name, query.subject_id) for name in alike[query.relation]])
+        for found, query in zip(correct, config.queries, strict=True)
+    ]
 
 
-def group_relations(english: Sequence[Row]) -> Mapping[str, set[str]]:
+def find_ambiguous(language: str, configs: Iterable[Linked]) -> dict[str, set[str]]:
+    """Return {prompt: answers of its rows} in one language, for prompts with several answers."""
+    first: dict[str, str] = {}
+    several: dict[str, set[str]] = {}
+    for linked in configs:
+        prompts = linked.rows[language].prompt if language in linked.rows else []
+        for prompt, query in zip(prompts, linked.queries, strict=False):
+            if first.setdefault(prompt, query.answer) != query.answer:
+                several.setdefault(prompt, {first[prompt]}).add(query.answer)
+    return several
+
+
+def group_relations(config: Linked) -> Mapping[str, set[str]]:
     """Return {relation: relations with the same English template, including itself}."""
     templates: dict[str, str] = {}
-    for row in english:
-        templates.setdefault(row.relation, row.prompt.replace(row.subject, "[X]"))
+    for query, template in zip(config.queries, list_templates(config.rows["en"]), strict=True):
+        templates.setdefault(query.relation, template)
     groups = defaultdict(set)
     for relation, template in templates.items():
         groups[template].add(relation)
@@ -180,24 +179,28 @@ def repair_query(
     answer. A row with a single candidate is filled with distractors. `entities` are those of the
     query's relation, `correct` all correct answers to the query.
     """
-    right = [entity for entity in correct if entity.id != query.answer]
-    faults = find_faults(query, entities, right)
-    kept = {name: entities[name] for name in query.candidates if name not in faults}
-    if len(kept) == len(query.candidates) > 1:
+    wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
+    faults = find_faults(query, entities, wrong)
+    if not faults and len(query.candidates) > 1:
         return query
+    taken = gather_keys(entities[name] for name in query.candidates if name not in faults)
     barred = {query.subject_id, *query.candidates}
-    pool = [entity for entity in entities.values() if entity.id not in barred]
+    pool = [
+        entity
+        for entity in entities.values()
+        if entity.id not in barred and wrong.isdisjoint(entity.keys)
+    ]
     pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
     chosen = []
     codes = []
     for name in query.candidates:
-        replacement = pop_candidate(pool, kept, right) if name in faults else name
+        replacement = pop_candidate(pool, taken) if name in faults else name
         if replacement:
             chosen.append(replacement)
         if name in faults:
             codes.append(faults[name] if replacement else f"{faults[name]}_removed")
     if len(chosen) == 1:
-        while len(chosen) < SIZE and (found := pop_candidate(pool, kept, right)):
+        while len(chosen) < SIZE and (found := pop_candidate(pool, taken)):
             chosen.append(found)
         codes.append("filled")
     if len(chosen) == 1:
@@ -205,12 +208,17 @@ def repair_query(
     return query.repaired(chosen, *dict.fromkeys(codes))
 
 
+def gather_keys(entities: Iterable[Entity]) -> set[Key]:
+    """Return all keys of some entities; another entity clashes if it has one of them."""
+    return set().union(*(entity.keys for entity in entities))
+
+
 def find_faults(
-    query: PublishedQuery, entities: Mapping[str, Entity], right: Collection[Entity]
+    query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
 ) -> dict[str, str]:
-    """Return {id: code} of the distractors to replace."""
+    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
     faults = {}
-    kept = [entities[query.answer]]
+    kept = set(entities[query.answer].keys)
     for name in query.candidates:
         entity = entities.get(name)
         if entity is None:
@@ -219,26 +227,24 @@ def find_faults(
             continue
         elif name == query.subject_id:
             faults[name] = "subject"
-        elif clashes(entity, right):
+        elif not wrong.isdisjoint(entity.keys):
             faults[name] = "second_answer"
-        elif clashes(entity, kept):
+        elif not kept.isdisjoint(entity.keys):
             faults[name] = "duplicate_label"
         else:
-            kept.append(entity)
+            kept |= entity.keys
     return faults
 
 
-def clashes(entity: Entity, others: Iterable[Entity]) -> bool:
-    """Return whether the entity is one of the others or shares a label with one of them."""
-    return any(map(entity.clashes, others))
+def pop_candidate(pool: list[Entity], taken: set[Key]) -> str:
+    """Remove the pool's first entity without a clash, add its keys to `taken`, return its id.
 
-
-def pop_candidate(pool: list[Entity], kept: dict[str, Entity], right: Collection[Entity]) -> str:
-    """Move the pool's first entity without a clash to `kept` and return its id; '' if none."""
+    The result is '' if all clash.
+    """
     for entity in pool:
-        if not clashes(entity, kept.values()) and not clashes(entity, right):
+        if taken.isdisjoint(entity.keys):
             pool.remove(entity)
-            kept[entity.id] = entity
+            taken |= entity.keys
             return entity.id
     return ""
 
@@ -258,16 +264,15 @@ def draw_again(
     label with a correct one or an earlier distractor. `answers` has the answer of each query of the
     relation. A query for which fewer distractors are found keeps its own.
     """
-    right = list(correct)
     others = sorted(set(entities).difference(answers))
-    kept = [entities[query.answer]]
+    names = [query.answer]
+    taken = gather_keys([*correct, entities[query.answer]])
     for name in chain(shuffle(answers, query.fact_id), shuffle(others, query.fact_id)):
-        if len(kept) == len(query.candidates):
+        if len(names) == len(query.candidates):
             break
-        entity = entities[name]
-        if name != query.subject_id and not clashes(entity, right) and not clashes(entity, kept):
-            kept.append(entity)
-    names = [entity.id for entity in kept]
+        if name != query.subject_id and taken.isdisjoint(keys := entities[name].keys):
+            names.append(name)
+            taken |= keys
     if len(names) < len(query.candidates) or set(names) == set(query.candidates):
         return query
     return query.repaired(shuffle(sorted(names), f"{query.fact_id}|places"), "drawn_again")
@@ -282,42 +287,76 @@ def move_answer(query: PublishedQuery) -> PublishedQuery:
     return query.repaired(others, *codes)
 
 
-def write_row(query: PublishedQuery, published: Row, wording: Wording) -> Row:
-    """Return the row of a repaired query in one language."""
-    shown = clean(published.subject, wording.language)
-    subject = turn(correct(shown, query.subject_id, wording.language), wording.language)
-    prompt = wording.template or clean(published.prompt, wording.language).replace(shown, "[X]")
-    codes = [*query.repairs, *find_codes(published, subject, wording)]
-    answer = query.candidates.index(query.answer)
-    return Row(
-        fact_id=query.fact_id,
-        relation=query.relation,
-        subject_id=query.subject_id,
-        object_id=query.answer,
-        subject=subject,
-        prompt=prompt.replace("[X]", subject),
-        candidates=wording.labels,
-        candidate_ids=list(query.candidates),
-        answers=[answer],
-        answer_forms=[wording.labels[answer]],
-        template_id=f"polyprobe:{query.relation}" if wording.template else query.relation,
-        repairs=sorted(codes, key=list(REPAIRS).index),
-        published_row=query.published_row,
-    )
+def write_rows(
+    config: Linked,
+    repaired: Mapping[int, PublishedQuery],
+    templates: Mapping[str, Mapping[str, str]],
+) -> dict[str, pa.Table]:
+    """Return {language: rows} of the repaired queries, without flags.
+
+    `templates` are replacements of published templates, {relation: {language: template}}.
+    """
+    queries = repaired.values()
+    same = {
+        "fact_id": [query.fact_id for query in queries],
+        "relation": [query.relation for query in queries],
+        "subject_id": [query.subject_id for query in queries],
+        "object_id": [query.answer for query in queries],
+        "candidate_ids": [query.candidates for query in queries],
+        "answers": [[query.candidates.index(query.answer)] for query in queries],
+        "published_row": [query.published_row for query in queries],
+    }
+    schema = pa.schema([*REPAIRED][:-1])
+    shared = {name: pa.array(column, schema.field(name).type) for name, column in same.items()}
+    tables = {}
+    for language in config.rows:
+        ours = {x: named[language] for x, named in templates.items() if language in named}
+        texts = zip(*write_texts(config, language, repaired, ours), strict=True)
+        tables[language] = pa.table(shared | dict(zip(WRITTEN, texts, strict=True)), schema=schema)
+    return tables
 
 
-def find_codes(published: Row, subject: str, wording: Wording) -> list[str]:
-    """Return the codes of the repairs in this language only; `subject` is the repaired one."""
-    shown = [clean(label, wording.language) for label in published.candidates]
-    prompts = [] if wording.template else [published.prompt]
-    texts = [published.subject, *published.candidates, *prompts]
+def write_texts(
+    config: Linked,
+    language: str,
+    repaired: Mapping[int, PublishedQuery],
+    templates: Mapping[str, str],
+) -> Iterator[tuple[str | tuple[str, ...], ...]]:
+    """Yield WRITTEN of each repaired query in one language; `templates` replace published ones."""
+    place, own = list(config.rows).index(language), config.rows[language]
+    cleaned = clean_all(chain(own.subject, own.prompt, *own.candidates), language)
+    changes = {text: find_codes(text, language) for text in cleaned}
+    for number, query in repaired.items():
+        prompt, offered, subject = own.prompt[number], own.candidates[number], own.subject[number]
+        block, before = config.entities[query.relation], config.queries[number].candidates
+        template = templates.get(query.relation)
+        shown = cleaned.get(subject, subject)
+        name = turn(correct(shown, query.subject_id, language), language)
+        text = template or cleaned.get(prompt, prompt).replace(shown, "[X]")
+        labels = tuple([block[x].labels[place] for x in query.candidates])
+        original = tuple([block[x].original[place] for x in query.candidates])
+        meant = [block[x].original[place] if x in block else "" for x in before]
+        codes = {*query.repairs}
+        codes |= {"parallel"} if [cleaned.get(x, x) for x in offered] != meant else set()
+        codes |= {"label"} if labels != original or name != shown else set()
+        codes |= {"template"} if template else set()
+        for published in (subject, *offered) if template else (subject, prompt, *offered):
+            codes.update(changes.get(published, ()))
+        yield (
+            name,
+            text.replace("[X]", name),
+            labels,
+            (labels[query.candidates.index(query.answer)],),
+            f"polyprobe:{query.relation}" if template else query.relation,
+            tuple(sorted(codes, key=ORDER.__getitem__)),
+        )
+
+
+def find_codes(text: str, language: str) -> list[str]:
+    """Return the codes of the repairs of a published text."""
     found = {
-        "parallel": shown != wording.meant,
-        "label": wording.labels != wording.original
-        or subject != clean(published.subject, wording.language),
-        "template": bool(wording.template),
-        "invisible_characters": any(find_invisible(text, wording.language) for text in texts),
-        "mixed_alphabets": any(unmix(text) != text for text in texts),
-        "simplified": any(simplify(text, wording.language) != text for text in texts),
+        "invisible_characters": find_invisible(text, language),
+        "mixed_alphabets": unmix(text) != text,
+        "simplified": simplify(text, language) != text,
     }
     return [code for code, is_so in found.items() if is_so]

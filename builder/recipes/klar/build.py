@@ -6,21 +6,22 @@ all have. `17` has all languages, `15` all relations, both with the released sub
 candidates. `-repaired` configurations have those of BMLAMA's `17-repaired`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
 
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.bmlama import build as bmlama
-from polyprobe.builder.sources.bmlama.files import MASK, Record
-from polyprobe.builder.sources.bmlama.files import make_row as bmlama_row
+from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_table
 from polyprobe.builder.sources.klar import SUBJECT, Relation, Sample, read_relations
-from polyprobe.schema.columns import SLOT, Row
+from polyprobe.schema.columns import SLOT
 
 CONFIGS = RECIPES["klar"].configs
 DEFAULT_CONFIG = "17-repaired"
 SHORT = ("fa", "he")  # one template of two relations
 N_TEMPLATES = 5
-Facts = Mapping[str, Row]  # by row of BMLAMA-17, without a question
 
 
 def describe(configs: Sequence[object]) -> dict[str, str]:
@@ -28,7 +29,7 @@ def describe(configs: Sequence[object]) -> dict[str, str]:
     return {}
 
 
-def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
+def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows}."""
     size, _, repaired = config.partition("-")
     asked = {
@@ -38,25 +39,26 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     }
     facts = read_repaired(mirror) if repaired else {x: list_facts(asked[x]) for x in asked}
     order = choose_facts(asked, facts)
-    return {x: list(fill(order, asked[x], facts[x])) for x in asked}
+    return {x: fill(order, asked[x], facts[x]) for x in asked}
 
 
-def read_repaired(mirror: Path | None) -> dict[str, Facts]:
+def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
     """Return the rows of BMLAMA's `17-repaired`; repairs of its templates are not ours."""
-    rows = bmlama.build("17-repaired", mirror)
+    own = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
     return {
-        language: {
-            row.published_row: row._replace(repairs=[x for x in row.repairs if x != "template"])
-            for row in part
-        }
-        for language, part in rows.items()
+        language: pl.DataFrame(table).with_columns(repairs=own, row="published_row")
+        for language, table in bmlama.build("17-repaired", mirror).items()
     }
 
 
-def list_facts(relations: Mapping[str, Relation]) -> Facts:
-    """Return the released facts of a language."""
-    samples = (sample for relation in relations.values() for sample in relation.samples)
-    return {name_row(sample): make_fact(sample) for sample in samples}
+def list_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:
+    """Return the released facts of a language; `row` is that of the published BMLAMA-17."""
+    samples = [sample for relation in relations.values() for sample in relation.samples]
+    rows, nothing = list(map(name_row, samples)), [""] * len(samples)
+    _, subjects, answers, candidates = zip(*samples, strict=True)
+    columns = Columns(nothing, answers, candidates, subjects)
+    facts = pl.DataFrame(make_table(columns, rows, nothing)).with_columns(row="fact_id")
+    return facts.unique("row", keep="last")
 
 
 def name_row(sample: Sample) -> str:
@@ -64,14 +66,8 @@ def name_row(sample: Sample) -> str:
     return f"17:{sample.row + 1:04}"
 
 
-def make_fact(sample: Sample) -> Row:
-    """Return a row without relation and question."""
-    record = Record("", sample.object, sample.candidates, sample.subject)
-    return bmlama_row(record, name_row(sample), relation="")
-
-
 def choose_facts(
-    asked: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, Facts]
+    asked: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, pl.DataFrame]
 ) -> dict[str, list[str]]:
     """Return {relation: rows of BMLAMA-17} that all languages have, in five templates."""
     first, *_ = asked.values()
@@ -80,7 +76,7 @@ def choose_facts(
         parts = {language: relations[name] for language, relations in asked.items()}
         if all(len(part.templates) == N_TEMPLATES for part in parts.values()):
             known = [
-                {row for row in map(name_row, part.samples) if row in facts[language]}
+                {*map(name_row, part.samples)} & {*facts[language]["row"]}
                 for language, part in parts.items()
             ]
             order[name] = sorted(set.intersection(*known))
@@ -88,14 +84,18 @@ def choose_facts(
 
 
 def fill(
-    order: Mapping[str, Sequence[str]], relations: Mapping[str, Relation], facts: Facts
-) -> Iterator[Row]:
-    """Yield the rows of a language: each fact in the templates of its relation."""
-    for name, rows in order.items():
-        for fact in (facts[row] for row in rows):
-            for number, template in enumerate(relations[name].templates):
-                yield fact._replace(
-                    relation=name,
-                    prompt=template.replace(SUBJECT, fact.subject).replace(MASK, SLOT),
-                    template_id=f"klar:{name}:{number}",
-                )
+    order: Mapping[str, Sequence[str]], relations: Mapping[str, Relation], facts: pl.DataFrame
+) -> pa.Table:
+    """Return the rows of a language: each fact in the templates of its relation."""
+    asked = [
+        (name, row, template.replace(MASK, SLOT), f"klar:{name}:{number}")
+        for name, rows in order.items()
+        for row in rows
+        for number, template in enumerate(relations[name].templates)
+    ]
+    names = ("relation", "row", "prompt", "template_id")
+    rows = pl.DataFrame(asked, dict.fromkeys(names, pl.String), orient="row").join(
+        facts.drop("relation", "prompt", "template_id"), on="row", maintain_order="left"
+    )
+    prompt = pl.col("prompt").str.replace_all(SUBJECT, pl.col("subject"), literal=True)
+    return rows.with_columns(prompt).drop("row").to_arrow()

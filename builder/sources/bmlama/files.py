@@ -9,16 +9,17 @@ import csv
 import io
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from importlib.resources import files
-from itertools import chain, groupby, repeat
+from itertools import chain, groupby, islice, repeat
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.schema.columns import SLOT, Row, to_table
+from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.system.download import Repository, parse_sums, read_files
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
@@ -46,33 +47,52 @@ BLOCKS = (
 )  # fmt: skip
 
 
-class Record(NamedTuple):
-    """One line of a released file."""
+class Columns(NamedTuple):
+    """The columns of a released file; row i is the same query in every language."""
 
-    prompt: str
-    answer: str
-    candidates: list[str]
-    subject: str
+    prompt: Sequence[str]
+    answer: Sequence[str]
+    candidates: Sequence[tuple[str, ...]]
+    subject: Sequence[str]
 
 
-def read_rows(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
-    """Return {language: published rows} of BMLAMA-17 (`17`) or BMLAMA-53 (`53`).
+class Published(NamedTuple):
+    """A configuration as published: the id and relation of each row, and {language: columns}."""
 
-    ValueError if the files differ in rows, blocks or numbers of candidates.
+    ids: list[str]
+    relations: list[str]
+    columns: dict[str, Columns]
+
+
+@lru_cache(maxsize=2)  # the published configurations are also the source of the repaired ones
+def read_published(config: str, mirror: Path | None = None) -> Published:
+    """Return BMLAMA-17 (`17`) or BMLAMA-53 (`53`); ids number the rows from 0001.
+
+    ValueError if the files differ in rows, blocks or numbers of candidates, or if a row has not
+    exactly one MASK or lacks its answer.
     """
     paths = list_paths(config)
-    contents = map(parse_records, read_files(REPOSITORY, paths.values(), mirror))
+    contents = map(parse_columns, read_files(REPOSITORY, paths.values(), mirror))
     progress = track(paths, f"reading bmlama/{config}")
-    published = dict(zip(progress, contents, strict=True))
-    relations = recover_relations(published["en"], config)
-    sizes = [len(record.candidates) for record in published["en"]]
-    for language, records in published.items():
-        if [len(record.candidates) for record in records] != sizes:
-            raise ValueError(f"{language} differs from en in rows or numbers of candidates")
-    return {
-        language: list(make_rows(config, records, relations))
-        for language, records in published.items()
-    }
+    columns = dict(zip(progress, contents, strict=True))
+    relations = recover_relations(columns["en"], config)
+    sizes = list(map(len, columns["en"].candidates))
+    for language, own in columns.items():
+        if list(map(len, own.candidates)) != sizes:
+            raise ValueError(f"{paths[language]} differs from en in rows or numbers of candidates")
+        check_rows(own, paths[language])
+    ids = [f"{config}:{number:04}" for number in range(1, len(relations) + 1)]
+    return Published(ids, relations, columns)
+
+
+def check_rows(columns: Columns, path: str) -> None:
+    """Raise ValueError for a row without exactly one mask, or without its answer."""
+    rows = zip(columns.prompt, columns.answer, columns.candidates, strict=True)
+    for number, (prompt, answer, candidates) in enumerate(rows, start=1):
+        if prompt.count(SLOT) != 1:
+            raise ValueError(f"{path}: row {number} has not exactly one {MASK}: {prompt}")
+        if answer not in candidates:
+            raise ValueError(f"{path}: row {number} lacks its answer {answer!r} as a candidate")
 
 
 def list_paths(config: str) -> dict[str, str]:
@@ -82,8 +102,8 @@ def list_paths(config: str) -> dict[str, str]:
     return {path.stem: str(path) for path in paths if path.parent.name == folder}
 
 
-def parse_records(content: bytes) -> list[Record]:
-    """Return the records of one released file.
+def parse_columns(content: bytes) -> Columns:
+    """Return the columns of one released file.
 
     The files are tab-separated CSV. A field with a quotation mark is quoted and its marks are
     doubled (hundreds of rows in Hebrew). The header is ignored, since that of zh has an extra
@@ -92,52 +112,53 @@ def parse_records(content: bytes) -> list[Record]:
     text = io.StringIO(content.decode("utf-8"), newline="")
     lines = csv.reader(text, delimiter="\t", strict=True)
     next(lines)
-    return [
-        Record(prompt, answer, candidates.split(", "), subject)
-        for prompt, answer, candidates, subject in lines
-    ]
+    columns = list(map(list, zip(*lines, strict=True))) or [[], [], [], []]
+    prompts, answers, candidates, subjects = columns
+    return Columns(
+        [prompt.replace(MASK, SLOT) for prompt in prompts],
+        answers,
+        [tuple(names.split(", ")) for names in candidates],
+        subjects,
+    )
 
 
-def recover_relations(english: Sequence[Record], config: str) -> list[str]:
+def recover_relations(english: Columns, config: str) -> list[str]:
     """Return the relation of each row, found by the blocks of rows with equal English templates.
 
-    A template is an English prompt with `[X]` in place of the subject. ValueError if the lengths of
-    the blocks differ from those of the configuration in BLOCKS.
+    ValueError if the lengths of the blocks differ from those of the configuration in BLOCKS.
     """
     column = PUBLISHED.index(config)
-    templates = (record.prompt.replace(record.subject, "[X]") for record in english)
-    found = [len(list(block)) for _, block in groupby(templates)]
+    found = [len(list(block)) for _, block in groupby(list_templates(english))]
     expected = [(relation, rows[column]) for relation, *rows in BLOCKS if rows[column]]
     if found != [length for _, length in expected]:
         raise ValueError(f"blocks of English templates have {found} rows, expected {expected}")
     return [relation for relation, length in expected for _ in range(length)]
 
 
-def make_rows(config: str, records: Sequence[Record], relations: Sequence[str]) -> Iterator[Row]:
-    """Yield the rows of one language; ids number the rows from 0001, without the header."""
-    pairs = zip(records, relations, strict=True)
-    for number, (record, relation) in enumerate(pairs, start=1):
-        row = make_row(record, f"{config}:{number:04}", relation)
-        if row.prompt.count(SLOT) != 1:
-            raise ValueError(f"row {number} of {config} has not exactly one {MASK}: {row.prompt}")
-        yield row._replace(answers=[record.candidates.index(record.answer)], template_id=relation)
+def list_templates(columns: Columns) -> list[str]:
+    """Return the prompts with `[X]` in place of the subject."""
+    pairs = zip(columns.prompt, columns.subject, strict=True)
+    return [prompt.replace(subject, "[X]") for prompt, subject in pairs]
 
 
-def make_row(record: Record, fact_id: str, relation: str) -> Row:
-    """Return the row of a record without ids; every candidate that equals the answer is one."""
-    return Row(
-        fact_id=fact_id,
-        relation=relation,
-        subject_id="",
-        object_id="",
-        subject=record.subject,
-        prompt=record.prompt.replace(MASK, SLOT),
-        candidates=record.candidates,
-        candidate_ids=[],
-        answers=[i for i, name in enumerate(record.candidates) if name == record.answer],
-        answer_forms=[record.answer],
-        template_id="",
-    )
+def make_table(columns: Columns, ids: Sequence[str], relations: Sequence[str]) -> pa.Table:
+    """Return the rows without ids of entities; every candidate that equals the answer is one."""
+    nothing = [""] * len(ids)
+    pairs = zip(columns.candidates, columns.answer, strict=True)
+    values = {
+        "fact_id": ids,
+        "relation": relations,
+        "subject_id": nothing,
+        "object_id": nothing,
+        "subject": columns.subject,
+        "prompt": columns.prompt,
+        "candidates": columns.candidates,
+        "candidate_ids": [()] * len(ids),
+        "answers": [[i for i, name in enumerate(own) if name == answer] for own, answer in pairs],
+        "answer_forms": list(zip(columns.answer, strict=True)),
+        "template_id": relations,
+    }
+    return pa.table(values, schema=SCHEMA)
 
 
 def read_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
@@ -147,23 +168,21 @@ def read_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]
     """
     found: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for config in PUBLISHED:
-        for line in recover_templates(config, read_rows(config, mirror)):
+        for line in recover_templates(config, read_published(config, mirror)):
             found.setdefault(line[:2], line)
     return [found[key] for key in sorted(found)]
 
 
-def recover_templates(
-    config: str, rows: Mapping[str, Sequence[Row]]
-) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of `facts.TEMPLATES` for published rows; ours replace wrong templates.
+def recover_templates(config: str, published: Published) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the rows of `facts.TEMPLATES` for a configuration; ours replace wrong templates.
 
     A published template is the most frequent prompt of a relation with `[X]` for the subject.
     """
     ours = list_replacements(config)
-    for language, part in rows.items():
+    for language, own in published.columns.items():
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for row in part:
-            counts[row.relation][row.prompt.replace(row.subject, "[X]")] += 1
+        for relation, template in zip(published.relations, list_templates(own), strict=True):
+            counts[relation][template] += 1
         for relation, templates in counts.items():
             template, _ = templates.most_common(1)[0]
             replaced = ours.get(relation, {}).get(language)
@@ -204,16 +223,16 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
     for language in languages or ():
         if language not in paths:
             raise unknown("language", language, str(folder), paths)
-    records = {language: read_tsv(paths[language]) for language in languages or paths}
-    relations = find_relations(records.get("en") or next(iter(records.values())))
-    return {language: make_table(own, relations) for language, own in records.items()}
+    columns = {language: read_tsv(paths[language]) for language in languages or paths}
+    relations = find_relations(columns.get("en") or next(iter(columns.values())))
+    return {language: make_raw(own, relations) for language, own in columns.items()}
 
 
-def read_tsv(path: Path) -> list[Record]:
-    """Return the records of a released file; raise PolyprobeError if it is not valid."""
+def read_tsv(path: Path) -> Columns:
+    """Return the columns of a released file; raise PolyprobeError if it is not valid."""
     try:
         content = path.read_bytes()
-        records = parse_records(content)
+        columns = parse_columns(content)
     except UnicodeDecodeError as error:
         raise PolyprobeError(
             f"{path} is not UTF-8 (byte {error.start}); unpack it again"
@@ -222,9 +241,9 @@ def read_tsv(path: Path) -> list[Record]:
         raise PolyprobeError(f"{path}{find_fault(content)}; unpack it again") from error
     except OSError as error:
         raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
-    if not records:
+    if not columns.prompt:
         raise PolyprobeError(f"{path} has no rows; unpack it again")
-    return records
+    return columns
 
 
 def find_fault(content: bytes) -> str:
@@ -232,29 +251,25 @@ def find_fault(content: bytes) -> str:
     lines = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter="\t")
     try:
         for number, line in enumerate(lines):
-            if number and len(line) != len(Record._fields):
-                return (
-                    f", row {number} has {len(line)} columns; expected {', '.join(Record._fields)}"
-                )
+            if number and len(line) != len(Columns._fields):
+                expected = ", ".join(Columns._fields)
+                return f", row {number} has {len(line)} columns; expected {expected}"
     except csv.Error as error:
         return f": {error}"
     return " is not a table of four columns: it has an unclosed quotation mark, or is empty"
 
 
-def find_relations(records: Sequence[Record]) -> list[str]:
+def find_relations(columns: Columns) -> list[str]:
     """Return the relation of each row, or `block-N` if the blocks are unknown."""
     for config in PUBLISHED:
         with suppress(ValueError):
-            return recover_relations(records, config)
-    templates = (record.prompt.replace(record.subject, "[X]") for record in records)
-    blocks = enumerate(groupby(templates), start=1)
+            return recover_relations(columns, config)
+    blocks = enumerate(groupby(list_templates(columns)), start=1)
     return [f"block-{number}" for number, (_, rows) in blocks for _ in rows]
 
 
-def make_table(records: Sequence[Record], relations: Sequence[str]) -> pa.Table:
+def make_raw(columns: Columns, relations: Sequence[str]) -> pa.Table:
     """Return one language's table; rows after the last one of `relations` have none."""
-    pairs = zip(records, chain(relations, repeat("")), strict=False)
-    return to_table(
-        make_row(record, f"{number:04}", relation)
-        for number, (record, relation) in enumerate(pairs, start=1)
-    )
+    size = len(columns.prompt)
+    known = list(islice(chain(relations, repeat("")), size))
+    return make_table(columns, [f"{number:04}" for number in range(1, size + 1)], known)

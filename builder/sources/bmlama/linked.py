@@ -15,10 +15,17 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import choose_labels, clean, count_contradictions, fold
 from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source
-from polyprobe.schema.columns import Row
 from polyprobe.system.progress import report
 
-from .files import PUBLISHED, REPOSITORY, list_paths, read_rows, read_templates
+from .files import (
+    PUBLISHED,
+    REPOSITORY,
+    Columns,
+    Published,
+    list_paths,
+    read_published,
+    read_templates,
+)
 from .names import correct
 
 __all__ = ["REPOSITORY", "read_templates"]
@@ -65,7 +72,8 @@ OF_PLACES = frozenset((
     "P530", "P740", "P937", "P1001", "P1376",
 ))
 # fmt: on
-Rows = Mapping[str, Sequence[Row]]
+Rows = Mapping[str, Columns]
+Key = tuple[int, str]
 
 
 class PublishedQuery(NamedTuple):
@@ -98,20 +106,17 @@ class Entity(NamedTuple):
     """A possible object of one relation.
 
     - `labels`: one for each language, in the order of the dataset.
-    - `folded`: pairs of a language's index and a label folded by `fold`.
+    - `keys`: pairs of a language's index and a label folded by `fold`, and (-1, id). Two entities
+      with a common key cannot be candidates of one row.
     - `original`: the labels before damaged ones were restored (`restore`).
     - `published`: whether it is an answer in the relation's published rows.
     """
 
     id: str
     labels: tuple[str, ...]
-    folded: frozenset[tuple[int, str]]
+    keys: frozenset[Key]
     original: tuple[str, ...]
     published: bool = True
-
-    def clashes(self, other: "Entity") -> bool:
-        """Return whether the two have the same id, or the same label in a language."""
-        return self.id == other.id or not self.folded.isdisjoint(other.folded)
 
 
 class Linked(NamedTuple):
@@ -160,31 +165,33 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the LABELS of all linked subjects and answers in some languages, with repetitions."""
     for language in (name for name in languages if name in linked.rows):
-        for row, query in zip(linked.rows[language], linked.queries, strict=True):
+        own = linked.rows[language]
+        for query, subject, answer in zip(linked.queries, own.subject, own.answer, strict=True):
             if query.subject_id:
-                yield language, query.subject_id, row.subject
-                yield language, query.answer, row.answer_forms[0]
+                yield language, query.subject_id, subject
+                yield language, query.answer, answer
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
     report("reading the published rows, and the facts of mpararel")
-    rows = {config: read_rows(config, mirror) for config in PUBLISHED}
-    languages = sorted({language for parts in rows.values() for language in parts})
+    published = {config: read_published(config, mirror) for config in PUBLISHED}
+    languages = sorted({language for part in published.values() for language in part.columns})
     known = read_source("mpararel", mirror, languages)
     linked = {}
-    for config, parts in rows.items():
+    for config, part in published.items():
         report(f"linking {config} to Wikidata")
-        links = link_rows(parts, known)
-        entities, answers = collect_entities(parts, links, known)
-        queries = read_queries(parts, links, entities, answers)
-        linked[config] = Linked(parts, queries, entities, known.labels)
+        pairs = {language: (own.subject, own.answer) for language, own in part.columns.items()}
+        links = link_rows(part.relations, pairs, known)
+        entities, answers = collect_entities(part, links, known)
+        queries = read_queries(part, links, entities, answers)
+        linked[config] = Linked(part.columns, queries, entities, known.labels)
     return linked
 
 
 def collect_entities(
-    rows: Rows, links: Sequence[Link | None], known: Facts
+    published: Published, links: Sequence[Link | None], known: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
@@ -195,18 +202,21 @@ def collect_entities(
     """
     found: dict[str, dict[str, Entity]] = defaultdict(dict)
     ids = [""] * len(links)
-    spelled = {(language, name): label for language, name, label in known.labels.iter_rows()}
+    rows = published.columns
+    cleaned = ([clean(label, name) for label in own.answer] for name, own in rows.items())
+    labels = list(zip(*cleaned, strict=True))
+    objects = known.labels.filter(pl.col("id").is_in(known.facts["object_id"].implode()))
+    spelled = {(language, name): label for language, name, label in objects.iter_rows()}
     for number in sorted(range(len(links)), key=lambda number: links[number] is None):
-        labels = [clean(part[number].answer_forms[0], name) for name, part in rows.items()]
-        english, link = rows["en"][number], links[number]
-        block = found[english.relation]
-        same = (entity.id for entity in block.values() if entity.original == tuple(labels))
-        own = own_id(english.relation, english.answer_forms[0])
-        name = ids[number] = link.object_id if link else next(same, own)
+        relation, link = published.relations[number], links[number]
+        block = found[relation]
+        same = (entity.id for entity in block.values() if entity.original == labels[number])
+        own_name = own_id(relation, rows["en"].answer[number])
+        name = ids[number] = link.object_id if link else next(same, own_name)
         if name not in block:
-            shown = dict(zip(rows, labels, strict=True))
-            ours = restore(english.relation, name, shown, spelled)
-            block[name] = make_entity(name, ours, True, labels)
+            shown = dict(zip(rows, labels[number], strict=True))
+            ours = restore(relation, name, shown, spelled)
+            block[name] = make_entity(name, ours, True, labels[number])
     for relation, entity in list_objects(list(rows), known):
         found[relation].setdefault(entity.id, entity)
     return dict(found), ids
@@ -245,8 +255,9 @@ def make_entity(
 ) -> Entity:
     """Return an entity; `original` are its labels before repair (default: `labels`)."""
     labels = tuple(labels)
-    folded = frozenset((place, fold(label)) for place, label in enumerate(labels) if label)
-    return Entity(name, labels, folded, labels if original is None else tuple(original), published)
+    keys = {(place, fold(label)) for place, label in enumerate(labels) if label} | {(-1, name)}
+    whole = labels if original is None else tuple(original)
+    return Entity(name, labels, frozenset(keys), whole, published)
 
 
 def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
@@ -269,14 +280,15 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
 def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
     """Return {id: entity} with the known labels; a missing label is ''."""
     labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
+    places = {language: place for place, language in enumerate(languages)}
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():
-        labels[name][languages.index(language)] = correct(clean(label, language), name, language)
+        labels[name][places[language]] = correct(clean(label, language), name, language)
     return {name: make_entity(name, found, False) for name, found in labels.items()}
 
 
 def read_queries(
-    rows: Rows,
+    published: Published,
     links: Sequence[Link | None],
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
@@ -288,26 +300,23 @@ def read_queries(
     the smallest id. A label without an entity gets the id `bmlama:RELATION:LABEL`, which is not in
     `entities`.
     """
+    rows = published.columns
     place = list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
+    english = rows["en"]
     queries = []
-    for row, link, answer, parallel in zip(
-        rows["en"], links, answers, zip(*rows.values(), strict=True), strict=True
+    for number, (fact_id, relation, link, answer) in enumerate(
+        zip(published.ids, published.relations, links, answers, strict=True)
     ):
-        cleaned = (
-            [clean(label, language) for label in other.candidates]
-            for language, other in zip(rows, parallel, strict=True)
-        )
-        labels = zip(*cleaned, strict=True)
-        homonyms = by_label[row.relation]
-        named = [
-            choose(homonyms.get(shown[place], ()), shown) or own_id(row.relation, shown[place])
-            for shown in labels
-        ]
-        named[row.answers[0]] = answer
+        named = []
+        for index, label in enumerate(english.candidates[number]):
+            shown = clean(label, "en")
+            labels = (clean(own.candidates[number][index], name) for name, own in rows.items())
+            homonyms = by_label[relation].get(shown, ())
+            named.append(choose(homonyms, labels) or own_id(relation, shown))
+        named[english.candidates[number].index(english.answer[number])] = answer
         subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
-        query = PublishedQuery(row.fact_id, row.relation, subject, answer, tuple(named), repairs)
-        queries.append(query)
+        queries.append(PublishedQuery(fact_id, relation, subject, answer, tuple(named), repairs))
     return queries
 
 
@@ -324,13 +333,16 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
     return dict(found)
 
 
-def choose(entities: Sequence[Entity], labels: Sequence[str]) -> str:
+def choose(entities: Sequence[Entity], labels: Iterable[str]) -> str:
     """Return the id of the first entity with the most of the labels, '' without entities.
 
-    `labels` has one label for each language.
+    `labels` has one label for each language; those of a single entity are not read.
     """
-    votes = [sum(map(str.__eq__, entity.original, labels)) for entity in entities]
-    return entities[votes.index(max(votes))].id if votes else ""
+    if len(entities) < 2:
+        return entities[0].id if entities else ""
+    shown = list(labels)
+    votes = [sum(map(str.__eq__, entity.original, shown)) for entity in entities]
+    return entities[votes.index(max(votes))].id
 
 
 def own_id(relation: str, label: str) -> str:
