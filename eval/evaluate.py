@@ -192,9 +192,10 @@ def run_evaluation(
         loading["before"] = (before.revision, before.probe) if before and before.probe else None
     elif before and not isinstance(model, Scorer):
         loading["batch_tokens"] = loading.get("batch_tokens") or before.batch_tokens
-        loading["product"] = loading.get("product") or before.further.get("product", PRODUCTS[0])
     with limit_threads(who.threads):
         loaded = load(model, **loading)
+        if before and loaded.scorer is not model and not loading.get("product"):
+            _keep_product(loaded.scorer, before)
         if prompt_probability:
             check_prefix(loaded.scorer)
         settings = asked.describe(loaded, decoding)
@@ -365,6 +366,12 @@ def _keep_here(who: WorkerSettings) -> WorkerSettings:
             "tokenizer (save_pretrained) and give the folder"
         )
     return replace(who, cache=False)
+
+
+def _keep_product(scorer: Scorer, before: Settings) -> None:
+    """Multiply as in the run to resume, if possible; if not, `Run.open` says what differs."""
+    if scorer.model is not None:
+        scorer.engine.fix_product(before.further.get("product", PRODUCTS[0]))
 
 
 def _absolute(name: str | os.PathLike[str]) -> str:

@@ -433,6 +433,9 @@ def _engage(
 
 def _fix(scorer: Scorer, product: str | None) -> Scorer:
     """Let the scorer multiply as given; without a product it keeps its own choice."""
-    if product:
-        scorer.engine.fix_product(product)
+    if product and not scorer.engine.fix_product(product):
+        raise PolyprobeError(
+            f"--product {product} needs a float32 model on a CPU for which torch has it; leave "
+            "--product out"
+        )
     return scorer

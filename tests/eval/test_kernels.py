@@ -115,8 +115,10 @@ def test_without_the_operator_products_are_torchs(scorers, monkeypatch):
     scorer = scorers("llama")
     monkeypatch.setattr(kernels, "_onednn", missing)
     assert faster_product(scorer.model) == "torch"
+    assert not scorer.engine.fix_product("onednn")
+    assert scorer.engine.fix_product("torch")
     with pytest.raises(PolyprobeError, match="--product onednn needs a float32 model on a CPU"):
-        scorer.engine.fix_product("onednn")
+        load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="onednn")
 
 
 def test_a_product_that_gives_other_scores_is_not_used(scorers, tmp_path, monkeypatch):

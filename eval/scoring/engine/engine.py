@@ -19,7 +19,7 @@ from polyprobe.eval.scoring.engine.forward import (
     Plan,
     Tree,
 )
-from polyprobe.eval.scoring.engine.kernels import check_product
+from polyprobe.eval.scoring.engine.kernels import has_product
 from polyprobe.eval.scoring.engine.trial import SMALLEST, Trial, window_of
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
@@ -89,10 +89,12 @@ class Engine:
         """Return how float32 numbers are multiplied, one of `PRODUCTS`."""
         return self.network.kernels.product
 
-    def fix_product(self, product: str) -> None:
-        """Replace the choice of the trial."""
-        check_product(product, self.network.model)
+    def fix_product(self, product: str) -> bool:
+        """Replace the choice of the trial; return False if the product is not available here."""
+        if not has_product(product, self.network.model):
+            return False
         self.network.kernels.product = product
+        return True
 
     @property
     def vocabulary(self) -> int:

@@ -10,7 +10,6 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from polyprobe.eval.scoring.options import PRODUCTS
-from polyprobe.system.errors import PolyprobeError
 
 # Nodes of a part of a trie: on a CPU their attention is smaller than the rest of a layer.
 PART = 64
@@ -154,19 +153,10 @@ def _onednn() -> Callable[..., torch.Tensor]:
     return operator
 
 
-def check_product(product: str, model: Any) -> None:
-    """Refuse a product that the model cannot have here."""
-    if product == "onednn" and not _has_onednn(model):
-        raise PolyprobeError(
-            "--product onednn needs a float32 model on a CPU for which torch has oneDNN; leave "
-            "--product out"
-        )
-
-
 @torch.inference_mode()
 def faster_product(model: Any) -> str:
     """Return the product that is faster on this machine, by a short trial of one shape."""
-    if not _has_onednn(model):
+    if not has_product("onednn", model):
         return PRODUCTS[0]
     weight, inputs = torch.ones(WIDTH, WIDTH), torch.ones(ROWS, WIDTH)
     both = (linear, _multiply)
@@ -181,8 +171,10 @@ def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
     return time.perf_counter() - start
 
 
-def _has_onednn(model: Any) -> bool:
-    """Return whether oneDNN can multiply the model's weights."""
+def has_product(product: str, model: Any) -> bool:
+    """Return whether the model's weights can be multiplied in this way here."""
+    if product == PRODUCTS[0]:
+        return True
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return False
     try:
