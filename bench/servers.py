@@ -1,12 +1,17 @@
-"""Real servers on this machine, from the environment that `make servers` makes."""
+"""Real servers on this machine, from the environment that `make servers` makes.
+
+`python -m bench.servers FILE PORT CACHE` in that environment serves a GGUF file with llama.cpp.
+"""
 
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 
@@ -18,19 +23,8 @@ VLLM = {
     "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     "VLLM_NO_USAGE_STATS": "1",
     "HF_HUB_OFFLINE": "1",
-    "OMP_NUM_THREADS": "2",
 }
-LLAMA = """
-import sys, time, xllamacpp
-params = xllamacpp.CommonParams()
-params.model.path, params.port, params.hostnames = sys.argv[1], int(sys.argv[2]), ["127.0.0.1"]
-params.n_ctx, params.n_parallel, params.cpuparams.n_threads = 4096, 4, 2
-if sys.argv[3] == "float32":
-    params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
-    params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
-server = xllamacpp.Server(params)
-time.sleep(10**6)
-"""
+THREADS = 2
 
 
 def find_smollm2() -> Path:
@@ -43,7 +37,7 @@ def find_smollm2() -> Path:
 def serve_vllm(folder: Path, name: str, *options: str) -> Iterator[str]:
     """Yield the address of vLLM's server of a folder, in float32."""
     port = _free_port()
-    command = ["-m", "vllm.entrypoints.openai.api_server", "--model", str(folder)]
+    command = ["-m", "vllm.entrypoints.openai.api_server", "--model", str(folder.resolve())]
     command += ["--served-model-name", name, "--port", str(port), "--host", "127.0.0.1"]
     command += ["--dtype", "float32", "--max-model-len", "512", "--enforce-eager", *options]
     with _running(command, port, "/v1/models", VLLM) as url:
@@ -57,8 +51,33 @@ def serve_llama(file: Path, port: int | None = None, cache: str = "default") -> 
     `cache`: `float32` for keys and values as in this process; llama.cpp's default is float16.
     """
     port = port or _free_port()
-    with _running(["-c", LLAMA, str(file), str(port), cache], port, "/v1/models", {}) as url:
+    command = ["-m", "bench.servers", str(file.resolve()), str(port), cache]
+    with _running(command, port, "/v1/models", {}) as url:
         yield url
+
+
+def start_llama(
+    file: Path, port: int = 0, slots: int = 4, threads: int = THREADS, cache: str = "default"
+) -> Any:
+    """Return a running server of a GGUF file in this process; it ends with the object.
+
+    Slots share 8,192 tokens. They are not saved when they change, which costs more than it saves.
+    """
+    import xllamacpp  # in the environment of `make servers` alone
+
+    params = xllamacpp.CommonParams()
+    params.model.path, params.port, params.hostnames = (
+        str(file),
+        port or _free_port(),
+        ["127.0.0.1"],
+    )
+    params.n_ctx, params.n_parallel, params.kv_unified = 8192, slots, True
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cache_ram_mib = params.n_ctx_checkpoints = 0
+    if cache == "float32":
+        params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
+        params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+    return xllamacpp.Server(params)
 
 
 @contextmanager
@@ -68,7 +87,11 @@ def _running(command: list[str], port: int, path: str, extra: dict[str, str]) ->
     log.parent.mkdir(exist_ok=True)
     with log.open("w") as out:
         process = subprocess.Popen(
-            [str(PYTHON), *command], stdout=out, stderr=out, env=os.environ | extra
+            [str(PYTHON), *command],
+            cwd=ROOT,
+            stdout=out,
+            stderr=out,
+            env=os.environ | {"OMP_NUM_THREADS": str(THREADS)} | extra,
         )
         try:
             _wait(process, f"{url}{path}", log)
@@ -100,3 +123,8 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return int(one.getsockname()[1])
+
+
+if __name__ == "__main__":
+    kept = start_llama(Path(sys.argv[1]), int(sys.argv[2]), cache=sys.argv[3])
+    time.sleep(10**6)

@@ -1,6 +1,6 @@
 """Compare the speed of the engine with other methods and with a lower bound.
 
-    python -m bench engine [--peers PYTHON] [--only decoder] …
+    python -m bench engine [--peers PYTHON] [--servers PYTHON] [--only decoder] …
     python -m bench engine gpu [--size 1b] [--device cuda] [--rows 500]
 
 One file for each part: race, floor, equality, memory, growth, gpu. Each part saves its figures in

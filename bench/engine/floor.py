@@ -1,10 +1,11 @@
 """The minimal work: tokens left after merging equal prompts and prefixes, and their products.
 
 The floor in seconds excludes attention, softmax and tokenizer. It consists of the matrix products
-with the model's own weights: 512 tokens at once in the body, and in the head as many positions as
-fill 64 MB with logits.
+with the model's own weights. For each shape of a weight, the products of torch (`linear`, MKL on
+x86) and of oneDNN with a packed weight are timed in blocks of several sizes; the quickest counts.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
@@ -155,16 +156,26 @@ def count(setting: Setting, model: str, language: str) -> Merged:
     return Merged(model, family, language, list(count_naive(family, filled)), merged)
 
 
-BLOCK = 512
-LOGITS = 2**24
+BLOCKS = (64, 128, 256, 512)  # tokens multiplied at once
+TRIES = 3
+
+Multiply = Callable[[torch.Tensor], torch.Tensor]
+
+
+class Way(NamedTuple):
+    """How weights of a shape are multiplied: a name in `PRODUCTS`, and tokens at once."""
+
+    product: str
+    block: int
 
 
 class Product(NamedTuple):
-    """A weight, [out, in], and the number of tokens multiplied by it, at most `block` at once."""
+    """A weight, [out, in], the number of tokens multiplied by it, and its quickest product."""
 
     weight: torch.Tensor
     tokens: int
     block: int
+    multiply: Multiply
 
 
 def load(family: str, model: str, dtype: str) -> Method:
@@ -191,14 +202,61 @@ def load(family: str, model: str, dtype: str) -> Method:
 
 
 def list_products(network: Any, work: Work) -> list[Product]:
-    """Return the product of every linear layer with its tokens."""
+    """Return the product of every linear layer with its tokens, in the quickest way."""
     layers = ((n, m) for n, m in network.named_modules() if isinstance(m, torch.nn.Linear))
+    ways: dict[tuple[torch.Size, int], Way] = {}
     found = []
     for name, layer in layers:
         tokens = count_tokens(name, work)
-        block = BLOCK if tokens != work.heads else max(1, LOGITS // layer.out_features)
-        found.append(Product(layer.weight, tokens, min(BLOCK, block)))
+        key = layer.weight.shape, min(tokens, BLOCKS[-1])
+        if key not in ways:
+            ways[key] = choose_way(layer.weight, key[1])
+        product, block = ways[key]
+        found.append(Product(layer.weight, tokens, block, PRODUCTS[product](layer.weight, block)))
     return found
+
+
+def choose_way(weight: torch.Tensor, tokens: int) -> Way:
+    """Return the way with the least processor time, of three tries."""
+    products = ["linear", *(["oneDNN"] if has_onednn(weight) else [])]
+    seconds = {}
+    for way in (Way(product, block) for product in products for block in BLOCKS):
+        product = Product(weight, tokens, way.block, PRODUCTS[way.product](weight, way.block))
+        multiply(product)
+        seconds[way] = min(_time(product) for _ in range(TRIES))
+    return min(seconds, key=lambda way: seconds[way])
+
+
+def has_onednn(weight: torch.Tensor) -> bool:
+    """Return whether torch has oneDNN's product with packed weights, for this type of weight.
+
+    The operators are private, so another version of torch may lack them.
+    """
+    has = all(hasattr(torch.ops.mkldnn, x) for x in ("_reorder_linear_weight", "_linear_pointwise"))
+    return has and torch.backends.mkldnn.is_available() and weight.dtype == torch.float32
+
+
+def use_linear(weight: torch.Tensor, block: int) -> Multiply:
+    """Return the multiplication by a weight with torch's `linear`."""
+    return lambda x: linear(x, weight)
+
+
+def use_onednn(weight: torch.Tensor, block: int) -> Multiply:
+    """Return the multiplication by a weight that oneDNN has packed for blocks of this size."""
+    packed = torch.ops.mkldnn._reorder_linear_weight(weight.detach(), block)
+    return lambda x: torch.ops.mkldnn._linear_pointwise(x, packed, None, "none", [], "")
+
+
+PRODUCTS: dict[str, Callable[[torch.Tensor, int], Multiply]] = {
+    "linear": use_linear,
+    "oneDNN": use_onednn,
+}
+
+
+def _time(product: Product) -> float:
+    start = time.process_time()
+    multiply(product)
+    return time.process_time() - start
 
 
 def count_tokens(name: str, work: Work) -> int:
@@ -221,4 +279,4 @@ def multiply(product: Product) -> None:
     weight = product.weight
     block = torch.ones(min(product.block, product.tokens), weight.shape[1]).to(weight)
     for start in range(0, product.tokens, product.block):
-        linear(block[: product.tokens - start], weight)
+        product.multiply(block[: product.tokens - start])

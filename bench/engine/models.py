@@ -21,6 +21,7 @@ from transformers import (
     XLMRobertaConfig,
 )
 
+from bench.gguf_files import write_gguf
 from polyprobe.eval.run.choice import choose_rows
 
 CONFIG = "17"
@@ -33,7 +34,8 @@ class Setting(NamedTuple):
         dataset: the folder of BMLAMA.
         models: the folder of the models.
         logs: the folder of the workers' logs.
-        peers: the interpreter with the peers; None: no peers are timed.
+        peers: the interpreter with lm-eval and lm-pub-quiz; None: they are not timed.
+        servers: the interpreter with vLLM and llama.cpp; None: they are not timed.
         rows: rows per language, for trials; None: the default of each part.
         rounds: rounds of a race.
         threads: torch's threads in each worker.
@@ -43,6 +45,7 @@ class Setting(NamedTuple):
     models: Path
     logs: Path
     peers: Path | None
+    servers: Path | None
     rows: int | None
     rounds: int
     threads: int
@@ -108,7 +111,7 @@ class Network(NamedTuple):
 
 
 def make_model(name: str, folder: Path, sources: Sources) -> None:
-    """Write a model's folder; rename it only when it is complete."""
+    """Write a model's folder or file; rename it only when it is complete."""
     part = folder.with_suffix(".part")
     NETWORKS[name].make(part, sources)
     part.rename(folder)
@@ -197,6 +200,8 @@ def _write_random(auto: Any, config: Any, tokenizer: Any, folder: Path) -> None:
 
 NETWORKS = {
     "decoder": Network("causal", lambda folder, s: convert_gguf(s.gguf, folder)),
+    # llama.cpp's file of the decoder; `file` is a name beside it until it is complete.
+    "decoder.gguf": Network("causal", lambda file, s: write_gguf(file.with_name("decoder"), file)),
     "encoder-30k": Network("masked", lambda folder, s: write_encoder(folder, s.unigram, FEW)),
     "encoder-250k": Network("masked", lambda folder, s: write_encoder(folder, s.unigram, MANY)),
     "encoder-decoder-30k": Network(

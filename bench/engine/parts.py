@@ -7,19 +7,20 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from bench.servers import PYTHON
 from bench.smollm2 import fetch_model
 
 from . import equality, floor, growth, memory, report
 from .models import Setting, Sources, build_bmlama, make_model, take_sentences, train_unigram
-from .race import ENTRIES, time_part
+from .race import ENTRIES, list_models, time_part
 
 RUNS = Path("runs")
 RESULTS = RUNS / "engine"
 # {part: (models, function)}
 PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any]]] = {
     **{
-        part: ([e.model for e in entries], lambda s, say, part=part: time_part(part, s, say))
-        for part, entries in ENTRIES.items()
+        part: (list_models(part), lambda s, say, part=part: time_part(part, s, say))
+        for part in ENTRIES
     },
     "floor": (floor.MODELS, floor.measure),
     "equality": (equality.MODELS, equality.measure),
@@ -38,6 +39,7 @@ def main(argv: Sequence[str]) -> None:
         models=RESULTS / "models",
         logs=results / "logs",
         peers=asked.peers,
+        servers=asked.servers,
         rows=asked.rows,
         rounds=asked.rounds,
         threads=asked.threads,
@@ -57,6 +59,12 @@ def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Return the parsed command line."""
     parser = argparse.ArgumentParser(prog="python -m bench engine", description=__doc__)
     parser.add_argument("--peers", type=Path, help="an interpreter with lm-eval and lm-pub-quiz")
+    parser.add_argument(
+        "--servers",
+        type=Path,
+        default=PYTHON if PYTHON.exists() else None,
+        help="an interpreter with vLLM and llama.cpp (default: that of `make servers`)",
+    )
     parser.add_argument("--only", action="append", choices=PARTS, help="part to run; repeatable")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--rows", type=int, help="rows per language, for a trial")

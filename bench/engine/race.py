@@ -152,10 +152,17 @@ class Entry(NamedTuple):
     peers: tuple[str, ...]
 
 
+# {peer: the interpreter of `Setting` that has it}.
+INTERPRETERS = {
+    "lm-eval": "peers",
+    "lm-pub-quiz": "peers",
+    "vLLM": "servers",
+    "llama.cpp": "servers",
+}
 # Peers whose scores are a different quantity from the reference's.
 OWN_QUANTITY = ("lm-pub-quiz",)
 ENTRIES = {
-    "decoder": [Entry("decoder", "causal", 24, ("lm-eval", "lm-pub-quiz"))],
+    "decoder": [Entry("decoder", "causal", 24, tuple(INTERPRETERS))],
     "encoder": [
         Entry("encoder-30k", "masked", 24, ("lm-pub-quiz",)),
         Entry("encoder-250k", "masked", 12, ("lm-pub-quiz",)),
@@ -199,6 +206,15 @@ class Timed(NamedTuple):
     kinds: dict[str, float]
 
 
+def list_models(part: str) -> list[str]:
+    """Return the models of a part, and the files for llama.cpp."""
+    return [
+        model
+        for entry in ENTRIES[part]
+        for model in (entry.model, *([f"{entry.model}.gguf"] * ("llama.cpp" in entry.peers)))
+    ]
+
+
 def time_part(part: str, setting: Setting, say: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return the races of a part's models, as JSON."""
     return [_as_json(timed) for e in ENTRIES[part] for timed in time_entry(e, setting, say)]
@@ -207,7 +223,7 @@ def time_part(part: str, setting: Setting, say: Callable[[str], None]) -> list[d
 def time_entry(entry: Entry, setting: Setting, say: Callable[[str], None]) -> list[Timed]:
     """Race all methods of a model, and profile ours."""
     found = []
-    peers = entry.peers if setting.peers else ()
+    peers = [peer for peer in entry.peers if getattr(setting, INTERPRETERS[peer])]
     with ExitStack() as stack:
         workers = [
             start(stack, setting, entry, m) for m in ("reference", "ours", "floor", "operators")
@@ -225,14 +241,14 @@ def time_entry(entry: Entry, setting: Setting, say: Callable[[str], None]) -> li
 
 def start(stack: ExitStack, setting: Setting, entry: Entry, method: str, **more: str) -> Worker:
     """Return a running worker that is closed with the stack."""
-    in_peers = method in ("lm-eval", "lm-pub-quiz")
+    python = getattr(setting, INTERPRETERS.get(method, ""), None)
     worker = Worker(
         method,
         entry.family,
         setting.models / entry.model,
         threads=setting.threads,
         log=setting.logs / f"{entry.model}-{method}.log",
-        **({"python": str(setting.peers)} if in_peers else {}),
+        python=str(python or sys.executable),
         **more,
     )
     stack.callback(worker.close)

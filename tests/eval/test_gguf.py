@@ -8,7 +8,7 @@ from polyprobe.eval import load_scorer
 from polyprobe.eval.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
-from tests.eval.gguf_files import write_gguf
+from polyprobe.bench.gguf_files import write_gguf
 
 
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")

@@ -18,7 +18,7 @@ from polyprobe.eval.embedded import TRAINED
 from polyprobe.eval.run.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.gguf_files import write_gguf
+from polyprobe.bench.gguf_files import write_gguf
 
 from .stand_in import GEOLM
 
