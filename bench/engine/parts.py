@@ -10,7 +10,7 @@ from typing import Any
 from bench.servers import PYTHON
 from bench.smollm2 import fetch_model
 
-from . import equality, floor, growth, memory, report
+from . import equality, floor, growth, memory, prepare, report
 from .models import Setting, Sources, build_bmlama, make_model, take_sentences, train_unigram
 from .race import ENTRIES, list_models, time_part
 
@@ -23,6 +23,7 @@ PARTS: dict[str, tuple[list[str], Callable[[Setting, Callable[[str], None]], Any
         for part in ENTRIES
     },
     "floor": (floor.MODELS, floor.measure),
+    "prepare": (equality.MODELS, prepare.measure),
     "equality": (equality.MODELS, equality.measure),
     "memory": (["decoder"], memory.measure),
     "growth": (growth.MODELS, growth.measure),

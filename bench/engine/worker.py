@@ -82,6 +82,14 @@ def load_ours(family: str, model: str, dtype: str) -> Method:
     return load_scorer(model, device="cpu", dtype=dtype).score
 
 
+def load_prepare(family: str, model: str, dtype: str) -> Method:
+    """Return the function that tokenizes and plans rows, without a call of the model."""
+    from polyprobe.eval import load_scorer
+
+    scorer = load_scorer(model, device="cpu", dtype=dtype)
+    return lambda prompts, candidates: scorer.prepare(prompts, candidates).plan.n_reads
+
+
 def load_reference(family: str, model: str, dtype: str) -> Method:
     """Return the scoring function of the released approach."""
     from . import reference
@@ -105,6 +113,7 @@ def load_products(family: str, model: str, dtype: str) -> Method:
 
 METHODS = {
     "ours": load_ours,
+    "prepare": load_prepare,
     "reference": load_reference,
     "peer-quantity": load_peer_quantity,
     "lm-eval": peers.load_lm_eval,
