@@ -185,7 +185,7 @@ INTRODUCTION = """
 for the same scores, on rows of BMLAMA-17 spread over its relations. Every method has its own
 process. In each round the methods take turns in random order. Ratios are computed within a round;
 the tables give their median (minimum–maximum). All scores are compared first, and the benchmark
-stops if any differ by more than 1e-4.
+stops if any differ by more than 1e-4 (llama.cpp: 1e-3).
 
 - **reference**: the released approach on token ids: one forward pass per candidate (encoder: per
   sub-word of it), batch size 1, inference mode, all logits.
