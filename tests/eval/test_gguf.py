@@ -4,11 +4,11 @@ import pytest
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
 
+from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import load_scorer
 from polyprobe.eval.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
-from polyprobe.bench.gguf_files import write_gguf
 
 
 @pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing:FutureWarning")

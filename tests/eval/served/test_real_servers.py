@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 
 from polyprobe.bench import servers
+from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.embedded import TRAINED
 from polyprobe.eval.run.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.bench.gguf_files import write_gguf
 
 from .stand_in import GEOLM
 
