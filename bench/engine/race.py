@@ -140,8 +140,9 @@ def compare(scores: list[list[float]], others: list[list[float]]) -> Difference:
 
 LANGUAGES = ("en", "ru")
 TOLERANCE = 1e-4
-# llama.cpp rounds more in float32: 2e-4 on these rows.
-LOOSER = {"llama.cpp": 1e-3}
+# llama.cpp's server sums the vocabulary's probabilities in float32: they add up to 1.0001 to 1.0002
+# here, so each log-probability is that much too high. Renormalised, they are within 1e-4.
+TOLERANCES = {"llama.cpp": 5e-4}
 CHECKED = 4  # rows on which a peer's own quantity is checked
 
 
@@ -273,9 +274,9 @@ def check_own(
     return errors
 
 
-def stop_if_wrong(what: str, error: float, most: float = TOLERANCE) -> None:
+def stop_if_wrong(what: str, error: float, tolerance: float = TOLERANCE) -> None:
     """Stop the benchmark if scores are wrong, since their time is meaningless."""
-    if not error <= most:
+    if not error <= tolerance:
         raise SystemExit(f"{what}: scores differ from the reference's by {error:.2g}")
 
 
@@ -291,8 +292,8 @@ def _collect(
     same = [name for name in laps if name not in ("reference", "floor", *OWN_QUANTITY)]
     errors = {name: compare(laps[name].value, laps["reference"].value) for name in same}
     for name, difference in errors.items():
-        most = LOOSER.get(name, TOLERANCE)
-        stop_if_wrong(f"{name}, {entry.model}, {language}", difference.error, most)
+        tolerance = TOLERANCES.get(name, TOLERANCE)
+        stop_if_wrong(f"{name}, {entry.model}, {language}", difference.error, tolerance)
     tokenizer = AutoTokenizer.from_pretrained(setting.models / entry.model)
     filled = fill_rows(entry.family, tokenizer, rows)
     return Timed(
