@@ -57,23 +57,27 @@ def serve_llama(file: Path, port: int | None = None, cache: str = "default") -> 
 
 
 def start_llama(
-    file: Path, port: int = 0, slots: int = 4, threads: int = THREADS, cache: str = "default"
+    file: Path,
+    port: int = 0,
+    threads: int = THREADS,
+    cache: str = "default",
+    shared: int = 0,
 ) -> Any:
     """Return a running server of a GGUF file in this process; it ends with the object.
 
-    Slots share 8,192 tokens. They are not saved when they change, which costs more than it saves.
+    It has four slots, or `shared` ones that share 8,192 tokens and are not saved when they change,
+    which costs more than it saves.
     """
     import xllamacpp  # in the environment of `make servers` alone
 
     params = xllamacpp.CommonParams()
-    params.model.path, params.port, params.hostnames = (
-        str(file),
-        port or _free_port(),
-        ["127.0.0.1"],
-    )
-    params.n_ctx, params.n_parallel, params.kv_unified = 8192, slots, True
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
-    params.cache_ram_mib = params.n_ctx_checkpoints = 0
+    params.model.path, params.hostnames = str(file), ["127.0.0.1"]
+    params.port = port or _free_port()
+    params.n_ctx, params.n_parallel = (8192, shared) if shared else (4096, 4)
+    params.cpuparams.n_threads = threads
+    if shared:
+        params.kv_unified, params.cpuparams_batch.n_threads = True, threads
+        params.cache_ram_mib = params.n_ctx_checkpoints = 0
     if cache == "float32":
         params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED

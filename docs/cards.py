@@ -27,10 +27,10 @@ DOCTEST = re.compile(r'^( *)>>> .+(?:\n\1(?!""").+)*', re.MULTILINE)
 IN_PYTHON = """
 ## In Python
 
-The functions of the module, for use on arrays without `evaluate`.
+The functions of `formulas.py`, for use on arrays without `evaluate`.
 """
 FUNCTION = """
-::: polyprobe.metrics.{metric}.{metric}.{function}
+::: polyprobe.metrics.{metric}.formulas.{function}
     options: {{show_root_full_path: false}}
 """
 
@@ -89,8 +89,8 @@ def read_card(path: Path) -> str:
 
 
 def list_functions(metric: str) -> str:
-    """Return the end of a metric's page: each public function of its module, by its docstring."""
-    source = (ROOT / "metrics" / metric / f"{metric}.py").read_text(encoding="utf-8")
+    """Return the end of a metric's page: each public function of its formulas, by its docstring."""
+    source = (ROOT / "metrics" / metric / "formulas.py").read_text(encoding="utf-8")
     found = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     public = [name for name in found if not name.startswith("_")]
     return IN_PYTHON + "".join(FUNCTION.format(metric=metric, function=name) for name in public)

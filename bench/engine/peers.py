@@ -161,7 +161,7 @@ def load_llama(family: str, model: str, dtype: str) -> Score:
 
     assert dtype == "float32"
     threads = int(os.environ["OMP_NUM_THREADS"])
-    server = start_llama(Path(f"{model}.gguf"), slots=SLOTS, threads=threads, cache="float32")
+    server = start_llama(Path(f"{model}.gguf"), threads=threads, cache="float32", shared=SLOTS)
     tokenizer = AutoTokenizer.from_pretrained(model)
     [whole] = tokenizer(",", add_special_tokens=False)["input_ids"]
     pool = ThreadPoolExecutor(SLOTS)
