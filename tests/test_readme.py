@@ -32,6 +32,7 @@ def test_the_speed_of_the_engine_is_that_of_the_bench():
     """README truncates; the figures are in the order of these rows."""
     rows = [
         ("decoder, SmolLM2-135M", "reference"), ("decoder, SmolLM2-135M", "lm-eval"),
+        ("decoder, SmolLM2-135M", "vLLM"),
         ("encoder-decoder, 30k", "reference"), ("encoder-decoder, 30k", "lm-eval"),
         ("encoder, 30k", "reference"), ("encoder, 250k", "reference"),
     ]  # fmt: skip

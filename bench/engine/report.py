@@ -183,7 +183,7 @@ def describe_machine(setting: Setting) -> str:
     """Return the machine, settings and versions of the measurement."""
     cpu = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
     return (
-        f"{cpu[0].partition(': ')[2]}, {setting.threads} threads, {setting.rounds} rounds, "
+        f"{cpu[0].partition(': ')[2]}, threads: {setting.threads}, {setting.rounds} rounds, "
         f"Python {platform.python_version()}, torch {torch.__version__}, "
         f"transformers {transformers.__version__}"
     )
