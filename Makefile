@@ -77,6 +77,7 @@ UPSTREAM := $(wildcard ../shared/upstream)
 
 bench: $(VENV)/installed
 	$(BIN)/python -m bench rankc
+	$(BIN)/python -m bench commands
 	$(BIN)/python -m bench intervals
 	$(BIN)/python -m bench coverage
 	$(BIN)/python -m bench pool_size
