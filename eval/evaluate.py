@@ -190,8 +190,8 @@ def run_evaluation(
     before = run.before(asked.model)
     if loading.get("server"):
         loading["before"] = (before.revision, before.probe) if before and before.probe else None
-    elif before and not isinstance(model, Scorer):
-        loading["batch_tokens"] = loading.get("batch_tokens") or before.batch_tokens
+    elif before and loading.get("batch_tokens") is None and not isinstance(model, Scorer):
+        loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
         loaded = load(model, **loading)
         if before and loaded.scorer is not model and not loading.get("product"):
@@ -321,7 +321,7 @@ class Asked(NamedTuple):
         scoring = decoding.name if decoding else scorer.scoring
         protocol = protocol_of(scoring)
         columns = protocol.columns
-        product = scorer.engine.product if scorer.model else PRODUCTS[0]
+        product = scorer.engine.product
         multiplied = {} if product == PRODUCTS[0] else {"product": product}
         return Settings(
             model=self.model,

@@ -190,7 +190,7 @@ class Engine:
 
     @torch.inference_mode()
     def _find(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
-        with self.network.kernels:
+        with self.network.kernels.used():
             return BatchStates(path, batch, *path.states(plan, batch))
 
     @torch.inference_mode()
@@ -217,7 +217,7 @@ class Engine:
             size = self._at_once
             here = np.flatnonzero((at >= start) & (at < start + size))
             try:
-                with self.network.kernels:
+                with self.network.kernels.used():
                     logits = path.logits(states[start : start + size]).float()
                 asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
                 read[numbers[here]] = values(logits, *asked).cpu().numpy()

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -80,6 +80,15 @@ class Kernels(TorchFunctionMode):
         self.product = PRODUCTS[0]
         self.in_parts = False
         self.parts: Parts | None = None
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether any operator is replaced."""
+        return self.in_parts or self.product != PRODUCTS[0]
+
+    def used(self) -> AbstractContextManager[Any]:
+        """Return the context itself, or an empty one: each call of torch passes through it."""
+        return self if self.replaces else nullcontext()
 
     @contextmanager
     def over(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:

@@ -94,7 +94,7 @@ class Trial:
             for in_parts in (path.crowded, False)
         )
         for kernels.product, kernels.in_parts in choices:
-            if self._difference(path, tokens) <= self._tolerance:
+            if not kernels.replaces or self._difference(path, tokens) <= self._tolerance:
                 return
 
     def _difference(self, path: ForwardPath, tokens: int) -> float:
@@ -148,7 +148,7 @@ def _read(
     together = Plan()
     together.reads = {**others, **{row: plan.reads[row] for row in batch}}
     targets = [target for row in batch for target in plan.reads[row].targets]
-    with path.network.kernels:
+    with path.network.kernels.used():
         states, which = path.states(together, [*batch, *others])
         return path.logits(states).float().log_softmax(1)[which[: len(targets)], targets]
 

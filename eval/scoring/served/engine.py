@@ -11,6 +11,7 @@ import numpy as np
 
 from polyprobe.eval.run.folder import AGREE
 from polyprobe.eval.scoring.engine import Forecast, Plan
+from polyprobe.eval.scoring.options import PRODUCTS
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 from polyprobe.system.sending import (
@@ -46,6 +47,7 @@ class ServedEngine:
     """
 
     batch_tokens = None
+    product = PRODUCTS[0]
 
     def __init__(self, kind: Kind, vocabulary: int, model_type: str = "") -> None:
         self.kind, self.vocabulary, self.model_type = kind, vocabulary, model_type
