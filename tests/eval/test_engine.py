@@ -105,9 +105,9 @@ def test_a_falling_budget_holds_from_the_next_batch_on():
 @pytest.mark.parametrize(
     ("used", "free", "expected"),
     [
-        (0, 10**9, 512),  # not measured: the path's own
-        (10**6, 10**9, 512),  # 128,000 tokens would fit
-        (10**8, 10**9, 512),  # half of 10 × 256 tokens
+        (0, 10**9, 1024),  # not measured: the path's own
+        (10**6, 10**9, 1024),  # 128,000 tokens would fit
+        (10**8, 10**9, 1024),  # half of 10 × 256 tokens
         (10**8, 3 * 10**8, 256),  # half of 3 × 256: 384, the power of two below
         (10**9, 10**6, 64),  # never less
     ],
@@ -118,7 +118,7 @@ def test_the_budget_is_what_memory_allows(used, free, expected, monkeypatch):
 
 
 def test_on_the_cpu_nothing_is_measured():
-    assert engine.affordable_tokens(Tree(Unrun())) == 512
+    assert engine.affordable_tokens(Tree(Unrun())) == 1024
 
 
 @pytest.mark.parametrize("kind", ["llama", "bloom", "xlm-roberta", "t5"])

@@ -12,18 +12,17 @@ from polyprobe.eval.scoring.engine.forward import (
     MOST_NODES,
     Forecast,
     ForwardPath,
-    Full,
-    Gathered,
     Input,
     Network,
     Plan,
-    Tree,
 )
 from polyprobe.eval.scoring.engine.kernels import has_product
 from polyprobe.eval.scoring.engine.trial import SMALLEST, Trial, window_of
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
+# Tokens of the trial's batch on a CPU, where they take time, and on an accelerator.
+TRIED = (512, MOST_NODES)
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.
 PLACES, GPU_LOGITS = 128, 2**28
@@ -68,13 +67,12 @@ class Engine:
     ) -> None:
         self.network = network = kind(model, pad, special)
         trial = Trial(network)
-        row = min(batch_tokens or Tree.tokens[network.device.type != "cpu"], MOST_NODES)
-        self.path = trial.fastest(row)
-        trial.settle(self.path, row)
+        tried = TRIED[network.device.type != "cpu"]
+        self.path = trial.fastest(min(batch_tokens or tried, tried))
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf
-        self._plain = trial.fastest(0, (Gathered, Full)) if windowed else self.path
+        self._plain = trial.padded() if windowed else self.path
         most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
         self._at_once = max(PLACES, most)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)

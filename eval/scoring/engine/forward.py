@@ -309,7 +309,7 @@ class Tree(ForwardPath):
     name = "tree"
     looks_back = True
     crowded = True
-    tokens = (512, MOST_NODES)
+    tokens = (1024, MOST_NODES)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order, in tries within the budget."""

@@ -2,8 +2,8 @@
 
 import math
 import random
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 from itertools import combinations
 from typing import Any
 
@@ -12,6 +12,7 @@ import torch
 from polyprobe.eval.scoring.engine.forward import (
     ForwardPath,
     Full,
+    Gathered,
     Input,
     Network,
     Plan,
@@ -49,6 +50,7 @@ WINDOWS = (
 STRETCHED = "original_max_position_embeddings"
 SHORT, DEEP = 6, 64
 SMALLEST = 64
+OWN = (PRODUCTS[0], False)  # torch's own operators
 
 
 class Trial:
@@ -67,35 +69,50 @@ class Trial:
         reads = [_read(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
         self._own = torch.cat(reads)
         _check_direction(network, self._plan, reads)
-        rounding = 4 * self._difference(Full(network), 0)
-        if network.model.dtype.itemsize > 2:
-            self._tolerance = min(MOST, max(LEAST, rounding))
-        else:
-            self._tolerance = max(HALF * self._own.std().item(), rounding)
 
-    def fastest(self, tokens: int, kinds: Sequence[type[ForwardPath]] | None = None) -> ForwardPath:
-        """Return the first path (default: of the family's) that agrees in batches of `tokens`.
+    def fastest(self, tokens: int) -> ForwardPath:
+        """Return the family's first path that agrees in batches of `tokens`.
 
-        If padding changes the answers of every path, batches hold inputs of equal length.
+        It is tried with the quick kernels first (the faster product, tries in parts), and the
+        network keeps those with which it agrees. If padding changes the answers of every path,
+        batches hold inputs of equal length.
         """
-        for kind in kinds or self._network.paths:
-            path = kind(self._network)
-            runs = self._network.trunk or kind is Full
-            if runs and self._difference(path, tokens) <= self._tolerance:
+        product, kernels = faster_product(self._network.model), self._network.kernels
+        for path in self._runnable(self._network.paths):
+            choices = dict.fromkeys(((product, path.crowded), (OWN[0], path.crowded), OWN))
+            for kernels.product, kernels.in_parts in choices:
+                if self._agrees(path, tokens):
+                    return path
+        kernels.product, kernels.in_parts = OWN
+        return Unpadded(self._network)
+
+    def padded(self) -> ForwardPath:
+        """Return the first path with padding that agrees, or the one without."""
+        for path in self._runnable((Gathered, Full)):
+            if self._agrees(path):
                 return path
         return Unpadded(self._network)
 
-    def settle(self, path: ForwardPath, tokens: int) -> None:
-        """Choose the network's kernels: the faster product, and parts of tries, if they agree."""
+    def _runnable(self, kinds: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
+        return (kind(self._network) for kind in kinds if self._network.trunk or kind is Full)
+
+    def _agrees(self, path: ForwardPath, tokens: int = 0) -> bool:
+        """Return whether the path's answers are the model's own, up to rounding."""
+        difference = self._difference(path, tokens)
+        if self._network.model.dtype.itemsize > 2 and not LEAST < difference <= MOST:
+            return difference <= LEAST
+        return difference <= self._tolerance
+
+    @cached_property
+    def _tolerance(self) -> float:
         kernels = self._network.kernels
-        choices = dict.fromkeys(
-            (product, in_parts)
-            for product in (faster_product(self._network.model), PRODUCTS[0])
-            for in_parts in (path.crowded, False)
-        )
-        for kernels.product, kernels.in_parts in choices:
-            if not kernels.replaces or self._difference(path, tokens) <= self._tolerance:
-                return
+        chosen = kernels.product, kernels.in_parts
+        kernels.product, kernels.in_parts = OWN
+        rounding = 4 * self._difference(Full(self._network), 0)
+        kernels.product, kernels.in_parts = chosen
+        if self._network.model.dtype.itemsize > 2:
+            return min(MOST, max(LEAST, rounding))
+        return max(HALF * self._own.std().item(), rounding)
 
     def _difference(self, path: ForwardPath, tokens: int) -> float:
         """Return the largest difference from the model's own answers; infinity on failure."""
