@@ -65,8 +65,8 @@ def start_llama(
 ) -> Any:
     """Return a running server of a GGUF file in this process; it ends with the object.
 
-    It has four slots, or `shared` ones that share 8,192 tokens and are not saved when they change,
-    which costs more than it saves.
+    It has four slots, or `shared` ones that share 8,192 tokens. Shared slots are not saved when
+    they change: saving costs more than it saves.
     """
     import xllamacpp  # in the environment of `make servers` alone
 

@@ -176,7 +176,7 @@ def evaluate(
         str | None,
         ModelOption(
             callback=one_of(PRODUCTS),
-            help="Product of float32 numbers on a CPU: torch or onednn (default: the faster one).",
+            help="Matrix products in float32 on a CPU: torch or onednn (default: the faster one).",
         ),
     ] = None,
     attention: Annotated[

@@ -194,7 +194,7 @@ def run_evaluation(
         loading["batch_tokens"] = before.batch_tokens
     with limit_threads(who.threads):
         loaded = load(model, **loading)
-        if before and loaded.scorer is not model and not loading.get("product"):
+        if before and not loading.get("product"):
             _keep_product(loaded.scorer, before)
         if prompt_probability:
             check_prefix(loaded.scorer)

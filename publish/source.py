@@ -252,7 +252,10 @@ def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
         path = paths.pop()
         known = found.setdefault(path.name, path)
         if known != path:
-            raise PolyprobeError(f"{known} and {path} have the same name; rename one of them")
+            raise PolyprobeError(
+                f"{known} and {path} have the same name in the bundle; rename one of them, or move "
+                "what two metrics use to polyprobe/metrics/shared"
+            )
         if known is path:
             imported = (find_module(folder, name) for name, _ in read_imports(path))
             paths += [module for module in imported if module and module not in found.values()]

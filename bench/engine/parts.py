@@ -4,6 +4,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,11 @@ def main(argv: Sequence[str]) -> None:
         begin = time.time()
         models, run = PARTS[part]
         make_models(models, setting)
-        found = {"machine": report.describe_machine(setting), "found": run(setting, say)}
+        found = {
+            "machine": report.describe_machine(setting),
+            "date": str(date.today()),
+            "found": run(setting, say),
+        }
         (results / f"{part}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
         print(f"{part}: {time.time() - begin:.0f} s", flush=True)
     report.write(results, (results if asked.rows else Path(__file__).parent) / "README.md")

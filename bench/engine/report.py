@@ -191,7 +191,10 @@ def describe_machine(setting: Setting) -> str:
 
 def write(results: Path, page: Path) -> None:
     """Write the page and growth.svg; parts without figures are marked as not measured."""
+    decoder = _read(results, "decoder")
+    machines = keep_machine(decoder, page.with_name("machines.json")) if decoder else []
     sections = [INTRODUCTION, _short(results), *(_timed(results, part) for part in ENTRIES)]
+    sections += ["## The decoder by machine", tabulate_machines(machines)]
     others = {
         "floor": ("Merging in all of BMLAMA-17", tabulate_merging),
         "prepare": ("Tokenization and planning", tabulate_prepare),
@@ -225,8 +228,8 @@ and the benchmark stops if any differ by more than 1e-4 (llama.cpp: 5e-4).
   `answer_l2r+word_l2r` on the candidate's sub-words inside its sentence, for a decoder the sentence
   after a BOS. Its scores are compared with a plain implementation of the same quantity.
 - **vLLM** 0.32.0 for CPUs, in its worker's process, float32: prompt log-probabilities of all
-  sentences at once. Sentences whose log-probabilities of the cached tokens are known read the
-  prefix cache, in blocks of 32 tokens. The cache is emptied before each turn.
+  sentences at once. A sentence reads the prefix cache, in blocks of 32 tokens, only if an earlier
+  one gave the log-probabilities of its cached tokens. The cache is emptied before each turn.
 - **llama.cpp** (xllamacpp 2026.10), in its worker's process, float32 weights, keys and values. It
   returns no log-probabilities of prompt tokens, so each distinct prefix takes a request whose next
   token is forced; the prompt cache leaves one token to compute, and 24 rows share a batch. Its sum
@@ -262,6 +265,40 @@ def _part(results: Path, part: str, tabulate: Callable[[Found], str]) -> str:
 
 def _timed(results: Path, part: str) -> str:
     return f"## {part.capitalize()}\n\n{_part(results, part, tabulate_times)}"
+
+
+def keep_machine(decoder: dict[str, Any], file: Path) -> list[dict[str, Any]]:
+    """Add the decoder's figures to those of other machines in the file; return all."""
+    name = decoder["machine"].partition(",")[0]
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    kept = [row for row in kept if row["machine"] != name]
+    for t in decoder["found"]:
+        peers = [method for method in t["wall"] if method not in ("ours", "floor")]
+        kept.append(
+            {
+                "machine": name,
+                "date": decoder["date"],
+                "rows": t["language"],
+                "ratios": {method: round(_median(t, method, "ours"), 2) for method in peers},
+                "share": round(_median(t, "floor", "ours"), 3),
+            }
+        )
+    file.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
+    return kept
+
+
+def tabulate_machines(machines: list[dict[str, Any]]) -> str:
+    """Return the ratios of processor time, and the share of the floor, on every machine."""
+    names = dict.fromkeys(method for row in machines for method in row["ratios"])
+    lines = [
+        f"| {row['machine']}, {row['date']} | {row['rows']} "
+        f"| {' | '.join(str(row['ratios'].get(name, '')) for name in names)} "
+        f"| {row['share']:.0%} |"
+        for row in machines
+    ]
+    head = f"| machine | rows | {' | '.join(names)} | share of the floor |"
+    text = "Processor time of each method over polyprobe's. The last run of each machine counts."
+    return text + "\n\n" + make_table(head, 2, lines)
 
 
 def tabulate_merging(found: Found) -> str:

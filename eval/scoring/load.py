@@ -435,7 +435,7 @@ def _fix(scorer: Scorer, product: str | None) -> Scorer:
     """Let the scorer multiply as given; without a product it keeps its own choice."""
     if product and not scorer.engine.fix_product(product):
         raise PolyprobeError(
-            f"--product {product} needs a float32 model on a CPU for which torch has it; leave "
-            "--product out"
+            f"--product {product} needs a float32 model on a CPU for which torch has it, and the "
+            f"same scores; use --product {PRODUCTS[0]}"
         )
     return scorer

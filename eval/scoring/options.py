@@ -61,8 +61,8 @@ LOCAL = {
     "ray": None,
     "threads": None,
 }
-# How float32 numbers are multiplied on a CPU. torch's own product is MKL's on x86, which on AMD's
-# processors is less than half as fast as oneDNN's (bench/engine).
+# What computes matrix products in float32 on a CPU. torch's own is MKL on x86, which on AMD's
+# processors is half as fast as oneDNN (bench/engine).
 PRODUCTS = ("torch", "onednn")
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
@@ -130,7 +130,7 @@ class ModelOptions(TypedDict, total=False):
         batch_tokens: the token budget of a batch, 65,536 at most (default: that of the model's
             path, less on a GPU with little free memory); it is halved whenever memory runs out. A
             trie has 4,096 tokens at most.
-        product: how float32 numbers are multiplied on a CPU: `torch` (its own, MKL's on x86) or
+        product: what computes matrix products in float32 on a CPU: `torch` (MKL on x86) or
             `onednn` (default: the faster one here). Scores differ by rounding.
         chat: score each sentence as the beginning of an answer by the model's chat template, for
             decoder-only models (`polyprobe.eval.scoring.chat`).

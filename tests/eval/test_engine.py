@@ -196,7 +196,7 @@ def test_memory_that_is_short_at_the_start_does_not_change_the_path(scorers, mon
         return whole(self, plan, batch)
 
     monkeypatch.setattr(Tree, "states", greedy)
-    assert Trial(scorers("llama").engine.network).fastest(4096).name == "tree"
+    assert Trial(scorers("llama").engine.network, 4096).fastest().name == "tree"
 
 
 def test_the_crowd_is_between_inputs_of_the_probe(scorers):
@@ -217,7 +217,7 @@ def test_padding_that_an_encoder_does_not_hide_is_noticed(scorers, monkeypatch):
     encoder = network.model.get_encoder()
     forward = encoder.forward
     encoder.forward = lambda *args, attention_mask=None, **rest: forward(*args, **rest)
-    assert Trial(network).fastest(512).name == "unpadded"
+    assert Trial(network, 512).fastest().name == "unpadded"
 
 
 def test_a_prompt_of_many_candidates_runs_once(scorers):

@@ -5,6 +5,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
 from polyprobe.eval import load_scorer
+from polyprobe.eval.scoring.engine.kernels import has_product
 from polyprobe.eval.scoring.options import PRODUCTS
 from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
@@ -99,7 +100,7 @@ def test_scores_are_those_of_plain_forwards(kind, kinds):
     want = by_definition(scorer, DEFINITIONS["bmlama", FAMILY[kind]], queries, **told(kind))
     chosen = scorer.engine.product
     for product in PRODUCTS:
-        scorer.engine.fix_product(product)
+        assert scorer.engine.fix_product(product) == has_product(product, scorer.model)
         assert_equal(score(scorer, queries), want, queries)
     scorer.engine.fix_product(chosen)
     assert len({round(x, 2) for row in want for x in row}) > 15  # not all the same number

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.scoring.engine import kernels
+from polyprobe.eval.scoring.decoding import decode
+from polyprobe.eval.scoring.engine import kernels, trial
 from polyprobe.eval.scoring.engine.forward import Input, Trie
 from polyprobe.eval.scoring.engine.kernels import PART, Kernels, divide, faster_product
+from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.asked import QUERIES
 
@@ -25,6 +27,25 @@ def onednn():
     with torch.inference_mode(), Kernels() as kernel:
         kernel.product = "onednn"
         yield kernel
+
+
+@pytest.fixture
+def scorer(scorers):
+    """A scorer of its own, whose kernels a test may change."""
+    known = scorers("llama")
+    return type(known)(known.model, known.tokenizer)
+
+
+def count_calls(module, name, monkeypatch):
+    """Return the arguments of each call of a function from now on."""
+    calls, called = [], getattr(module, name)
+
+    def counted(*arguments, **more):
+        calls.append(arguments)
+        return called(*arguments, **more)
+
+    monkeypatch.setattr(module, name, counted)
+    return calls
 
 
 @given(TRIES)
@@ -43,7 +64,7 @@ def test_the_keys_of_a_part_are_all_that_its_nodes_see(trie):
 
 @pytest.mark.parametrize("mask", ["float", "bool", "of each head", "float16"])
 @pytest.mark.parametrize("key_heads", [4, 2])
-def test_attention_in_parts_is_that_over_the_whole_trie(mask, key_heads):
+def test_attention_in_parts_is_that_over_the_whole_trie(mask, key_heads, monkeypatch):
     torch.manual_seed(1)
     dtype = torch.float16 if mask == "float16" else torch.float32
     trie = Trie([Input((1, 2, k, *divmod(k, 7), j)) for k in range(40) for j in range(3)])
@@ -60,12 +81,11 @@ def test_attention_in_parts_is_that_over_the_whole_trie(mask, key_heads):
     want = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
     kernel = Kernels()
     kernel.in_parts = True
-    calls = []
+    picked = count_calls(kernels, "_pick", monkeypatch)
     with kernel, kernel.over(trie.ends, CPU):
         got = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
-        calls.append(kernel.parts)
     torch.testing.assert_close(got, want, atol=1e-6 if dtype == torch.float32 else 2e-3, rtol=0)
-    assert len(calls[0].nodes) > 1
+    assert [len(states.shape) for states, _ in picked] == [4, 4, 4]
     assert kernel.parts is None
 
 
@@ -104,67 +124,105 @@ def test_other_precisions_are_multiplied_by_torch(onednn, monkeypatch):
 def test_the_faster_product_is_chosen(scorers, quick, monkeypatch):
     fast = {"torch": linear, "onednn": kernels._multiply}[quick]
     monkeypatch.setattr(kernels, "_time", lambda multiply, *_: 1.0 if multiply is fast else 1.2)
+    kernels._faster.cache_clear()
     for kind in ("llama", "gpt2"):
         assert faster_product(scorers(kind).model) == quick
+    kernels._faster.cache_clear()
 
 
-def test_without_the_operator_products_are_torchs(scorers, monkeypatch):
+def test_without_the_operator_products_are_torchs(scorer, monkeypatch):
     def missing():
         raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
 
-    scorer = scorers("llama")
+    assert scorer.engine.fix_product("torch")
     monkeypatch.setattr(kernels, "_onednn", missing)
     assert faster_product(scorer.model) == "torch"
     assert not scorer.engine.fix_product("onednn")
-    assert scorer.engine.fix_product("torch")
-    with pytest.raises(PolyprobeError, match="--product onednn needs a float32 model on a CPU"):
+    assert scorer.engine.product == "torch"
+    with pytest.raises(PolyprobeError, match=r"--product onednn needs a .* use --product torch"):
         load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="onednn")
 
 
-def test_a_product_that_gives_other_scores_is_not_used(scorers, tmp_path, monkeypatch):
-    known = scorers("llama")
+@pytest.mark.parametrize("given", [False, True])
+def test_a_product_that_gives_other_scores_is_not_used(scorer, given, monkeypatch):
     multiply = kernels._multiply
-    monkeypatch.setattr(kernels, "faster_product", lambda model: "onednn")
-    monkeypatch.setattr(kernels, "_multiply", lambda *given: multiply(*given) * 1.01)
-    monkeypatch.setattr("polyprobe.eval.scoring.engine.trial.faster_product", lambda m: "onednn")
-    scorer = type(known)(known.model, known.tokenizer)
+    monkeypatch.setattr(kernels, "_multiply", lambda *asked: multiply(*asked) * 1.01)
+    chosen = "torch" if given else "onednn"
+    monkeypatch.setattr(trial, "faster_product", lambda model: chosen)
+    scorer = type(scorer)(scorer.model, scorer.tokenizer)
+    if given:
+        assert not scorer.engine.fix_product("onednn")
     assert scorer.engine.product == "torch"
     assert scorer.engine.network.kernels.in_parts
 
 
-def test_parts_that_give_other_scores_are_not_used(scorers, monkeypatch):
-    known = scorers("llama")
+@pytest.mark.parametrize("product", ["torch", "onednn"])
+def test_parts_that_give_other_scores_are_not_used(scorer, product, monkeypatch):
+    """The product is kept."""
     attend = kernels._attend
     monkeypatch.setattr(kernels, "_attend", lambda *given, **more: attend(*given, **more) * 1.01)
-    scorer = type(known)(known.model, known.tokenizer)
+    monkeypatch.setattr(trial, "faster_product", lambda model: product)
+    scorer = type(scorer)(scorer.model, scorer.tokenizer)
     assert not scorer.engine.network.kernels.in_parts
+    assert scorer.engine.product == product
     assert scorer.path == "tree"
 
 
-def test_a_model_keeps_its_own_operators(scorers):
+def test_the_chosen_kernels_are_those_that_score(scorer, monkeypatch):
+    assert scorer.engine.fix_product("onednn")
+    attended = count_calls(kernels, "_attend", monkeypatch)
+    multiplied = count_calls(kernels, "_multiply", monkeypatch)
+    prompts, candidates = zip(*QUERIES, strict=True)
+    scorer.score([*prompts], [*candidates])
+    layers = sum(isinstance(one, torch.nn.Linear) for one in scorer.model.modules())
+    assert len(multiplied) >= layers
+    assert len(attended) >= scorer.model.config.num_hidden_layers
+
+
+def test_free_decoding_uses_the_chosen_product(scorers, monkeypatch):
+    known = scorers("bert")
+    scorer = type(known)(known.model, known.tokenizer)
+    assert scorer.engine.fix_product("onednn")
+    multiplied = count_calls(kernels, "_multiply", monkeypatch)
+    decode(scorer, ["The capital of France is [Y] ."], 2, DecodingOptions(beam=2))
+    assert multiplied
+
+
+def test_training_uses_torchs_own_product(scorer, monkeypatch):
+    """oneDNN's has no gradient."""
+    assert scorer.engine.fix_product("onednn")
+    multiplied = count_calls(kernels, "_multiply", monkeypatch)
+    plan = scorer.prepare(["The capital of France is [Y]"], [["Paris", "Rome"]]).plan
+    logits, targets = scorer.engine.read(plan, list(plan.reads))
+    torch.nn.functional.cross_entropy(logits, targets).backward()
+    assert not multiplied
+    assert any(weight.grad is not None for weight in scorer.model.parameters())
+    scorer.model.zero_grad()
+
+
+def test_a_model_keeps_its_own_operators(scorer):
     """The kernels act in the engine's own calls only."""
-    scorer = scorers("llama")
-    scorer.engine.fix_product("onednn")
+    assert scorer.engine.fix_product("onednn")
     forwards = [vars(layer).get("forward") for layer in scorer.model.modules()]
     scorer.score([QUERIES[0][0]], [QUERIES[0][1]])
     assert [vars(layer).get("forward") for layer in scorer.model.modules()] == forwards
     assert not torch.overrides._get_current_function_mode_stack()
 
 
-def test_the_product_can_be_given(scorers):
-    scorer = scorers("llama")
+def test_the_product_can_be_given(scorer):
     given = load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="onednn")
     assert given.engine.product == "onednn"
     with pytest.raises(PolyprobeError, match="unknown --product 'mkl'; known: torch, onednn"):
         load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="mkl")
 
 
-def test_a_run_keeps_its_product(tmp_path, monkeypatch):
+@pytest.mark.parametrize("loaded", [False, True])
+def test_a_run_keeps_its_product(loaded, tmp_path, monkeypatch):
     asked = {"dataset": "geofacts", "limit": 3, "output": tmp_path}
-    evaluate_model("geolm", languages="en", product="onednn", **asked)
-    trial = "polyprobe.eval.scoring.engine.trial.faster_product"
-    monkeypatch.setattr(trial, lambda model: "torch")
-    evaluate_model("geolm", languages="es", **asked)
+    monkeypatch.setattr(trial, "faster_product", lambda model: "onednn")
+    evaluate_model(load_scorer("geolm") if loaded else "geolm", languages="en", **asked)
+    monkeypatch.setattr(trial, "faster_product", lambda model: "torch")
+    evaluate_model(load_scorer("geolm") if loaded else "geolm", languages="es", **asked)
     settings = json.loads((tmp_path / "run.json").read_text())
     assert settings["languages"] == ["en", "es"]
     assert settings["further"] == {"product": "onednn"}

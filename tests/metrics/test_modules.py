@@ -83,7 +83,7 @@ def of_app(folder):
     return found
 
 
-def test_a_module_imports_its_siblings_imports(name, bundles):
+def test_a_module_imports_all_that_formulas_imports(name, bundles):
     """Evaluate copies direct imports of the module only."""
     beside = siblings(bundles[name])
     assert "formulas" in beside

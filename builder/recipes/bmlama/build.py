@@ -149,8 +149,9 @@ def find_ambiguous(language: str, configs: Iterable[Linked]) -> dict[str, set[st
     first: dict[str, str] = {}
     several: dict[str, set[str]] = {}
     for linked in configs:
-        prompts = linked.rows[language].prompt if language in linked.rows else []
-        for prompt, query in zip(prompts, linked.queries, strict=False):
+        if language not in linked.rows:
+            continue
+        for prompt, query in zip(linked.rows[language].prompt, linked.queries, strict=True):
             if first.setdefault(prompt, query.answer) != query.answer:
                 several.setdefault(prompt, {first[prompt]}).add(query.answer)
     return several

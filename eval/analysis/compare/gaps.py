@@ -16,10 +16,10 @@ from polyprobe.eval.run.naming import list_differing
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
-# Parts of the signature that belong to the protocol, and to the choice of rows: of two runs, the
-# common rows are compared.
+# Parts of the signature that belong to the protocol, and those that may differ beside it: of two
+# runs the common rows are compared, and the product changes scores by rounding only.
 PROTOCOL = {"scoring", "chat"}
-CHOICE = {"other languages", "rows", "relations", "exclude"}
+BESIDE = {"other languages", "rows", "relations", "exclude", "product"}
 
 
 class Gap(NamedTuple):
@@ -68,8 +68,8 @@ class Gaps(NamedTuple):
 
 
 def differ_in_protocol(runs: Sequence[Run]) -> bool:
-    """Return whether runs differ in their protocol, and otherwise at most in the chosen rows."""
-    names = list_differing(runs).keys() - CHOICE
+    """Return whether runs differ in their protocol, and otherwise at most in rows or product."""
+    names = list_differing(runs).keys() - BESIDE
     return bool(names) and names <= PROTOCOL
 
 

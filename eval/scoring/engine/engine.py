@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -15,14 +16,13 @@ from polyprobe.eval.scoring.engine.forward import (
     Input,
     Network,
     Plan,
+    Tree,
 )
 from polyprobe.eval.scoring.engine.kernels import has_product
 from polyprobe.eval.scoring.engine.trial import SMALLEST, Trial, window_of
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
-# Tokens of the trial's batch on a CPU, where they take time, and on an accelerator.
-TRIED = (512, MOST_NODES)
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.
 PLACES, GPU_LOGITS = 128, 2**28
@@ -66,9 +66,9 @@ class Engine:
         special: Iterable[int] = (),
     ) -> None:
         self.network = network = kind(model, pad, special)
-        trial = Trial(network)
-        tried = TRIED[network.device.type != "cpu"]
-        self.path = trial.fastest(min(batch_tokens or tried, tried))
+        tokens = batch_tokens or Tree.tokens[network.device.type != "cpu"]
+        self._trial = trial = Trial(network, min(tokens, MOST_NODES))
+        self.path = trial.fastest()
         window = window_of(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         windowed = self._window < math.inf
@@ -84,15 +84,25 @@ class Engine:
 
     @property
     def product(self) -> str:
-        """Return how float32 numbers are multiplied, one of `PRODUCTS`."""
+        """Return what computes matrix products in float32, one of `PRODUCTS`."""
         return self.network.kernels.product
 
     def fix_product(self, product: str) -> bool:
-        """Replace the choice of the trial; return False if the product is not available here."""
+        """Replace the choice of the trial.
+
+        Return False, and keep the choice, if the product is not available here or gives other
+        scores.
+        """
+        kernels = self.network.kernels
+        chosen = kernels.product
+        if product == chosen:
+            return True
         if not has_product(product, self.network.model):
             return False
-        self.network.kernels.product = product
-        return True
+        kernels.product = product
+        if not self._trial.agrees(self.path):
+            kernels.product = chosen
+        return kernels.product == product
 
     @property
     def vocabulary(self) -> int:
@@ -142,10 +152,11 @@ class Engine:
 
         Gradients flow if the caller enables them, so a plan can also be trained on.
         """
-        path = self.path
-        states, which = path.states(plan, batch)
-        targets = torch.tensor(_targets(plan, batch), device=states.device)
-        return path.logits(states).float()[which], targets
+        path, kernels = self.path, self.network.kernels
+        with nullcontext() if torch.is_grad_enabled() else kernels.used():
+            states, which = path.states(plan, batch)
+            targets = torch.tensor(_targets(plan, batch), device=states.device)
+            return path.logits(states).float()[which], targets
 
     def batches(self, plan: Plan) -> Iterator[list[Input]]:
         """Yield all inputs in batches within the budget, for `read`."""
@@ -277,5 +288,6 @@ def _random_plan(path: ForwardPath) -> Plan:
 
 @torch.inference_mode()
 def _run(path: ForwardPath, plan: Plan) -> None:
-    states, _ = path.states(plan, list(plan.reads))
-    path.logits(states[:1])
+    with path.network.kernels.used():
+        states, _ = path.states(plan, list(plan.reads))
+        path.logits(states[:1])

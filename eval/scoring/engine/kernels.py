@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
 from typing import Any, NamedTuple
 
 import torch
@@ -17,8 +18,9 @@ PART = 64
 # that repeat are compiled once.
 BUCKET = 16
 # A trial of the products: its shape, its rounds, and how much faster oneDNN must be. The ratio
-# hardly depends on the shape (bench/engine), but it must not be lost among other processes.
-ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 5, 1.1
+# hardly depends on the shape (bench/engine). Other processes disturb it, so the fastest round
+# counts.
+ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 9, 1.1
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -162,11 +164,15 @@ def _onednn() -> Callable[..., torch.Tensor]:
     return operator
 
 
-@torch.inference_mode()
 def faster_product(model: Any) -> str:
     """Return the product that is faster on this machine, by a short trial of one shape."""
-    if not has_product("onednn", model):
-        return PRODUCTS[0]
+    return _faster() if has_product("onednn", model) else PRODUCTS[0]
+
+
+@cache
+@torch.inference_mode()
+def _faster() -> str:
+    """Return the faster of the products, the same for all models of the process."""
     weight, inputs = torch.ones(WIDTH, WIDTH), torch.ones(ROWS, WIDTH)
     both = (linear, _multiply)
     laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]

@@ -57,31 +57,37 @@ class Trial:
     """The model's own log-probabilities of a probe, with which every path must agree.
 
     A class may accept a mask over a trie and ignore it, count positions in another way, or let
-    padding change its answers. Random inputs are therefore run along each path and compared.
+    padding change its answers. Random inputs are therefore run along each path and compared; in
+    one row, they are mixed with `tokens` others.
 
     Raises:
         PolyprobeError: the model does not read in the direction of its family.
     """
 
-    def __init__(self, network: Network) -> None:
+    def __init__(self, network: Network, tokens: int) -> None:
         self._network = network
+        self._tokens = tokens
+        network.kernels.product, network.kernels.in_parts = OWN
         self._plan = make_probe(network)
         reads = [_read(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
         self._own = torch.cat(reads)
         _check_direction(network, self._plan, reads)
 
-    def fastest(self, tokens: int) -> ForwardPath:
-        """Return the family's first path that agrees in batches of `tokens`.
+    def fastest(self) -> ForwardPath:
+        """Return the family's first path that agrees.
 
         It is tried with the quick kernels first (the faster product, tries in parts), and the
         network keeps those with which it agrees. If padding changes the answers of every path,
         batches hold inputs of equal length.
         """
         product, kernels = faster_product(self._network.model), self._network.kernels
-        for path in self._runnable(self._network.paths):
-            choices = dict.fromkeys(((product, path.crowded), (OWN[0], path.crowded), OWN))
-            for kernels.product, kernels.in_parts in choices:
-                if self._agrees(path, tokens):
+        for path in self._runnable((*self._network.paths, Unpadded)):
+            choices = dict.fromkeys(
+                (one, parts) for one in (product, OWN[0]) for parts in (path.crowded, False)
+            )
+            for choice in choices:
+                kernels.product, kernels.in_parts = choice
+                if self.agrees(path):
                     return path
         kernels.product, kernels.in_parts = OWN
         return Unpadded(self._network)
@@ -89,16 +95,17 @@ class Trial:
     def padded(self) -> ForwardPath:
         """Return the first path with padding that agrees, or the one without."""
         for path in self._runnable((Gathered, Full)):
-            if self._agrees(path):
+            if self.agrees(path):
                 return path
         return Unpadded(self._network)
 
     def _runnable(self, kinds: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
-        return (kind(self._network) for kind in kinds if self._network.trunk or kind is Full)
+        network = self._network
+        return (kind(network) for kind in kinds if network.trunk or issubclass(kind, Full))
 
-    def _agrees(self, path: ForwardPath, tokens: int = 0) -> bool:
+    def agrees(self, path: ForwardPath) -> bool:
         """Return whether the path's answers are the model's own, up to rounding."""
-        difference = self._difference(path, tokens)
+        difference = self._difference(path, self._tokens)
         if self._network.model.dtype.itemsize > 2 and not LEAST < difference <= MOST:
             return difference <= LEAST
         return difference <= self._tolerance
@@ -118,7 +125,9 @@ class Trial:
         """Return the largest difference from the model's own answers; infinity on failure."""
         crowd = make_crowd(self._network, self._plan, tokens) if path.crowded else None
         try:
-            read = _read(path, self._plan, list(self._plan.reads), crowd)
+            rows = list(self._plan.reads)
+            batches = [[row] for row in rows] if isinstance(path, Unpadded) else [rows]
+            read = torch.cat([_read(path, self._plan, batch, crowd) for batch in batches])
         except Exception as error:  # unsupported keywords fail differently in every class
             if not is_out_of_memory(error):
                 return math.inf
