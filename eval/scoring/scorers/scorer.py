@@ -12,6 +12,7 @@ import torch
 from polyprobe.eval.scoring.chat import Chat
 from polyprobe.eval.scoring.engine import Engine, Network, Plan
 from polyprobe.eval.scoring.served.engine import ServedEngine
+from polyprobe.system.collector import without_collector
 from polyprobe.system.errors import PolyprobeError
 
 from .queries import Queries, check_queries, only_unknown
@@ -117,6 +118,7 @@ class Scorer(ABC):
         """Return scores with token counts; progress is called with (inputs done, inputs)."""
         return self.score_prepared(self.prepare(prompts, candidates), progress)
 
+    @without_collector()
     def prepare(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Prepared:
         """Tokenize and plan for `score_prepared`, without a call of the model."""
         check_queries(prompts, candidates)
