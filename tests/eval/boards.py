@@ -1,7 +1,12 @@
 """Run folders with typed figures: run.json and results.json, no scores."""
 
+from collections.abc import Iterable, Sequence
 from itertools import combinations
+from pathlib import Path
 from statistics import fmean
+from typing import Any
+
+import numpy as np
 
 from polyprobe.eval.results.figures import PAIR, SEPARATE
 from polyprobe.eval.run.folder import Run, Settings
@@ -22,7 +27,7 @@ BLOOM = {"560m": 0.56e9, "1.1b": 1.1e9, "1.7b": 1.7e9, "3b": 3e9, "7.1b": 7.1e9}
 EQUATIONS = {"RoBERTa": ("bmlama-eq8", None), "mT5-large": ("bmlama-eq9", None)}
 
 
-def settings(model, languages, **changes):
+def settings(model: str, languages: Iterable[str], **changes: Any) -> Settings:
     """Settings of a run; those of languages are the same in every run."""
     values = {
         "model": model,
@@ -41,7 +46,13 @@ def settings(model, languages, **changes):
     return Settings(**values | changes)
 
 
-def write_typed(folder, model, figures, more=None, **changes):
+def write_typed(
+    folder: Path,
+    model: str,
+    figures: dict[str, Any],
+    more: dict[str, Any] | None = None,
+    **changes: Any,
+) -> Path:
     """Write a run whose results are these: figure to {language or pair: value}, or to its mean."""
     languages = changes.pop("languages", None) or [*figures["accuracy"]]
     run = Run(folder)
@@ -54,19 +65,29 @@ def write_typed(folder, model, figures, more=None, **changes):
     return folder
 
 
-def write_table_5(folder):
+def write_table_5(folder: Path) -> list[Path]:
     """Write the nine models of the paper as runs; return their folders."""
     found = []
     for model, (clc, accuracy) in TABLE_5.items():
         scoring, bos = EQUATIONS.get(model, ("bmlama-eq10", "auto"))
         sizes = {f"BLOOM-{size}": round(number) for size, number in BLOOM.items()}
         figures = {"accuracy": accuracy / 100, "rankc": clc / 100}
-        changes = {"scoring": scoring, "bos": bos, "parameters": sizes.get(model)}
-        found.append(write_typed(folder / model, model, figures, languages=["en", "fr"], **changes))
+        written = write_typed(
+            folder / model,
+            model,
+            figures,
+            languages=["en", "fr"],
+            scoring=scoring,
+            bos=bos,
+            parameters=sizes.get(model),
+        )
+        found.append(written)
     return found
 
 
-def write_many(folder, languages, rng, models=30):
+def write_many(
+    folder: Path, languages: Sequence[str], rng: np.random.Generator, models: int = 30
+) -> list[Path]:
     """Write runs with random figures and intervals of all languages and pairs."""
     pairs = ["-".join(pair) for pair in combinations(languages, 2)]
     names = {"accuracy": languages}
