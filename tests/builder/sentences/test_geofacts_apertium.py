@@ -1,10 +1,5 @@
 """geofacts in Spanish and Catalan, translated by a local Apertium."""
 
-import shutil
-import socket
-import subprocess
-import urllib.request
-from contextlib import suppress
 from pathlib import Path
 
 import datasets
@@ -16,45 +11,18 @@ from polyprobe.builder.build import build_dataset, build_sentences
 from polyprobe.builder.recipes.sentences.outcomes import STATUSES
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
+from tests.builder.translators.apy import needs_apertium, start_apy
 
-pytestmark = pytest.mark.slow
-MODES = Path("/usr/share/apertium/modes")
+pytestmark = [pytest.mark.slow, needs_apertium]
 STANZA = Path(__file__).parents[4] / "shared" / "stanza"
 LANGUAGES = ("es", "ca")
 
 
 @pytest.fixture(scope="module")
-def apy(tmp_path_factory):
+def apy():
     """The address of an apertium-apy that runs during the tests of this file."""
-    program = shutil.which("apertium-apy")
-    missing = [p for p in ("eng-spa", "eng-cat") if not (MODES / f"{p}.mode").is_file()]
-    if not program or missing:
-        pytest.skip("needs Debian's packages apertium-apy, apertium-eng-spa and apertium-eng-cat")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    log = tmp_path_factory.mktemp("apy") / "log"
-    with log.open("wb") as out:
-        process = subprocess.Popen(
-            [program, "-p", str(port), MODES.parent], stdout=out, stderr=subprocess.STDOUT
-        )
-    try:
-        yield await_answer(f"http://127.0.0.1:{port}", process, log)
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def await_answer(url: str, process: subprocess.Popen, log: Path) -> str:
-    """Return the address when the service answers."""
-    while process.poll() is None:
-        try:
-            with urllib.request.urlopen(f"{url}/listPairs", timeout=5):
-                return url
-        except OSError:
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(0.1)
-    raise RuntimeError(f"apertium-apy did not start: {log.read_text()[-999:]}")
+    with start_apy() as url:
+        yield url
 
 
 @pytest.fixture(scope="module")
