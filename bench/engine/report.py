@@ -191,7 +191,10 @@ def describe_machine(setting: Setting) -> str:
 
 
 def write(results: Path, page: Path) -> None:
-    """Write the page and growth.svg; parts without figures are marked as not measured."""
+    """Write the page, growth.svg and machines.json.
+
+    Parts without figures are marked as not measured.
+    """
     decoder = _read(results, "decoder")
     machines = keep_machine(decoder, page.with_name("machines.json")) if decoder else []
     sections = [INTRODUCTION, _short(results), *(_timed(results, part) for part in ENTRIES)]

@@ -1,6 +1,6 @@
 """Run folders with typed figures: run.json and results.json, no scores."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -10,6 +10,7 @@ import numpy as np
 
 from polyprobe.eval.results.figures import PAIR, SEPARATE
 from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.schema.languages import read_languages
 
 # Table 5 of Qi, Fernández and Bisazza (2023): mean RankC and mean accuracy in percent.
 TABLE_5 = {
@@ -85,16 +86,16 @@ def write_table_5(folder: Path) -> list[Path]:
     return found
 
 
-def write_many(
-    folder: Path, languages: Sequence[str], rng: np.random.Generator, models: int = 30
-) -> list[Path]:
-    """Write runs with random figures and intervals of all languages and pairs."""
+def write_many(folder: Path) -> list[Path]:
+    """Write 30 runs with random figures and intervals of 53 languages and all their pairs."""
+    languages = [code for code in read_languages() if code != "no"][:53]
+    rng = np.random.default_rng(0)
     pairs = ["-".join(pair) for pair in combinations(languages, 2)]
     names = {"accuracy": languages}
     of_pairs = (f.name for f in SEPARATE if f.per == PAIR and not f.asked)
     names |= dict.fromkeys(of_pairs, pairs)
     found = []
-    for number in range(models):
+    for number in range(30):
         figures = {x: {name: float(rng.random()) for name in of} for x, of in names.items()}
         bounds = {
             x: {name: [value - 0.1, value + 0.1] for name, value in values.items()}

@@ -89,7 +89,7 @@ class Trial:
                 kernels.product, kernels.in_parts = choice
                 if self.agrees(path):
                     return path
-        kernels.product, kernels.in_parts = OWN
+        # Numbers that are not finite agree with nothing. The last choice was torch's own operators.
         return Unpadded(self._network)
 
     def padded(self) -> ForwardPath:
