@@ -11,6 +11,7 @@ from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from polyprobe.eval.scoring.options import PRODUCTS
+from polyprobe.system.devices import limit_threads
 
 # Nodes of a part of a trie: on a CPU their attention is smaller than the rest of a layer.
 PART = 64
@@ -18,9 +19,10 @@ PART = 64
 # that repeat are compiled once.
 BUCKET = 16
 # A trial of the products: its shape, its rounds, and how much faster oneDNN must be. The ratio
-# hardly depends on the shape (bench/engine). Other processes disturb it, so the fastest round
-# counts.
-ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 9, 1.1
+# hardly depends on the shape (bench/engine). Processes of one machine have to choose alike. Beside
+# three busy processes on two cores, the ratio on an Intel Xeon is .93 to 1.11 in the processor time
+# of one thread, and .31 to 3.1 by the clock. On AMD's Zen 5 it is 2.
+ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 9, 1.3
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -175,15 +177,17 @@ def _faster() -> str:
     """Return the faster of the products, the same for all models of the process."""
     weight, inputs = torch.ones(WIDTH, WIDTH), torch.ones(ROWS, WIDTH)
     both = (linear, _multiply)
-    laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
+    with limit_threads(1):
+        laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
     own, onednn = (min(times) for times in zip(*laps, strict=True))
     return PRODUCTS[own > GAIN * onednn]
 
 
 def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
-    start = time.perf_counter()
+    """Return the processor time of this thread in seconds."""
+    start = time.thread_time()
     multiply(*arguments)
-    return time.perf_counter() - start
+    return time.thread_time() - start
 
 
 def has_product(product: str, model: Any) -> bool:

@@ -135,8 +135,7 @@ class Process:
 
     def exit_reason(self) -> str:
         """Return how the process died."""
-        if self._process:
-            self._process.join(1)  # its pipes close before its status is there
+        self._pool.shutdown()  # its thread takes the status, so that only then it is known
         code = (self._process.exitcode if self._process else 0) or 0
         return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
 
