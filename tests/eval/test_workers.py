@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -223,6 +224,21 @@ class TestDevices:
                 calls.append(arguments[0])
                 super().__init__(*arguments)
 
+        def take_status(*arguments):
+            """Give the pool's thread the status, which nobody else knows for a while."""
+            taken = waitpid(*arguments)
+            if taken[0] and threading.current_thread() is not threading.main_thread():
+                time.sleep(1)
+            return taken
+
+        def wait(*arguments, **options):
+            done = wait_for(*arguments, **options)
+            time.sleep(0.3)
+            return done
+
+        waitpid, wait_for = os.waitpid, processes.wait
+        monkeypatch.setattr(os, "waitpid", take_status)
+        monkeypatch.setattr(processes, "wait", wait)
         monkeypatch.setattr(processes, "ProcessPoolExecutor", Counted)
         results = score_in_processes(Deadly(), OPTIONS, tasks_of(2), 1, silent)
         with pytest.raises(PolyprobeError, match=r"each time they are started \(exit status 7\)"):
