@@ -265,7 +265,8 @@ def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
 def find_module(folder: Path, name: str) -> Path | None:
     """Return the file of an imported module in polyprobe.metrics or the folder, or None."""
     if name.startswith(f"{ROOT}."):
-        return Path(polyprobe.__path__[0], *name.split(".")[1:]).with_suffix(".py")
+        package = Path(polyprobe.__path__[0]).resolve()  # as `folder`, in a checkout behind a link
+        return package.joinpath(*name.split(".")[1:]).with_suffix(".py")
     sibling = folder / f"{name.split('.')[0]}.py"
     return sibling if sibling.is_file() else None
 
