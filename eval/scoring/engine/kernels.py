@@ -3,9 +3,10 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
@@ -18,11 +19,12 @@ PART = 64
 # Keys of a part are a multiple of this: kernels of accelerators take no other masks, and shapes
 # that repeat are compiled once.
 BUCKET = 16
-# A trial of the products: its shape, its rounds, and how much faster oneDNN must be. The ratio
-# hardly depends on the shape (bench/engine). Processes of one machine have to choose alike. Beside
-# three busy processes on two cores, the ratio on an Intel Xeon is .93 to 1.11 in the processor time
-# of one thread, and .31 to 3.1 by the clock. On AMD's Zen 5 it is 2.
-ROWS, WIDTH, ROUNDS, GAIN = 128, 1024, 9, 1.3
+# A trial of the products: the rows, the widths of the weights, the rounds, and how much faster
+# oneDNN must be. Processes of one machine must choose alike, so the time is that of one thread, and
+# no width is a power of two, whose times depend on the address. Beside three busy processes on two
+# cores of an Intel Xeon the ratio is .92 to 1.03, by the clock, with two threads, .9 to 3. On AMD's
+# Zen 5 it is 2.
+ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 
 
@@ -167,7 +169,7 @@ def _onednn() -> Callable[..., torch.Tensor]:
 
 
 def faster_product(model: Any) -> str:
-    """Return the product that is faster on this machine, by a short trial of one shape."""
+    """Return the product that is faster on this machine, by a short trial of some shapes."""
     return _faster() if has_product("onednn", model) else PRODUCTS[0]
 
 
@@ -175,18 +177,20 @@ def faster_product(model: Any) -> str:
 @torch.inference_mode()
 def _faster() -> str:
     """Return the faster of the products, the same for all models of the process."""
-    weight, inputs = torch.ones(WIDTH, WIDTH), torch.ones(ROWS, WIDTH)
-    both = (linear, _multiply)
+    seconds = np.zeros(2)
     with limit_threads(1):
-        laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
-    own, onednn = (min(times) for times in zip(*laps, strict=True))
+        for width in WIDTHS:
+            inputs, weight = torch.ones(ROWS, width), torch.ones(1536 - width, width)
+            both = [partial(product, inputs, weight) for product in (linear, _multiply)]
+            seconds += np.min([[_time(run) for run in both] for _ in range(ROUNDS)], axis=0)
+    own, onednn = seconds.tolist()
     return PRODUCTS[own > GAIN * onednn]
 
 
-def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
+def _time(run: Callable[[], Any]) -> float:
     """Return the processor time of this thread in seconds."""
     start = time.thread_time()
-    multiply(*arguments)
+    run()
     return time.thread_time() - start
 
 
