@@ -241,8 +241,8 @@ def scoring_processes():
 
 
 def wait_for_another(started):
-    """Return whether a new worker appears within a minute."""
-    for _ in range(600):
+    """Return whether a new worker appears within three minutes."""
+    for _ in range(1800):
         if set(scoring_processes()) - set(started):
             return True
         time.sleep(0.1)
