@@ -102,7 +102,7 @@ def time_command(folder: Path, by: str) -> float:
 
     On a free core they are the wall time; other programs make that larger, and these hardly.
     """
-    code = "import sys; from polyprobe.cli import main; main()"
+    code = "import sys; from polyprobe.cli import run; run()"
     command = [sys.executable, "-c", code, "groups", str(folder), "--by", by]
     for _ in range(2):
         used = os.times()

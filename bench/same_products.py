@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 
 ROOT = Path(__file__).parents[1]
 MIRROR = ROOT.parent / "shared" / "upstream"
-COMMAND = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
+COMMAND = "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()"
 # Runs every example of the metrics' cards in turn, and prints all results.
 EXAMPLES = """
 import contextlib, doctest, io, json, re, sys

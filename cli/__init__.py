@@ -1,6 +1,9 @@
 """The `polyprobe` command: its subcommands, each named here once."""
 
+import atexit
+import os
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
@@ -81,6 +84,22 @@ def start(
         raise typer.Exit
 
 
+def run() -> None:
+    """Run the command line, and end the process before Python's teardown.
+
+    In the teardown a thread of Arrow that still closes a file aborts the process
+    (apache/arrow#45214), after the command has done its work.
+    """
+    try:
+        main()
+    except SystemExit as end:
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError):  # closed by its reader
+                stream.flush()
+        os._exit(end.code if isinstance(end.code, int) else bool(end.code))
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and status 1, never a traceback."""
     for stream in (sys.stdout, sys.stderr):  # a terminal that knows no emoji shows a question mark
@@ -88,6 +107,7 @@ def main() -> None:
             stream.reconfigure(errors="replace")
     try:
         status = app(standalone_mode=False)
+        sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
     except PolyprobeError as error:
         fail(str(error))

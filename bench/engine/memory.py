@@ -28,7 +28,7 @@ seconds = time.perf_counter() - begin
 print(json.dumps({"peak": usage.ru_maxrss * 1024, "seconds": seconds, "status": status}))
 """
 SAMPLE, LANGUAGES = 200, "en,ru,zh"
-COMMAND = "from polyprobe.cli import main; main()"
+COMMAND = "from polyprobe.cli import run; run()"
 IMPORTS = "import polyprobe.eval.evaluate"
 
 

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import typer
@@ -55,3 +56,31 @@ def test_the_list_imports_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "set()"
+
+
+def test_a_command_ends_without_pythons_teardown():
+    """The teardown would wait for the thread without end; what is registered for exit runs."""
+    code = (
+        "import atexit, sys, threading\nfrom polyprobe.cli import run\n"
+        "sys.argv[1:] = ['list', 'scorings']\natexit.register(print, 'removed')\n"
+        "threading.Thread(target=threading.Event().wait).start()\nrun()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100
+    )
+    assert done.stdout.split()[0] == "scorings"
+    assert done.stdout.splitlines()[-1] == "removed"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, of Linux")
+def test_output_to_a_full_disk_is_one_line():
+    code = "import sys; from polyprobe.cli import run; sys.argv[1:] = ['list']; run()"
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")

@@ -305,7 +305,7 @@ class TestCluster:
 def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     """Ray itself prints the node's log, or waits; the next run scores the rest alone."""
     run, env = tmp_path / "run", {**os.environ, "POLYPROBE_CACHE": str(tmp_path / "cache")}
-    asked = [sys.executable, "-c", "from polyprobe.cli import main; main()", "eval", "geolm",
+    asked = [sys.executable, "-c", "from polyprobe.cli import run; run()", "eval", "geolm",
              "--dataset", "geofacts", "--languages", "en,es,fr,de,it,pt,nl,ca,ru,el,zh,fi",
              "--output", str(run)]  # fmt: skip
     started = subprocess.Popen(

@@ -240,7 +240,7 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
     if not large.exists():
         write_facts(large, copies=40)
     command = [
-        sys.executable, "-c", "from polyprobe.cli import main; main()", "eval",
+        sys.executable, "-c", "from polyprobe.cli import run; run()", "eval",
         str(place / "model"), "--dataset", str(large), "--output", str(tmp_path / "run"),
     ]  # fmt: skip
 

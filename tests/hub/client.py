@@ -86,7 +86,7 @@ def run_polyprobe(
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run the `polyprobe` command in a folder; the caller looks at status and output."""
-    code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
+    code = "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()"
     command = [sys.executable, "-c", code, *arguments]
     return run_process(command, home, endpoint, folder, offline=offline, variables=variables)
 

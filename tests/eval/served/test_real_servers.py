@@ -122,7 +122,7 @@ def _one_by_one(url, start, pieces):
 
 
 def test_a_llama_server_that_ends_and_starts_again_gives_the_same_scores(tmp_path):
-    code = "from polyprobe.cli import main; main()"
+    code = "from polyprobe.cli import run; run()"
     command = [sys.executable, "-c", code, "eval", smollm2(), "--dataset", "geofacts",
                "--languages", "en,es,fr", "--sample", "12", "--scoring", "object"]  # fmt: skip
     with servers.serve_llama(servers.find_smollm2()) as url:

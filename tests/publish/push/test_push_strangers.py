@@ -244,7 +244,7 @@ def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
 def test_ctrl_c_is_reported_and_the_same_line_goes_on(hub, folder, tmp_path):
     hub.tokens[TOKEN] = hub_token("me")
     hub.fail("/preupload/", 429, times=99, wait=30)  # the client is interrupted while it waits
-    code = "import sys; from polyprobe.cli import main; sys.argv[0] = 'polyprobe'; main()"
+    code = "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()"
     command = [sys.executable, "-c", code, "push", str(folder), "me/geofacts"]
     variables = environment(tmp_path / "home", hub.url, variables={"HF_TOKEN": TOKEN})
     process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
