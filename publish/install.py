@@ -13,7 +13,7 @@ import polyprobe
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 
-from .source import bundle, find_kind, has_parquet, is_metric
+from .source import bundle, find_folder, find_kind, has_parquet, is_metric
 
 
 def find_folders() -> tuple[list[Path], list[Path]]:
@@ -32,9 +32,7 @@ def find_folders() -> tuple[list[Path], list[Path]]:
 
 def install_folder(folder: Path) -> str:
     """Install a dataset or a metric; return a line with the call that loads it."""
-    folder = folder.resolve()
-    if not folder.is_dir():
-        raise PolyprobeError(f"no such folder: {folder}")
+    folder = find_folder(folder)
     if (kind := find_kind(folder)) == "board":
         raise PolyprobeError(f"{folder} is a board, which cannot be installed; open its index.html")
     install = install_metric if kind == "space" else install_dataset

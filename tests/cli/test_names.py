@@ -12,6 +12,7 @@ MISTAKES = {
     "eval geoml --dataset geofacts --output r": "unknown model 'geoml'; did you mean 'geolm'?",
     "audit geofact": "no dataset 'geofact' .*did you mean 'geofacts'?",
     "export geofact --format lm-eval": "no such folder: geofact; did you mean datasets/geofacts?",
+    "install geofact": "no such folder: geofact; did you mean datasets/geofacts?",
     "push rank me/rank": "no such folder: rank; did you mean metrics/rankc?",
     "push run me/run": "run is a run, not a dataset; polyprobe export writes its results",
 }

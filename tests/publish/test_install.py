@@ -114,6 +114,11 @@ def test_without_folders_everything_at_hand_is_installed_and_the_rest_is_named(t
     assert load(home) == ["Paris", "Paris"]
 
 
+def test_a_folder_of_the_package_is_found_from_anywhere(tmp_path):
+    [line] = install(tmp_path / "home", tmp_path, "metrics/rankc")
+    assert line.endswith('/metrics/rankc: evaluate.load("rankc")')
+
+
 def break_dataset(folder):
     file = write_dataset(folder) / "data" / "large" / "fr.parquet"
     file.write_bytes(file.read_bytes()[:-8])
