@@ -24,6 +24,7 @@ from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
 from tests.eval.tiny import save_model
+from tests.hub.client import POLYPROBE
 
 needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray (pip install ray)")
 MEMORY = 80 * 2**20
@@ -305,9 +306,8 @@ class TestCluster:
 def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     """Ray itself prints the node's log, or waits; the next run scores the rest alone."""
     run, env = tmp_path / "run", {**os.environ, "POLYPROBE_CACHE": str(tmp_path / "cache")}
-    asked = [sys.executable, "-c", "from polyprobe.cli import run; run()", "eval", "geolm",
-             "--dataset", "geofacts", "--languages", "en,es,fr,de,it,pt,nl,ca,ru,el,zh,fi",
-             "--output", str(run)]  # fmt: skip
+    asked = [*POLYPROBE, "eval", "geolm", "--dataset", "geofacts", "--languages",
+             "en,es,fr,de,it,pt,nl,ca,ru,el,zh,fi", "--output", str(run)]  # fmt: skip
     started = subprocess.Popen(
         [*asked, "--ray", "local"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -6,7 +6,6 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -21,6 +20,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import reseal
+from tests.hub.client import POLYPROBE
 
 PAIRS = ["en-ru", "en-zh_hans", "ru-zh_hans"]
 
@@ -240,8 +240,8 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
     if not large.exists():
         write_facts(large, copies=40)
     command = [
-        sys.executable, "-c", "from polyprobe.cli import run; run()", "eval",
-        str(place / "model"), "--dataset", str(large), "--output", str(tmp_path / "run"),
+        *POLYPROBE, "eval", str(place / "model"), "--dataset", str(large),
+        "--output", str(tmp_path / "run"),
     ]  # fmt: skip
 
     def limit():

@@ -20,6 +20,11 @@ import json, os
 print("\\n" + json.dumps(answer), flush=True)
 os._exit(0)
 """
+POLYPROBE = [  # the command, in this Python
+    sys.executable,
+    "-c",
+    "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()",
+]
 NOWHERE = "http://127.0.0.1:9"  # the discard port, without a server: refused immediately
 
 
@@ -86,9 +91,9 @@ def run_polyprobe(
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run the `polyprobe` command in a folder; the caller looks at status and output."""
-    code = "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()"
-    command = [sys.executable, "-c", code, *arguments]
-    return run_process(command, home, endpoint, folder, offline=offline, variables=variables)
+    return run_process(
+        [*POLYPROBE, *arguments], home, endpoint, folder, offline=offline, variables=variables
+    )
 
 
 def run_process(

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from functools import cache, partial
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +22,8 @@ BUCKET = 16
 # A trial of the products: the rows, the widths of the weights, the rounds, and how much faster
 # oneDNN must be. Processes of one machine must choose alike, so the time is that of one thread, and
 # no width is a power of two, whose times depend on the address. Beside three busy processes on two
-# cores of an Intel Xeon the ratio is .92 to 1.03, by the clock, with two threads, .9 to 3. On AMD's
-# Zen 5 it is 2.
+# cores of an Intel Xeon the ratio is .92 to 1.03; by the clock, with two threads, it is .9 to 3. On
+# AMD's Zen 5 it is 2.
 ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 
@@ -177,20 +177,20 @@ def faster_product(model: Any) -> str:
 @torch.inference_mode()
 def _faster() -> str:
     """Return the faster of the products, the same for all models of the process."""
-    seconds = np.zeros(2)
+    both, seconds = (linear, _multiply), np.zeros(2)
     with limit_threads(1):
         for width in WIDTHS:
             inputs, weight = torch.ones(ROWS, width), torch.ones(1536 - width, width)
-            both = [partial(product, inputs, weight) for product in (linear, _multiply)]
-            seconds += np.min([[_time(run) for run in both] for _ in range(ROUNDS)], axis=0)
+            laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
+            seconds += np.min(laps, axis=0)
     own, onednn = seconds.tolist()
     return PRODUCTS[own > GAIN * onednn]
 
 
-def _time(run: Callable[[], Any]) -> float:
+def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
     """Return the processor time of this thread in seconds."""
     start = time.thread_time()
-    run()
+    multiply(*arguments)
     return time.thread_time() - start
 
 

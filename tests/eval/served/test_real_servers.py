@@ -2,7 +2,6 @@
 
 import shutil
 import subprocess
-import sys
 import time
 from functools import lru_cache
 from pathlib import Path
@@ -19,6 +18,7 @@ from polyprobe.eval.embedded import TRAINED
 from polyprobe.eval.run.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
+from tests.hub.client import POLYPROBE
 
 from .stand_in import GEOLM
 
@@ -122,8 +122,7 @@ def _one_by_one(url, start, pieces):
 
 
 def test_a_llama_server_that_ends_and_starts_again_gives_the_same_scores(tmp_path):
-    code = "from polyprobe.cli import run; run()"
-    command = [sys.executable, "-c", code, "eval", smollm2(), "--dataset", "geofacts",
+    command = [*POLYPROBE, "eval", smollm2(), "--dataset", "geofacts",
                "--languages", "en,es,fr", "--sample", "12", "--scoring", "object"]  # fmt: skip
     with servers.serve_llama(servers.find_smollm2()) as url:
         run = [*command, "--server", url, "--output"]

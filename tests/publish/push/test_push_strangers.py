@@ -4,7 +4,6 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 from types import SimpleNamespace
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
 from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
 from polyprobe.tests.publish.push.test_push import contents, held, run
-from tests.hub.client import environment
+from tests.hub.client import POLYPROBE, environment
 
 __all__ = ["api"]
 
@@ -244,8 +243,7 @@ def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
 def test_ctrl_c_is_reported_and_the_same_line_goes_on(hub, folder, tmp_path):
     hub.tokens[TOKEN] = hub_token("me")
     hub.fail("/preupload/", 429, times=99, wait=30)  # the client is interrupted while it waits
-    code = "import sys; from polyprobe.cli import run; sys.argv[0] = 'polyprobe'; run()"
-    command = [sys.executable, "-c", code, "push", str(folder), "me/geofacts"]
+    command = [*POLYPROBE, "push", str(folder), "me/geofacts"]
     variables = environment(tmp_path / "home", hub.url, variables={"HF_TOKEN": TOKEN})
     process = subprocess.Popen(command, env=variables, stderr=subprocess.PIPE, text=True)
     lines = iter(process.stderr.readline, "")
