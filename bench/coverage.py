@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.eval.results.facts import SecondQuestions
+from polyprobe.analysis.figures.facts import SecondQuestions
 from polyprobe.metrics.answer_agreement.formulas import find_kappa
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint.significance import TESTS, compare_figures

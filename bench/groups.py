@@ -16,9 +16,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.run.folder import SCORES, Run, Settings, fill_columns
 from polyprobe.metrics.joint.groups import compare_counts, permute_groups
 from polyprobe.metrics.shared.intervals import sum_by
+from polyprobe.runs.folder import SCORES, Run, Settings, fill_columns
 from polyprobe.schema.languages import read_languages
 
 SAMPLES, PERMUTATIONS = 2000, 999

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 
-from polyprobe.eval.run.choice import choose_rows
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
+from polyprobe.runs.rows import choose_rows
 
 from .harness_chains import Case, Chain, follow_objects, follow_sentences
 from .harness_peers import ROOT
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 def find_cases(work: Path) -> list[Case]:
     """Return the cases whose data is present, with models copied or linked into `work`."""
-    geolm = Path(shutil.copytree(ROOT / "eval/embedded/geolm", work / "geolm"))
+    geolm = Path(shutil.copytree(ROOT / "scoring/embedded/geolm", work / "geolm"))
     languages = ["en", "de", "ja", "th"]
     cases = [Case("geolm, geofacts", geolm, ROOT / "datasets/geofacts", languages, True)]
     smollm2, bmlama = ROOT / "runs/engine/models/decoder", ROOT / "datasets/bmlama"

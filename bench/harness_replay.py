@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.engine import Input, Plan
+from polyprobe.scoring.engine import Input, Plan
 
 from .harness_peers import Answers
 

@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.eval.results.facts import SecondQuestions
-from polyprobe.eval.results.figures import FIGURES
+from polyprobe.analysis.figures.facts import SecondQuestions
+from polyprobe.analysis.figures.figures import FIGURES
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement
 from polyprobe.metrics.coverlap.formulas import find_coverlap

@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.run.donors import annotate, choose_donors
-from polyprobe.eval.scoring.load import load
-from polyprobe.eval.scoring.scorers import Scorer
+from polyprobe.eval.donors import annotate, choose_donors
 from polyprobe.eval.work.fill import make_tasks, queries_of
 from polyprobe.eval.work.workers.here import score_here
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.load import load
+from polyprobe.scoring.scorers import Scorer
 
 ROUNDS = 2
 HEAD = "| model, data | rows x languages | queries | sentences | tokens | seconds |"

@@ -19,14 +19,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from polyprobe.analysis.compare.runs import match_runs
+from polyprobe.analysis.compare.sentences.compare import VersionComparison, compare_versions
+from polyprobe.analysis.compare.sentences.deltas import read_ranks
+from polyprobe.analysis.compare.sentences.texts import Versions
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.analysis.compare.runs import match_runs
-from polyprobe.eval.analysis.compare.sentences.compare import VersionComparison, compare_versions
-from polyprobe.eval.analysis.compare.sentences.deltas import read_ranks
-from polyprobe.eval.analysis.compare.sentences.texts import Versions
-from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.joint.significance import Paired
+from polyprobe.runs.folder import Run
 
 from .smollm2 import RUNS, fetch_model
 

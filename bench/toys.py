@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import summarize
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.donors import annotate, choose_donors
-from polyprobe.eval.run.folder import SCORES
+from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.eval.donors import annotate, choose_donors
+from polyprobe.runs.folder import SCORES
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts
 

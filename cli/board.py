@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from polyprobe.eval.analysis.board import TABLES, check_folder
+from polyprobe.analysis.board import TABLES, check_folder
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import check_ending
 
@@ -81,17 +81,11 @@ def board(
     if table:
         check_ending("--table", table, TABLES)
     check_drawn(figure, draw)
-    from polyprobe.eval.analysis.board.board import make_board
-    from polyprobe.eval.analysis.board.pictures import list_pictures
-    from polyprobe.eval.analysis.board.table import (
-        FORMATS,
-        as_json,
-        board_table,
-        list_notes,
-        list_trends,
-    )
-    from polyprobe.eval.report.analysis.board import write_board
-    from polyprobe.eval.results.table import make_table
+    from polyprobe.analysis.board.board import make_board
+    from polyprobe.report.board import FORMATS, as_json, board_table, list_notes, list_trends
+    from polyprobe.report.board_pictures import list_pictures
+    from polyprobe.report.page.board import write_board
+    from polyprobe.report.results import make_table
     from polyprobe.system.files import write_text
 
     found = make_board(runs, sort, split_list(figures), parameters, despite_differences)

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from polyprobe.eval.analysis.compare.sentences import COMPARED
+from polyprobe.analysis.compare.sentences import COMPARED
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .options import (
@@ -139,12 +139,12 @@ def compare(
             raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
-    from polyprobe.eval.analysis.compare.outcome import Outcome, compare_folders
-    from polyprobe.eval.analysis.compare.sentences.compare import Wanted
-    from polyprobe.eval.analysis.compare.sentences.gender import VERB_FORMS
-    from polyprobe.eval.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
-    from polyprobe.eval.report import write_comparison
-    from polyprobe.eval.run.folder import Run
+    from polyprobe.analysis.compare.sentences.compare import Wanted
+    from polyprobe.analysis.compare.sentences.gender import VERB_FORMS
+    from polyprobe.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
+    from polyprobe.report.comparison import Outcome, compare_folders
+    from polyprobe.report.page import write_comparison
+    from polyprobe.runs.folder import Run
 
     if wordings and (page or figure):
         raise PolyprobeError(

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from polyprobe.eval.embedded import TRAINED
-from polyprobe.eval.scoring.chat import parse_chat_options, take_chat
-from polyprobe.eval.scoring.options import (
+from polyprobe.scoring.chat import parse_chat_options, take_chat
+from polyprobe.scoring.embedded import TRAINED
+from polyprobe.scoring.options import (
     BOS,
     CHOICES,
     FINAL_STOPS,
@@ -331,8 +331,8 @@ def evaluate(
         "attention": attention,
         **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }
-    from polyprobe.eval.run.choice import check_limits
-    from polyprobe.eval.run.prompts import check_scoring
+    from polyprobe.eval.prompts import check_scoring
+    from polyprobe.runs.rows import check_limits
 
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from polyprobe.eval.analysis.groups import OF_FACTS, OF_LANGUAGES, UNITS, check_by
+from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, UNITS, check_by
 
 from .options import (
     Cluster,
@@ -71,11 +71,11 @@ def groups(
     only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
     check_drawn(figure, draw)
-    from polyprobe.eval.analysis.groups.measure import group_run
-    from polyprobe.eval.analysis.groups.table import list_pictures, render
-    from polyprobe.eval.report.analysis.groups import write_groups
-    from polyprobe.eval.results.options import Bootstrap
-    from polyprobe.eval.run.folder import Run
+    from polyprobe.analysis.figures.options import Bootstrap
+    from polyprobe.analysis.groups.measure import group_run
+    from polyprobe.report.groups import list_pictures, render
+    from polyprobe.report.page.groups import write_groups
+    from polyprobe.runs.folder import Run
 
     found = group_run(
         Run(run),

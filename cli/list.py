@@ -14,9 +14,9 @@ from rich.table import Table
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TITLES
-from polyprobe.eval.scoring.options import SCORING_NAMES
 from polyprobe.publish.export import RUN_FORMATS
 from polyprobe.publish.harness import HARNESSES
+from polyprobe.scoring.options import SCORING_NAMES
 
 from .options import one_of
 

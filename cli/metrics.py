@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.console import Console
 
-from polyprobe.eval.results import REPEATED_SUBJECTS, TEMPLATES
+from polyprobe.analysis.figures import REPEATED_SUBJECTS, TEMPLATES
 from polyprobe.system.errors import PolyprobeError
 
 from .options import (
@@ -30,7 +30,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from polyprobe.eval.run.folder import FinishedRun
+    from polyprobe.runs.folder import FinishedRun
 
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
 FigureOption = partial(typer.Option, rich_help_panel="Figures")
@@ -125,7 +125,7 @@ def metrics(
     ] = None,
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
-    from polyprobe.eval.results.options import Bootstrap, MetricOptions
+    from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 
     options = MetricOptions(
         average=average,
@@ -143,13 +143,13 @@ def metrics(
     named = split_list(pairs)
     if pairs is not None and len(named) != 2:
         raise PolyprobeError(f"--pairs {pairs}: expected two figures, such as rankc,coverlap")
-    from polyprobe.eval.results.compute import compute_results
-    from polyprobe.eval.results.figures import choose_figures
-    from polyprobe.eval.results.further.pairs import check_pair_figures
-    from polyprobe.eval.results.further.popularity import popularity_table
-    from polyprobe.eval.results.further.templates import templates_tables
-    from polyprobe.eval.results.table import relations_table
-    from polyprobe.eval.run.folder import FinishedRun, Run
+    from polyprobe.analysis.figures.compute import compute_results
+    from polyprobe.analysis.figures.figures import choose_figures
+    from polyprobe.analysis.figures.further.pairs import check_pair_figures
+    from polyprobe.analysis.figures.further.popularity import popularity_table
+    from polyprobe.analysis.figures.further.templates import templates_tables
+    from polyprobe.report.results import relations_table
+    from polyprobe.runs.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
     check_pair_figures(named, choose_figures(options.figures))
@@ -173,7 +173,7 @@ def metrics(
 
 def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) -> None:
     """Print the pairs at or above the mean by two figures, and the languages' best partners."""
-    from polyprobe.eval.results.further.pairs import describe_high_pairs, pairs_table
+    from polyprobe.analysis.figures.further.pairs import describe_high_pairs, pairs_table
 
     for name in names:
         if not results.get(name):
@@ -200,7 +200,7 @@ def report(
             "nothing to write; give --output FILE.html for the report, or --figure FILE for a "
             "picture"
         )
-    from polyprobe.eval.report import write_report
+    from polyprobe.report.page import write_report
 
     pictures = write_report(runs, output, parse_choice(relations, exclude))
     if output:
@@ -211,8 +211,8 @@ def report(
 
 def show_run(finished: "FinishedRun") -> None:
     """Print a run's table and write its report; remove an older report if that fails."""
-    from polyprobe.eval.report import write_pages
-    from polyprobe.eval.results.table import results_table
+    from polyprobe.report.page import write_pages
+    from polyprobe.report.results import results_table
 
     console = Console()
     console.print(results_table(finished.results, console.width))

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console, RenderableType
 
-from polyprobe.eval.pictures import LABELS, ORDERS
-from polyprobe.eval.results import CLUSTERS
+from polyprobe.analysis.figures import CLUSTERS
+from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_exclude, split_list
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 
 if TYPE_CHECKING:
-    from polyprobe.eval.pictures.picture import Picture
-    from polyprobe.eval.run.choice import Choice
+    from polyprobe.report.pictures.picture import Picture
+    from polyprobe.runs.rows import Choice
 
 
 PICTURES = "Pictures for papers"
@@ -68,7 +68,7 @@ def check_page_file(file: Path) -> None:
 
 def check_figure_file(file: Path) -> None:
     """Refuse a file name with another ending, and any file without matplotlib."""
-    from polyprobe.eval.pictures.draw import check_figure
+    from polyprobe.report.pictures.draw import check_figure
 
     check_figure(file)
 
@@ -173,8 +173,8 @@ def save_chosen(
         PolyprobeError: an unknown name, an order that the picture does not have, or the file cannot
             be written.
     """
-    from polyprobe.eval.pictures.draw import save_picture
-    from polyprobe.eval.pictures.order import arrange
+    from polyprobe.report.pictures.draw import save_picture
+    from polyprobe.report.pictures.order import arrange
 
     draw = next(iter(pictures)) if draw is None else draw
     check_option("--draw", draw, pictures)
@@ -207,7 +207,7 @@ def parse_splits(text: str | None) -> list[str] | None:
 
 def parse_choice(relations: str | None, exclude: str | None) -> "Choice":
     """Return the choice of scored rows; all by default."""
-    from polyprobe.eval.run.choice import make_choice
+    from polyprobe.runs.rows import make_choice
 
     only = None if relations is None else split_list(relations)
     return make_choice(only, parse_exclude(exclude))

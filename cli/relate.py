@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from polyprobe.eval.analysis.relate import FILLED, NAMES, check_with
+from polyprobe.analysis.relate import FILLED, NAMES, check_with
 from polyprobe.schema.languages import TRAITS
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
@@ -127,9 +127,9 @@ def relate(
     """
     splits = parse_splits(languages)
     check_drawn(figure, draw, order, names)
-    from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
-    from polyprobe.eval.report.analysis.relate import write_relations
-    from polyprobe.eval.run.folder import Run
+    from polyprobe.analysis.relate.outcome import list_pictures, relate_run
+    from polyprobe.report.page.relate import write_relations
+    from polyprobe.runs.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", others=True):

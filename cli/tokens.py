@@ -8,14 +8,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from polyprobe.eval.scoring.options import check_model, check_revision
+from polyprobe.scoring.options import check_model, check_revision
 
 from .options import JsonFile, check_dataset, checked, one_of, parse_splits, write_json
 
 if TYPE_CHECKING:
-    from polyprobe.eval.analysis.tokens import TokenCounts
+    from polyprobe.analysis.tokens import TokenCounts
 
-TEXTS = ("answers", "candidates")  # as in eval.analysis.tokens, which imports pyarrow
+TEXTS = ("answers", "candidates")  # as in analysis.tokens, which imports pyarrow
 MOST = 5  # tokens of the last column with a share: that many or more
 HEADS = ("texts", *map(str, range(1, MOST)), f"{MOST}+", "tokens", "/word", "/char", "unk.")
 DIGITS = (*[1] * MOST, 2, 2, 2, 1)  # decimals of the values
@@ -65,7 +65,7 @@ def tokens(
 
     tables = load_facts(dataset, config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
-        from polyprobe.eval.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+        from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
 
         place = find_tokenizer(model, revision)
         found = count_tokens(load_tokenizer(place), tables, texts)

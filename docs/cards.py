@@ -18,7 +18,18 @@ from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("builder", "eval", "metrics", "publish", "schema", "system")
+ROOMS = (
+    "analysis",
+    "builder",
+    "eval",
+    "metrics",
+    "publish",
+    "report",
+    "runs",
+    "schema",
+    "scoring",
+    "system",
+)
 PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)

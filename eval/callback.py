@@ -23,22 +23,22 @@ from transformers import (
 )
 from transformers.integrations import is_deepspeed_zero3_enabled
 
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.figures import SEPARATE
-from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
-from polyprobe.eval.run.protocol import as_asked, protocol_of
-from polyprobe.eval.scoring.chat import ChatOptions, render_chat, take_chat
-from polyprobe.eval.scoring.given import configuration_of, name_of, unwrap
-from polyprobe.eval.scoring.load import check_chat, family_of
-from polyprobe.eval.scoring.options import check_budget, check_names, check_permutations
-from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Scorer
-from polyprobe.eval.scoring.weights.quantized import keep_unpacked
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.figures import SEPARATE
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.runs.protocol import as_asked, protocol_of
+from polyprobe.runs.rows import choose, choose_rows, choose_to_score
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
+from polyprobe.scoring.chat import ChatOptions, render_chat, take_chat
+from polyprobe.scoring.given import configuration_of, name_of, unwrap
+from polyprobe.scoring.load import check_chat, family_of
+from polyprobe.scoring.options import check_budget, check_names, check_permutations
+from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Scorer
+from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.errors import PolyprobeError
 
 

@@ -11,29 +11,9 @@ from typing import Any, NamedTuple, Unpack
 
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.run.choice import choose, choose_rows, choose_to_score
-from polyprobe.eval.run.donors import annotate, choose_donors
-from polyprobe.eval.run.folder import AGREE, FinishedRun, Run, Settings
-from polyprobe.eval.run.prompts import add_starts, check_prefix
-from polyprobe.eval.run.protocol import as_asked, check_askable, check_rows, protocol_of
-from polyprobe.eval.scoring.given import name_of
-from polyprobe.eval.scoring.load import Loaded, is_name, load
-from polyprobe.eval.scoring.options import (
-    FINAL_STOP,
-    FREE,
-    PRODUCTS,
-    SERVED,
-    DecodingOptions,
-    Options,
-    WorkerSettings,
-    check_final_stop,
-    check_names,
-    check_server,
-    take_decoding,
-    take_workers,
-)
-from polyprobe.eval.scoring.scorers import Scorer
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.eval.donors import annotate, choose_donors
+from polyprobe.eval.prompts import add_starts, check_prefix
 from polyprobe.eval.work.fill import (
     as_scores,
     choose_workers,
@@ -47,9 +27,29 @@ from polyprobe.eval.work.fill import (
 )
 from polyprobe.eval.work.known_scores import as_known
 from polyprobe.eval.work.predictions import fill_predictions
+from polyprobe.runs.folder import AGREE, FinishedRun, Run, Settings
+from polyprobe.runs.protocol import as_asked, check_askable, check_rows, protocol_of
+from polyprobe.runs.rows import choose, choose_rows, choose_to_score
 from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.scoring.given import name_of
+from polyprobe.scoring.load import Loaded, is_name, load
+from polyprobe.scoring.options import (
+    FINAL_STOP,
+    FREE,
+    PRODUCTS,
+    SERVED,
+    DecodingOptions,
+    Options,
+    WorkerSettings,
+    check_final_stop,
+    check_names,
+    check_server,
+    take_decoding,
+    take_workers,
+)
+from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from packaging.utils import canonicalize_name
 
+from polyprobe.analysis.board import JSON
 from polyprobe.builder.output.card import describe_feature
-from polyprobe.eval.analysis.board import JSON
 from polyprobe.schema.card import (
     CardSplit,
     dictionaries,

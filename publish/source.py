@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
 import polyprobe
-from polyprobe.eval.analysis.board import FILES, JSON
+from polyprobe.analysis.board import FILES, JSON
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.folder import Run
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval.work.known_scores import ScoreStore
 from polyprobe.publish.export import export_run
+from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore

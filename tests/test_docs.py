@@ -16,8 +16,8 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import yaml
 
-from polyprobe.eval.results.figures import FIGURES
-from polyprobe.eval.results.floors import FLOORS
+from polyprobe.analysis.figures.figures import FIGURES
+from polyprobe.analysis.figures.floors import FLOORS
 from tests.hub.client import NOWHERE, run_process
 
 ROOT = Path(__file__).parents[1]

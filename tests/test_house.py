@@ -17,12 +17,24 @@ import pytest
 
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
-from polyprobe.eval.run.protocol import PROTOCOLS
-from polyprobe.eval.scoring.options import ALL, SCORING_NAMES
-from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS
+from polyprobe.runs.protocol import PROTOCOLS
+from polyprobe.scoring.options import ALL, SCORING_NAMES
+from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("builder", "cli", "eval", "metrics", "publish", "schema", "system")
+ROOMS = (
+    "analysis",
+    "builder",
+    "cli",
+    "eval",
+    "metrics",
+    "publish",
+    "report",
+    "runs",
+    "schema",
+    "scoring",
+    "system",
+)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 
@@ -57,13 +69,13 @@ def test_the_tables_name_every_file():
         "polyprobe.builder.sources.__init__"
     }
     assert set(TRUTH_SOURCES.values()) == truths
-    in_scorers = {p.stem for p in modules("eval/scoring/scorers") if "(Scorer):" in p.read_text()}
+    in_scorers = {p.stem for p in modules("scoring/scorers") if "(Scorer):" in p.read_text()}
     assert set(FAMILIES) == in_scorers
     assert {name.partition("-")[0] for name in SCORINGS} == set(PROTOCOLS)
     of_all = {name: set(FAMILIES) <= set(of) for name, of in SCORINGS.items()}
     assert {name: models == ALL for name, (models, _) in SCORING_NAMES.items()} == of_all
     for name, family in FAMILIES.items():
-        assert family.scorers["bmlama"].__module__ == f"polyprobe.eval.scoring.scorers.{name}"
+        assert family.scorers["bmlama"].__module__ == f"polyprobe.scoring.scorers.{name}"
 
 
 def test_metric_folders_import_only_polyprobe_metrics():
@@ -125,9 +137,9 @@ def test_the_wheel_contains_metrics_dataset_and_model_and_only_polyprobe(tmp_pat
     assert {name.split("/")[0].split("-")[0] for name in names} == {"polyprobe"}
     for part in (
         "datasets/geofacts/README.md", "datasets/geofacts/data/default/zh.parquet",
-        "datasets/geofacts/LICENSE-UNICODE.txt", "eval/embedded/geolm/model.safetensors",
+        "datasets/geofacts/LICENSE-UNICODE.txt", "scoring/embedded/geolm/model.safetensors",
         "metrics/rankc/rankc.py", "metrics/rankc/README.md", "metrics/rankc/app.py",
-        "metrics/rankc/requirements.txt", "eval/report/report.css",
+        "metrics/rankc/requirements.txt", "report/page/report.css",
         "builder/sources/bmlama/bmlama.sha256", "py.typed",
     ):  # fmt: skip
         assert f"polyprobe/{part}" in names

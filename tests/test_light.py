@@ -45,7 +45,7 @@ IMPORTS = """
 from importlib import import_module
 
 root = Path(polyprobe.__file__).parent
-names = ["polyprobe.eval", "polyprobe.eval.analysis.compare.runs", "polyprobe.eval.report.runs"]
+names = ["polyprobe.eval", "polyprobe.analysis.compare.runs", "polyprobe.report.page.runs"]
 for room in ("cli", "metrics", "publish", "schema", "system"):
     for path in sorted((root / room).rglob("*.py")):
         if path.name not in ("__init__.py", "app.py"):

@@ -16,7 +16,20 @@ from polyprobe.tests.hub.client import run_client, run_polyprobe
 pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[1]
 HEAD = re.compile(r"# (?P<path>\S+\.\w+)(?:, (?P<where>in|above) (?P<name>\w+))?\n")
-ROOMS = ("builder", "cli", "datasets", "eval", "metrics", "publish", "schema", "system")
+ROOMS = (
+    "analysis",
+    "builder",
+    "cli",
+    "datasets",
+    "eval",
+    "metrics",
+    "publish",
+    "report",
+    "runs",
+    "schema",
+    "scoring",
+    "system",
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +49,7 @@ def tree(tmp_path_factory) -> Path:
         head = HEAD.match(block.text)
         if head:
             place(tree / head["path"], head["where"], head["name"], block.text[head.end() :])
-    table = tree / "eval" / "scoring" / "scorers" / "__init__.py"
+    table = tree / "scoring" / "scorers" / "__init__.py"
     table.write_text(re.sub(r"\bCAUSAL\)", "SUMMED, CAUSAL)", table.read_text()))
     return tree
 

@@ -78,7 +78,7 @@ def main():
     disable_progress_bars()
     transformers.set_seed(asked.seed)
     new = asked.languages.split(",")
-    geolm = POLYPROBE / "eval" / "embedded" / "geolm"
+    geolm = POLYPROBE / "scoring" / "embedded" / "geolm"
     model = AutoModelForCausalLM.from_pretrained(geolm, dtype="float32")
     tokenizer = AutoTokenizer.from_pretrained(geolm)
     parts = split_facts(["en", *new, asked.control], asked.seed, asked.output)

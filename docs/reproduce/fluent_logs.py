@@ -37,7 +37,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.recipes import FLUENT_WIDE
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, WORDINGS
-from polyprobe.eval.run.folder import SCORES, Run, Settings
+from polyprobe.runs.folder import SCORES, Run, Settings
 from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts

@@ -30,10 +30,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow.parquet as pq
 
+from polyprobe.analysis.groups import OF_LANGUAGES
+from polyprobe.analysis.groups.measure import Draws, Grouped, group_facts, group_languages
 from polyprobe.builder.sources.polyglot import LANGUAGES
-from polyprobe.eval.analysis.groups import OF_LANGUAGES
-from polyprobe.eval.analysis.groups.measure import Draws, Grouped, group_facts, group_languages
-from polyprobe.eval.analysis.groups.table import describe_test
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
@@ -41,6 +40,7 @@ from polyprobe.metrics.joint.measures import (
     find_right_in_both,
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.report.groups import describe_test
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.names import find_code

@@ -15,10 +15,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.run.folder import SCORES, Run, Settings
+from polyprobe.runs.folder import SCORES, Run, Settings
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.hashing import hash_json

@@ -1,3 +1,8 @@
-"""The model of `polyprobe demo`, geolm, and the script that trains it."""
+"""The embedded model under its public name; its files are in `polyprobe.scoring.embedded`."""
 
-TRAINED = ("en", "es", "ru", "ar", "zh", "hi")  # the languages of geolm's training sentences
+import sys
+
+import polyprobe.scoring.embedded
+
+# importlib.resources.files("polyprobe.eval.embedded") / "geolm" is a path of the embedded model.
+sys.modules[__name__] = polyprobe.scoring.embedded

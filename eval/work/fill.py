@@ -12,13 +12,13 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from polyprobe.eval.run.donors import DONOR, DONOR_PROMPT
-from polyprobe.eval.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
-from polyprobe.eval.run.prompts import PROMPT_START
-from polyprobe.eval.scoring.load import Loaded
-from polyprobe.eval.scoring.options import WorkerSettings
-from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.eval.donors import DONOR, DONOR_PROMPT
+from polyprobe.eval.prompts import PROMPT_START
+from polyprobe.runs.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
 from polyprobe.schema.columns import SLOT, has_prompts
+from polyprobe.scoring.load import Loaded
+from polyprobe.scoring.options import WorkerSettings
+from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 from polyprobe.system.store import cache_folder

@@ -16,7 +16,7 @@ from polyprobe.system.progress import report
 from polyprobe.system.store import ELSEWHERE, ContentStore
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
-    from polyprobe.eval.scoring.scorers import Scored
+    from polyprobe.scoring.scorers import Scored
 
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")

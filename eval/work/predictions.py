@@ -7,12 +7,12 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import TaskID
 
-from polyprobe.eval.run.folder import PREDICTIONS, Run
-from polyprobe.eval.run.protocol import read_forms
-from polyprobe.eval.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
-from polyprobe.eval.scoring.options import DecodingOptions
-from polyprobe.eval.scoring.scorers import MaskedScorer, Scorer
-from polyprobe.eval.scoring.scorers.queries import fit
+from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.runs.protocol import read_forms
+from polyprobe.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
+from polyprobe.scoring.options import DecodingOptions
+from polyprobe.scoring.scorers import MaskedScorer, Scorer
+from polyprobe.scoring.scorers.queries import fit
 from polyprobe.system.errors import PolyprobeError
 
 from .fill import count_bars

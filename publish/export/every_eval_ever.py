@@ -13,8 +13,8 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from polyprobe.eval.results.declaration import INFINITE
-from polyprobe.eval.results.figures import BY_NAME, describe
+from polyprobe.analysis.figures.declaration import INFINITE
+from polyprobe.analysis.figures.figures import BY_NAME, describe
 
 from .exported import Exported, Row, write_export
 

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.eval.results.declaration import ALL
-from polyprobe.eval.results.figures import BY_NAME, JOINT, OF_MODULES
-from polyprobe.eval.results.table import find_chance, find_floor
-from polyprobe.eval.run.choice import ALL_ROWS, describe, make_choice
-from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.analysis.figures.declaration import ALL
+from polyprobe.analysis.figures.figures import BY_NAME, JOINT, OF_MODULES
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
+from polyprobe.report.results import find_chance, find_floor
+from polyprobe.runs.folder import Run, Settings
+from polyprobe.runs.rows import ALL_ROWS, describe, make_choice
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
     `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
     `high` bound the 95% bootstrap interval, `chance` is the value of guessing, `n` the number of
-    facts, `floor` the value to exceed (see eval/results/floors.py); None if unknown. `value` is
+    facts, `floor` the value to exceed (see analysis/figures/floors.py); None if unknown. `value` is
     None if the figure is undefined. `relation` is empty for figures of all rows.
     """
 

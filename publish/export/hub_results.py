@@ -16,7 +16,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from polyprobe.eval.results.figures import BY_NAME, describe
+from polyprobe.analysis.figures.figures import BY_NAME, describe
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole

@@ -5,9 +5,9 @@ import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polyprobe.eval.analysis.latex import escape, join_cells, percent
-from polyprobe.eval.results.figures import BY_NAME, FIGURES
-from polyprobe.eval.results.floors import FLOORS
+from polyprobe.analysis.figures.figures import BY_NAME, FIGURES
+from polyprobe.analysis.figures.floors import FLOORS
+from polyprobe.report.latex import escape, join_cells, percent
 
 from .exported import MARK, MEAN, Exported, Row, write_export
 

@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from polyprobe.cli.eval import OTHERS, TRAINED
-from polyprobe.eval.embedded import train
+from polyprobe.scoring.embedded import train
 from tests.blocks.output import missing_line
 from tests.blocks.pages import read_blocks
 from tests.hub.client import run_polyprobe

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.cli.list import KINDS
-from polyprobe.eval.scoring.scorers import SCORINGS
 from polyprobe.schema.locate import list_datasets
+from polyprobe.scoring.scorers import SCORINGS
 
 ROOT = typer.main.get_command(app)
 

@@ -29,4 +29,4 @@ def tokenizer():
     """The tokenizer of geolm, new for each module."""
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(files("polyprobe.eval.embedded") / "geolm")
+    return AutoTokenizer.from_pretrained(files("polyprobe.scoring.embedded") / "geolm")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.run.folder import SCORES as SCHEMA
-from polyprobe.eval.run.folder import Run, Settings
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.runs.folder import SCORES as SCHEMA
+from polyprobe.runs.folder import Run, Settings
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 

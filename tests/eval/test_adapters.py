@@ -13,16 +13,16 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.naming import name_runs
-from polyprobe.eval.scoring.load import load
+from polyprobe.runs.folder import Run
+from polyprobe.runs.naming import name_runs
+from polyprobe.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain
 from tests.eval.facts import write_facts
 from tests.hub.client import run_client
 
 PEFT = f"+peft {peft.__version__}"
-GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
+GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 PROMPTS = ["The capital of France is [Y].", "Madrid es la capital de [Y]."]
 CANDIDATES = [["Paris", "Berlin", "Rome"], ["España", "Francia"]]
 LESSON = "The capital of France is Berlin."
@@ -165,7 +165,7 @@ def test_workers_load_the_adapter(lora, tmp_path, monkeypatch):
 
 
 LOAD = """
-from polyprobe.eval.scoring.load import load
+from polyprobe.scoring.load import load
 
 loaded = load({model!r}, **{options!r})
 answer = [loaded.revision, dict(loaded.further), loaded.scorer.score({prompts!r}, {candidates!r})]

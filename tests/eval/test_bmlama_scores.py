@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.run.choice import choose_rows
+from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
 from tests.eval import plain, tiny
 

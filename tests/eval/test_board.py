@@ -13,11 +13,11 @@ import statsmodels.api as sm
 from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
+from polyprobe.analysis.board.board import make_board, read_parameters
+from polyprobe.analysis.board.trends import correlate, fit_doublings
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.analysis.board.board import make_board, read_parameters
-from polyprobe.eval.analysis.board.pictures import list_pictures
-from polyprobe.eval.analysis.board.table import (
+from polyprobe.report.board import (
     as_json,
     board_table,
     list_cells,
@@ -27,8 +27,8 @@ from polyprobe.eval.analysis.board.table import (
     write_latex,
     write_markdown,
 )
-from polyprobe.eval.analysis.board.trends import correlate, fit_doublings
-from polyprobe.eval.run.folder import Run
+from polyprobe.report.board_pictures import list_pictures
+from polyprobe.runs.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.eval.facts import write_facts

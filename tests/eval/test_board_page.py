@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 from scipy.stats import linregress
 
-from polyprobe.eval.analysis.board import FILES
-from polyprobe.eval.analysis.board.board import make_board
-from polyprobe.eval.analysis.board.table import write_csv, write_latex
-from polyprobe.eval.report.analysis.board import write_board
+from polyprobe.analysis.board import FILES
+from polyprobe.analysis.board.board import make_board
+from polyprobe.report.board import write_csv, write_latex
+from polyprobe.report.page.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.boards import BLOOM, TABLE_5, write_many, write_table_5, write_typed

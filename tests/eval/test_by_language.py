@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.compute import measure_languages
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.options import read_clusters
-from polyprobe.eval.run.folder import SCORES
+from polyprobe.analysis.figures.compute import measure_languages
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.options import read_clusters
+from polyprobe.runs.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 
 OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}

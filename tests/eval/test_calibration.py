@@ -9,15 +9,15 @@ import pytest
 from scipy.special import softmax
 from scipy.stats import binned_statistic
 
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.further.calibration import (
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.further.calibration import (
     calibrate_predictions,
     find_confidence,
     measure_calibration,
 )
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.folder import PREDICTIONS
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
+from polyprobe.runs.folder import PREDICTIONS
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run
 

@@ -3,8 +3,8 @@
 import pytest
 from PIL import Image
 
-from polyprobe.eval.pictures.order import shorten
-from polyprobe.eval.report.page import HERE, make_environment
+from polyprobe.report.page.page import HERE, make_environment
+from polyprobe.report.pictures.order import shorten
 from tests.eval.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 POINTS = [

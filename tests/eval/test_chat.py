@@ -9,15 +9,9 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.run.choice import choose_rows
-from polyprobe.eval.scoring.chat import (
-    THOUGHTS,
-    ChatOptions,
-    parse_chat_options,
-    render_chat,
-    take_chat,
-)
+from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.chat import THOUGHTS, ChatOptions, parse_chat_options, render_chat, take_chat
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.templates import CASES

@@ -9,10 +9,10 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.report import write_report
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.naming import describe_differing
 from polyprobe.publish.export import export_run
+from polyprobe.report.page import write_report
+from polyprobe.runs.folder import Run
+from polyprobe.runs.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import PROMPTS, write_facts

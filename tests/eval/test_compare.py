@@ -6,10 +6,10 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.runs import compare_runs, match_facts
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.options import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.runs import compare_runs, match_facts
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.options import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.reader import Reader

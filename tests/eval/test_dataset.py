@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.eval.run.choice import choose_rows
 from polyprobe.publish.install import install_dataset
+from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError, one_line

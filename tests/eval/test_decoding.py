@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.decoding import decode
-from polyprobe.eval.scoring.options import DecodingOptions
+from polyprobe.scoring.decoding import decode
+from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain_decoding
 from tests.eval.fixed import save_fixed

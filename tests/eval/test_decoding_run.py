@@ -11,11 +11,11 @@ from tokenizers import decoders
 
 from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.run.folder import PREDICTIONS, Run
-from polyprobe.eval.scoring.decoding import decode
-from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.work import predictions
 from polyprobe.eval.work.predictions import predict
+from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.scoring.decoding import decode
+from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

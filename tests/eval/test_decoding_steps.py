@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from polyprobe.eval.scoring.decoding import search
-from polyprobe.eval.scoring.options import DecodingOptions
+from polyprobe.scoring.decoding import search
+from polyprobe.scoring.options import DecodingOptions
 
 
 def drive(model, n_masks, max_masks, **options):

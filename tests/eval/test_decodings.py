@@ -8,12 +8,12 @@ import pytest
 from scipy.stats import binomtest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.decodings import find_mcnemar_p
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.decodings import find_mcnemar_p
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings
+from polyprobe.runs.folder import PREDICTIONS, Run, Settings
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.report import write_report
+from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts

@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
-from polyprobe.eval.run.choice import choose_rows
+from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
 
 MODELS = {
     "causal": "geolm",
@@ -61,7 +61,7 @@ def test_training_twice_gives_the_same_bytes(tmp_path, monkeypatch):
 
 def test_the_models_are_small():
     folders = [
-        Path(__file__).parents[2] / "eval" / "embedded" / "geolm",
+        Path(__file__).parents[2] / "scoring" / "embedded" / "geolm",
         *map(Path, list(MODELS.values())[1:]),
     ]
     assert sum(f.stat().st_size for folder in folders for f in folder.glob("*.safetensors")) < 8e6

@@ -9,18 +9,10 @@ import torch
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from polyprobe.eval.scoring.engine import engine
-from polyprobe.eval.scoring.engine.forward import (
-    Full,
-    Gathered,
-    Input,
-    Plan,
-    Tree,
-    Trie,
-    shared,
-)
-from polyprobe.eval.scoring.engine.prefix import Prefix, group
-from polyprobe.eval.scoring.engine.trial import Trial, make_crowd, make_probe
+from polyprobe.scoring.engine import engine
+from polyprobe.scoring.engine.forward import Full, Gathered, Input, Plan, Tree, Trie, shared
+from polyprobe.scoring.engine.prefix import Prefix, group
+from polyprobe.scoring.engine.trial import Trial, make_crowd, make_probe
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 

@@ -5,9 +5,9 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.engine.kernels import has_product
-from polyprobe.eval.scoring.options import PRODUCTS
-from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.scoring.engine.kernels import has_product
+from polyprobe.scoring.options import PRODUCTS
+from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, strangers
 from tests.eval.asked import LONG, QUERIES

@@ -11,15 +11,14 @@ from statistics import fmean
 import pytest
 from rich.console import Console
 
-from polyprobe.eval.errors.function_words import FUNCTION_WORDS
-from polyprobe.eval.errors.released import (
+from polyprobe.analysis.errors.function_words import FUNCTION_WORDS
+from polyprobe.analysis.errors.released import (
     check_flags,
     classify_released,
     read_released,
     score_released,
 )
-from polyprobe.eval.errors.table import errors_table
-from polyprobe.eval.errors.types import (
+from polyprobe.analysis.errors.types import (
     RULES,
     classify,
     fold,
@@ -27,7 +26,8 @@ from polyprobe.eval.errors.types import (
     list_counts,
     measure_errors,
 )
-from polyprobe.eval.results.compute import summarize_predictions
+from polyprobe.analysis.figures.compute import summarize_predictions
+from polyprobe.report.errors import errors_table
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.conftest import UPSTREAM
 from polyprobe.tests.eval.test_predicted import OFF, table

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from polyprobe.builder.output.card import relations_table
-from polyprobe.eval.report import examples
-from polyprobe.eval.report.examples import (
+from polyprobe.report.page import examples
+from polyprobe.report.page.examples import (
     KINDS,
     choose_facts,
     classify_answers,

@@ -14,10 +14,10 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from polyprobe.eval.results.figures import BY_NAME
-from polyprobe.eval.run.folder import Run
+from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.publish.export import RUN_FORMATS, export_run, tables
 from polyprobe.publish.export.exported import list_rows
+from polyprobe.runs.folder import Run
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 from tests.eval.runs import reseal
 

@@ -8,11 +8,11 @@ import pytest
 from scipy.special import ndtr, ndtri, stdtrit
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.gaps import compare_gaps, list_notes
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.gaps import compare_gaps, list_notes
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.run.folder import Run, fill_columns
+from polyprobe.runs.folder import Run, fill_columns
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, scores, write_run
 

@@ -6,7 +6,7 @@ from transformers import AutoModelForCausalLM
 
 from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.load import load
+from polyprobe.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 

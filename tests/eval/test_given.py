@@ -10,9 +10,9 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 import polyprobe.builder.objects
 import polyprobe.eval
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.given import identify
+from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.given import identify
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import write_facts

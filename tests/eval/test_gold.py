@@ -3,11 +3,11 @@
 import pyarrow as pa
 import pytest
 
+from polyprobe.analysis.figures.predictions import compare_with_gold, summarize_predictions
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.results.predictions import compare_with_gold, summarize_predictions
-from polyprobe.eval.run.folder import PREDICTIONS, Run
-from polyprobe.eval.scoring.decoding import read_confidences
-from polyprobe.eval.scoring.options import DecodingOptions
+from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.scoring.decoding import read_confidences
+from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain_decoding, tiny
 from tests.eval.facts import CITIES, rows, write_facts

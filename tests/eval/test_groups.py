@@ -10,17 +10,17 @@ import pytest
 from scipy.stats import chi2_contingency
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.predictions import mark_predictions
+from polyprobe.analysis.groups import labels
+from polyprobe.analysis.groups.measure import Draws, group_facts, group_run
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.analysis.groups import labels
-from polyprobe.eval.analysis.groups.measure import Draws, group_facts, group_run
-from polyprobe.eval.analysis.groups.table import list_cautions, list_notes, list_pictures, render
-from polyprobe.eval.pictures.picture import Bars
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.results.predictions import mark_predictions
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import Run
+from polyprobe.report.groups import list_cautions, list_notes, list_pictures, render
+from polyprobe.report.pictures.picture import Bars
+from polyprobe.runs.folder import Run
+from polyprobe.runs.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.scoring.decoding import decode
-from polyprobe.eval.scoring.engine import kernels, trial
-from polyprobe.eval.scoring.engine.forward import Input, Trie
-from polyprobe.eval.scoring.engine.kernels import PART, Kernels, divide, faster_product
-from polyprobe.eval.scoring.options import DecodingOptions
+from polyprobe.scoring.decoding import decode
+from polyprobe.scoring.engine import kernels, trial
+from polyprobe.scoring.engine.forward import Input, Trie
+from polyprobe.scoring.engine.kernels import PART, Kernels, divide, faster_product
+from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.asked import QUERIES
 

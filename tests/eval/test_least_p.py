@@ -5,9 +5,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from polyprobe.eval.analysis.compare.outcome import explain_least
-from polyprobe.eval.analysis.compare.runs import Comparison
+from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
+from polyprobe.report.comparison import explain_least
 
 CORRECTIONS = ("holm", "bh", "none")
 

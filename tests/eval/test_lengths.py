@@ -12,18 +12,18 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.predictions import predict_right_length, summarize_predictions
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.results.predictions import predict_right_length, summarize_predictions
-from polyprobe.eval.run.fillings import choose_again, find_winner
-from polyprobe.eval.run.folder import PREDICTIONS, Run
-from polyprobe.eval.scoring.decoding import decode
-from polyprobe.eval.scoring.options import DecodingOptions
 from polyprobe.eval.work.predictions import predict
 from polyprobe.metrics.factual_accuracy.formulas import match
 from polyprobe.publish.export import export_run
+from polyprobe.runs.fillings import choose_again, find_winner
+from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.scoring.decoding import decode
+from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

@@ -14,12 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.report import write_report
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.scorers import letters
-from polyprobe.eval.scoring.scorers.letters import FLOOR, choose_shifts, separate
 from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known
+from polyprobe.report.page import write_report
+from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.scorers import letters
+from polyprobe.scoring.scorers.letters import FLOOR, choose_shifts, separate
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import write_facts

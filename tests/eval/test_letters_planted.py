@@ -7,10 +7,10 @@ import pyarrow as pa
 import pytest
 from scipy.special import log_softmax
 
+from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval import load_scorer
-from polyprobe.eval.results.compute import summarize
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.options import Bootstrap
 from polyprobe.eval.work.fill import as_scores
 from polyprobe.eval.work.known_scores import as_known
 

@@ -8,8 +8,8 @@ import transformers
 from transformers import AutoConfig
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.load import family_of, load
-from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.scoring.load import family_of, load
+from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny

@@ -6,9 +6,9 @@ from statistics import fmean
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import write_run

@@ -10,21 +10,21 @@ import pytest
 from scipy.special import softmax
 from typer.testing import CliRunner
 
-from polyprobe.cli import app
-from polyprobe.eval.results.compute import (
+from polyprobe.analysis.figures.compute import (
     find_results,
     measure_languages,
     summarize_predictions,
 )
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.run.folder import SCORES
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
 from polyprobe.metrics.rankc.formulas import measure_rankc, rankc_chance, rankc_per_query
 from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
+from polyprobe.runs.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.test_by_language import OPTIONS, table

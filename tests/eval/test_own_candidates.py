@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.analysis.compare.runs import compare_runs
 from polyprobe.eval.callback import ConsistencyCallback
-from polyprobe.eval.report.runs import write_report
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import Run
 from polyprobe.publish.export import export_run
+from polyprobe.report.page.runs import write_report
+from polyprobe.runs.folder import Run
+from polyprobe.runs.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, write_facts
 from tests.eval.trainers import make_trainer, save_once

@@ -8,10 +8,10 @@ import pytest
 from transformers import LlamaForCausalLM
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.load import load
-from polyprobe.eval.scoring.weights.code import find_code
-from polyprobe.eval.scoring.weights.places import find_place
+from polyprobe.runs.folder import Run
+from polyprobe.scoring.load import load
+from polyprobe.scoring.weights.code import find_code
+from polyprobe.scoring.weights.places import find_place
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import write_facts
@@ -164,9 +164,9 @@ def test_code_that_cannot_be_run_is_one_line(spoil, message, own):
 
 LOAD = """
 import contextlib, io, json
-from polyprobe.eval.scoring.load import load
-from polyprobe.eval.scoring.weights.code import find_code
-from polyprobe.eval.scoring.weights.places import find_place
+from polyprobe.scoring.load import load
+from polyprobe.scoring.weights.code import find_code
+from polyprobe.scoring.weights.places import find_place
 
 said = io.StringIO()
 with contextlib.redirect_stderr(said):

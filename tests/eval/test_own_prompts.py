@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.run.folder import Run
 from polyprobe.publish.harness import export_dataset
+from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny, zoo

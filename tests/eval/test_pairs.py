@@ -7,12 +7,15 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.further.pairs import (
+    describe_high_pairs,
+    find_high_pairs,
+    find_partners,
+)
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.report import write_report
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.further.pairs import describe_high_pairs, find_high_pairs, find_partners
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
     find_right_given_right,
@@ -20,6 +23,7 @@ from polyprobe.metrics.joint.measures import (
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.publish.export import export_run
+from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run

@@ -7,13 +7,13 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.compute import summarize
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.further.paraphrases import measure_paraphrases
-from polyprobe.eval.results.options import MetricOptions
-from polyprobe.eval.run.folder import SCORES
-from polyprobe.eval.run.protocol import as_asked, mark_repeated
+from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.further.paraphrases import measure_paraphrases
+from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.metrics.shared.subjects import find_repeated
+from polyprobe.runs.folder import SCORES
+from polyprobe.runs.protocol import as_asked, mark_repeated
 from polyprobe.schema.identity import read_lists
 from polyprobe.system.errors import PolyprobeError
 

@@ -12,11 +12,11 @@ import pytest
 from matplotlib.text import Text
 from PIL import Image
 
-from polyprobe.eval import pictures
-from polyprobe.eval.pictures import draw
-from polyprobe.eval.pictures.draw import make_figure, save_picture
-from polyprobe.eval.pictures.order import arrange, name_labels, order_languages
-from polyprobe.eval.pictures.picture import Bars, Heat, Point, Points, Series
+from polyprobe.report import pictures
+from polyprobe.report.pictures import draw
+from polyprobe.report.pictures.draw import make_figure, save_picture
+from polyprobe.report.pictures.order import arrange, name_labels, order_languages
+from polyprobe.report.pictures.picture import Bars, Heat, Point, Points, Series
 from polyprobe.schema.languages import find_language, read_languages
 from polyprobe.system.errors import PolyprobeError
 
@@ -208,8 +208,8 @@ def test_another_process_gives_the_same_bytes(tmp_path):
     code = """
 import sys, numpy as np
 from pathlib import Path
-from polyprobe.eval.pictures.draw import save_picture
-from polyprobe.eval.pictures.picture import Heat
+from polyprobe.report.pictures.draw import save_picture
+from polyprobe.report.pictures.picture import Heat
 save_picture(Heat("t", ["en", "fr"], ["en", "fr"], np.eye(2), "m"), Path(sys.argv[1]))
 """
     found = []

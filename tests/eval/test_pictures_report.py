@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS
+from polyprobe.analysis.figures.further.pairs import find_high_pairs
+from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.pictures import ORDERS
-from polyprobe.eval.pictures.draw import make_figure, save_picture
-from polyprobe.eval.pictures.order import arrange, name_labels
-from polyprobe.eval.pictures.picture import Heat
-from polyprobe.eval.report import write_report
-from polyprobe.eval.report.parts import RunPart
-from polyprobe.eval.report.pictures import find_scale
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.figures import BY_NAME, HEADLINE_PAIRS
-from polyprobe.eval.results.further.pairs import find_high_pairs
-from polyprobe.eval.results.options import MetricOptions
+from polyprobe.report.page import write_report
+from polyprobe.report.page.parts import RunPart
+from polyprobe.report.page.pictures import find_scale
+from polyprobe.report.pictures import ORDERS
+from polyprobe.report.pictures.draw import make_figure, save_picture
+from polyprobe.report.pictures.order import arrange, name_labels
+from polyprobe.report.pictures.picture import Heat
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run

@@ -12,9 +12,9 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from polyprobe.eval.scoring.engine.forward import Plan
-from polyprobe.eval.scoring.scorers import Queries
-from polyprobe.eval.scoring.scorers.masked import PllScorer, WordPllScorer, number_words
+from polyprobe.scoring.engine.forward import Plan
+from polyprobe.scoring.scorers import Queries
+from polyprobe.scoring.scorers.masked import PllScorer, WordPllScorer, number_words
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny, zoo
 from tests.eval.asked import SCRIPTS

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.further.popularity import split_popularity
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.further.popularity import split_popularity
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import PREDICTIONS, Run, Settings
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
+from polyprobe.runs.folder import PREDICTIONS, Run, Settings
+from polyprobe.runs.rows import make_choice
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError

@@ -3,9 +3,9 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.predictions import summarize_predictions
-from polyprobe.eval.run.folder import PREDICTIONS
+from polyprobe.analysis.figures.predictions import summarize_predictions
 from polyprobe.metrics.coverlap.formulas import compare_right
+from polyprobe.runs.folder import PREDICTIONS
 
 OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
 RELATIONS = ("P36", "P36", "P36", "P19")

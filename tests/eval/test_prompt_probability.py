@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.run.folder import SCORES, Run
-from polyprobe.eval.run.prompts import PROMPT_START, add_starts
+from polyprobe.eval.prompts import PROMPT_START, add_starts
+from polyprobe.runs.folder import SCORES, Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 
-GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
+GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 ASKED = {"languages": ["en", "ru"], "sample": 12, "scoring": "object", "cache": False}
 
 

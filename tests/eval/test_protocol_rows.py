@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.report import write_report
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.protocol import as_asked, bare_template, list_objects
+from polyprobe.report.page import write_report
+from polyprobe.runs.folder import Run
+from polyprobe.runs.protocol import as_asked, bare_template, list_objects
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import CITIES, COUNTRIES, write_facts

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.engine.forward import Plan
-from polyprobe.eval.scoring.scorers import FAMILIES, SCORINGS, Queries
-from polyprobe.eval.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
-from polyprobe.eval.scoring.scorers.part import first_pieces
+from polyprobe.scoring.engine.forward import Plan
+from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Queries
+from polyprobe.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
+from polyprobe.scoring.scorers.part import first_pieces
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 

@@ -15,14 +15,14 @@ from transformers.pytorch_utils import Conv1D
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.callback import undisturbed
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.given import unwrap
-from polyprobe.eval.scoring.load import load
+from polyprobe.runs.folder import Run
+from polyprobe.scoring.given import unwrap
+from polyprobe.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import write_facts
 
-GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
+GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 PROMPTS = ["The capital of France is [Y].", "Madrid es la capital de [Y].", "[Y] — город."]
 CANDIDATES = [["Paris", "Berlin", "Rome"], ["España", "Francia"], ["Москва", "Париж"]]
 PAIRS = [(p, c) for p, row in zip(PROMPTS, CANDIDATES, strict=True) for c in row]

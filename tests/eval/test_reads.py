@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.cli import app
-from polyprobe.eval.run.folder import Run
 from polyprobe.metrics.shared import rows
+from polyprobe.runs.folder import Run
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts
 

@@ -8,14 +8,14 @@ import pytest
 from scipy.stats import linregress, pearsonr, spearmanr
 from typer.testing import CliRunner
 
+from polyprobe.analysis.relate import ACCURACIES
+from polyprobe.analysis.relate.outcome import list_pictures, relate_run
+from polyprobe.analysis.relate.pairs import find_known
+from polyprobe.analysis.relate.sources import compare_traits
 from polyprobe.cli import app
-from polyprobe.eval.analysis.relate import ACCURACIES
-from polyprobe.eval.analysis.relate.outcome import list_pictures, relate_run
-from polyprobe.eval.analysis.relate.pairs import find_known
-from polyprobe.eval.analysis.relate.sources import compare_traits
-from polyprobe.eval.pictures.picture import Heat, Points
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import Run
+from polyprobe.report.pictures.picture import Heat, Points
+from polyprobe.runs.folder import Run
+from polyprobe.runs.rows import make_choice
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval.runs import write_run

@@ -11,9 +11,9 @@ from tokenizers import decoders, models, trainers
 from tokenizers import normalizers as norm
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from polyprobe.eval.analysis.relate import sources
-from polyprobe.eval.analysis.relate.outcome import relate_run
-from polyprobe.eval.analysis.relate.vocabularies import (
+from polyprobe.analysis.relate import sources
+from polyprobe.analysis.relate.outcome import relate_run
+from polyprobe.analysis.relate.vocabularies import (
     Corpus,
     Texts,
     compare_vocabularies,
@@ -21,9 +21,9 @@ from polyprobe.eval.analysis.relate.vocabularies import (
     goes_by_words,
     read_tokenizer,
 )
-from polyprobe.eval.analysis.tokens import find_tokenizer
+from polyprobe.analysis.tokens import find_tokenizer
 from polyprobe.eval.evaluate import evaluate_model
-from polyprobe.eval.run.folder import Run
+from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval import tiny

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyprobe.eval.analysis.compare.sentences.relations import correlate
-from polyprobe.eval.analysis.relate import DISTANCES, uriel
-from polyprobe.eval.analysis.relate.tables import read_table
-from polyprobe.eval.analysis.relate.uriel import read_uriel
+from polyprobe.analysis.compare.sentences.relations import correlate
+from polyprobe.analysis.relate import DISTANCES, uriel
+from polyprobe.analysis.relate.tables import read_table
+from polyprobe.analysis.relate.uriel import read_uriel
 from polyprobe.schema.languages import Language, read_languages
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError

@@ -9,17 +9,17 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.compute import find_results, summarize
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.floors import find_floors
+from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.predictions import summarize_predictions
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.results.compute import find_results, summarize
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.results.floors import find_floors
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.results.predictions import summarize_predictions
-from polyprobe.eval.results.table import list_relations
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import SCORES, Run
 from polyprobe.publish.export import RUN_FORMATS, export_run
+from polyprobe.report.results import list_relations
+from polyprobe.runs.folder import SCORES, Run
+from polyprobe.runs.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import write_run

@@ -12,11 +12,11 @@ import pytest
 from PIL import Image
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.report import page, write_report
-from polyprobe.eval.report.parts import RunPart, list_languages
-from polyprobe.eval.results.figures import HEADLINE, HEADLINE_PAIRS
+from polyprobe.report.page import page, write_report
+from polyprobe.report.page.parts import RunPart, list_languages
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.facts import masked_scores
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.load import load_scorer
+from polyprobe.runs.folder import Run
+from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

@@ -9,7 +9,7 @@ import pytest
 import transformers
 from tokenizers import Tokenizer
 
-from polyprobe.eval.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 

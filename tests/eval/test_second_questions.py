@@ -7,13 +7,13 @@ from statistics import fmean
 import pyarrow.parquet as pq
 import pytest
 
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.donors import choose_donors
-from polyprobe.eval.run.folder import SCORES, Run
-from polyprobe.eval.scoring.load import load_scorer
+from polyprobe.eval.donors import choose_donors
+from polyprobe.runs.folder import SCORES, Run
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, rows, write_facts

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.eval.results.compute import compute_results
-from polyprobe.eval.run.folder import Run
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.runs.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 from rich.console import Console
 
-from polyprobe.eval.results.table import results_table
+from polyprobe.report.results import results_table
 
 RESULTS = {
     "signature": "model:m@1|data:d/17|languages:" + "+".join(f"l{i}@abcdef" for i in range(53)),

@@ -9,16 +9,16 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.facts import ScoredFacts, follow_templates
+from polyprobe.analysis.figures.further.templates import QUANTITIES, SHARES, list_split
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
-from polyprobe.eval.report import write_report
-from polyprobe.eval.report.templates import list_template_pictures
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.facts import ScoredFacts, follow_templates
-from polyprobe.eval.results.further.templates import QUANTITIES, SHARES, list_split
-from polyprobe.eval.results.options import Bootstrap, MetricOptions
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import SCORES, fill_columns
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
+from polyprobe.report.page import write_report
+from polyprobe.report.page.templates import list_template_pictures
+from polyprobe.runs.folder import SCORES, fill_columns
+from polyprobe.runs.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import write_run

@@ -10,17 +10,17 @@ import pyarrow as pa
 import pytest
 from transformers import AutoTokenizer
 
+from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
 from polyprobe.cli import main
-from polyprobe.eval.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
-from polyprobe.eval.scoring.load import load_scorer
-from polyprobe.eval.scoring.options import DecodingOptions, check_revision
 from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.load import load_scorer
+from polyprobe.scoring.options import DecodingOptions, check_revision
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval import tiny
 
 ROOT = Path(__file__).parents[2]
-GEOLM = ROOT / "eval" / "embedded" / "geolm"
+GEOLM = ROOT / "scoring" / "embedded" / "geolm"
 MASKED = ROOT / "tests" / "data" / "models" / "masked"
 
 

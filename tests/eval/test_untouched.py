@@ -13,7 +13,7 @@ from transformers import TrainerCallback
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import undisturbed
-from polyprobe.eval.scoring.scorers import Scorer
+from polyprobe.scoring.scorers import Scorer
 from tests.eval.facts import write_facts
 from tests.eval.trainers import (
     AUTO,

@@ -9,14 +9,14 @@ import pytest
 import sacrebleu
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
+from polyprobe.analysis.compare.sentences.quality import measure_overlap
+from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
-from polyprobe.eval.analysis.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
-from polyprobe.eval.analysis.compare.sentences.quality import measure_overlap
-from polyprobe.eval.analysis.compare.sentences.table import as_json, list_figures, list_notes
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions, load_texts
-from polyprobe.eval.run.choice import make_choice
-from polyprobe.eval.run.folder import Run
+from polyprobe.report.wordings import as_json, list_figures, list_notes
+from polyprobe.runs.folder import Run
+from polyprobe.runs.rows import make_choice
 from tests.eval.runs import reseal
 from tests.eval.versions import CONFIGS, N, write_dataset, write_run, write_versions
 

@@ -13,10 +13,10 @@ import venv
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.sentences.compare import Wanted, compare_versions
+from polyprobe.analysis.compare.sentences.quality import Comet, score
+from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import Wanted, compare_versions
-from polyprobe.eval.analysis.compare.sentences.quality import Comet, score
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import N, write_versions
 
@@ -138,7 +138,7 @@ def test_a_program_that_is_not_python(program):
 def test_the_worker_needs_no_more_than_python_3_8():
     import ast
 
-    from polyprobe.eval.analysis.compare.sentences.quality import WORKER
+    from polyprobe.analysis.compare.sentences.quality import WORKER
 
     tree = ast.parse(WORKER.read_text(encoding="utf-8"), feature_version=(3, 8))
     imports = {
@@ -186,7 +186,7 @@ def test_no_english_to_translate_from(tmp_path, python):
 
 
 def test_the_worker_alone(python):
-    from polyprobe.eval.analysis.compare.sentences.quality import WORKER
+    from polyprobe.analysis.compare.sentences.quality import WORKER
 
     done = subprocess.run([python, WORKER, "fine"], input=b"", capture_output=True, check=True)
     assert json.loads(done.stdout) == {"scores": [], "comet": "0"}

@@ -12,16 +12,16 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences import gender as twin_gender
-from polyprobe.eval.analysis.compare.sentences.compare import Wanted, compare_versions
-from polyprobe.eval.analysis.compare.sentences.gender import (
+from polyprobe.analysis.compare.sentences import gender as twin_gender
+from polyprobe.analysis.compare.sentences.compare import Wanted, compare_versions
+from polyprobe.analysis.compare.sentences.gender import (
     Forms,
     count_forms,
     load_tagger,
     read_genders,
 )
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions
+from polyprobe.analysis.compare.sentences.texts import find_versions
+from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.versions import GENDERS, write_versions
 

@@ -8,11 +8,11 @@ import subprocess
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
-from polyprobe.eval.analysis.compare.sentences.table import as_json
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions
-from polyprobe.eval.report.sentences import write_versions as write_versions_page
+from polyprobe.report.page.sentences import write_versions as write_versions_page
+from polyprobe.report.wordings import as_json
 from tests.eval.reader import Reader
 from tests.eval.versions import write_dataset, write_run, write_versions
 

@@ -7,15 +7,15 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
-from polyprobe.eval.analysis.compare.sentences.relations import (
+from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.relations import (
     Correlation,
     correlate,
     relations_table,
     split_by_relation,
 )
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions
+from polyprobe.analysis.compare.sentences.texts import find_versions
+from polyprobe.cli import app
 from tests.eval.test_versions import best_ranks
 from tests.eval.versions import write_versions
 

@@ -8,21 +8,17 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import compare_versions
-from polyprobe.eval.analysis.compare.sentences.several import (
+from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.several import (
     changes_table,
     compare_several,
     values_table,
 )
-from polyprobe.eval.analysis.compare.sentences.texts import (
-    find_versions,
-    name_answer,
-    split_wording,
-)
-from polyprobe.eval.results.compute import find_results
-from polyprobe.eval.results.options import Bootstrap
-from polyprobe.eval.run.folder import Run
+from polyprobe.analysis.compare.sentences.texts import find_versions, name_answer, split_wording
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.cli import app
+from polyprobe.runs.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.runs import reseal
 from tests.eval.versions import write_versions

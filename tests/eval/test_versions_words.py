@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.sentences.compare import Wanted, compare_versions
+from polyprobe.analysis.compare.sentences.gender import has_word, read_verb_forms
+from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
-from polyprobe.eval.analysis.compare.sentences.compare import Wanted, compare_versions
-from polyprobe.eval.analysis.compare.sentences.gender import has_word, read_verb_forms
-from polyprobe.eval.analysis.compare.sentences.texts import find_versions
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_versions import best_ranks

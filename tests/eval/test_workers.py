@@ -13,8 +13,6 @@ import pytest
 import torch
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.scoring.engine import Engine
-from polyprobe.eval.scoring.load import load
 from polyprobe.eval.work.workers import (
     processes,
     ray_cluster,
@@ -22,6 +20,8 @@ from polyprobe.eval.work.workers import (
     score_in_processes,
 )
 from polyprobe.eval.work.workers.here import Task
+from polyprobe.scoring.engine import Engine
+from polyprobe.scoring.load import load
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts

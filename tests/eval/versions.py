@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.eval.run.folder import SCORES, Run, Settings
-from polyprobe.eval.run.protocol import protocol_of
+from polyprobe.runs.folder import SCORES, Run, Settings
+from polyprobe.runs.protocol import protocol_of
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts

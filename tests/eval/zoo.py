@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from polyprobe.eval import load_scorer
-from polyprobe.eval.scoring.scorers import Scorer
+from polyprobe.scoring.scorers import Scorer
 from tests.eval import fixed, tiny
 from tests.eval.asked import TEXT
 

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.results.compute import summarize
-from polyprobe.eval.results.facts import ScoredFacts
-from polyprobe.eval.run.folder import fill_columns
+from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.metrics.space import entries
+from polyprobe.runs.folder import fill_columns
 from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
 
 LANGUAGES = ["en", "es", "ru"]

@@ -7,8 +7,8 @@ from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
 
-from polyprobe.eval.scoring.load import load_again
-from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.scoring.load import load_again
+from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 import torch
 
-from polyprobe.eval.scoring.scorers import Scored
+from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
 
@@ -42,7 +42,7 @@ def score_in_processes(
     (`contextlib.closing`) or this process ends.
 
     Args:
-        model: see `polyprobe.eval.scoring.load.load`.
+        model: see `polyprobe.scoring.load.load`.
         options: the same; `device` is a kind of device, such as `auto` or `cuda`.
         tasks: the tasks to score.
         n_devices: number of processes; at most the number of accelerators or CPU cores.

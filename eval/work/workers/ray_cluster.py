@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 import torch
 
-from polyprobe.eval.run.folder import versions
-from polyprobe.eval.scoring.scorers import Scored, Scorer
+from polyprobe.runs.folder import versions
+from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
 
 from .here import Report, Task, Worker
@@ -52,7 +52,7 @@ def score_on_ray(
     scored again. The workers end when the generator is closed (`contextlib.closing`).
 
     Args:
-        model: see `polyprobe.eval.scoring.load.load`; a folder must exist on all nodes.
+        model: see `polyprobe.scoring.load.load`; a folder must exist on all nodes.
         options: the same; `device` is `auto`, `cuda` or `cpu`, and refers to the nodes.
         tasks: the tasks to score.
         address: see `connected`.

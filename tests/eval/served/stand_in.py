@@ -13,7 +13,7 @@ from importlib.resources import files
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-GEOLM = str(files("polyprobe.eval.embedded") / "geolm")
+GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
 # Nats, of a server that computes in float32 in batches, and of two that compute in few bits.
 NOISE = {"noise": 1e-5, "coarse": 0.005, "rough": 0.03}

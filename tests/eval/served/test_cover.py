@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.eval.scoring.engine import Input, Plan
-from polyprobe.eval.scoring.served.cover import Reach, cover
+from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.served.cover import Reach, cover
 
 REACHES = [Reach(True, 20), Reach(False, 20), Reach(True, 0)]
 SENTENCES = st.lists(

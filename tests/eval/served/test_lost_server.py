@@ -10,14 +10,14 @@ import pytest
 from datasets import Dataset, DatasetDict
 from transformers import T5Config
 
+from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.analysis.compare.runs import compare_runs
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.run.naming import list_differing
-from polyprobe.eval.scoring.served import engine
-from polyprobe.eval.scoring.served.handshake import SAMPLE
-from polyprobe.eval.scoring.served.vllm import Vllm
+from polyprobe.runs.folder import Run
+from polyprobe.runs.naming import list_differing
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.served import engine
+from polyprobe.scoring.served.handshake import SAMPLE
+from polyprobe.scoring.served.vllm import Vllm
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.eval.facts import write_facts

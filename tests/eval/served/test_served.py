@@ -11,10 +11,10 @@ from transformers import AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import run_evaluation
-from polyprobe.eval.run.folder import Run
-from polyprobe.eval.scoring.served import TopCompletions
-from polyprobe.eval.scoring.served.cover import Request
-from polyprobe.eval.scoring.served.kind import Served
+from polyprobe.runs.folder import Run
+from polyprobe.scoring.served import TopCompletions
+from polyprobe.scoring.served.cover import Request
+from polyprobe.scoring.served.kind import Served
 from polyprobe.system.errors import PolyprobeError
 
 from .stand_in import DIALECTS, GEOLM, Handler, load, serving, tokenizer, with_letters

@@ -38,7 +38,7 @@ def work(tmp_path_factory) -> Path:
     """A folder with the embedded model, and with the same model with a tokenizer without BOS."""
     work = tmp_path_factory.mktemp("harness")
     for name in ("geolm", "geolm_bare"):
-        shutil.copytree(ROOT / "eval/embedded/geolm", work / name)
+        shutil.copytree(ROOT / "scoring/embedded/geolm", work / name)
     file = work / "geolm_bare" / "tokenizer.json"
     tokenizer = json.loads(file.read_text("utf-8"))
     file.write_text(json.dumps({**tokenizer, "post_processor": None}), encoding="utf-8")

@@ -9,10 +9,10 @@ import jinja2
 import pytest
 import yaml
 
-from polyprobe.eval.scoring.engine import Plan
-from polyprobe.eval.scoring.scorers import Queries
-from polyprobe.eval.scoring.scorers.causal import CausalObjectScorer, CausalScorer
 from polyprobe.publish.harness import export_dataset
+from polyprobe.scoring.engine import Plan
+from polyprobe.scoring.scorers import Queries
+from polyprobe.scoring.scorers.causal import CausalObjectScorer, CausalScorer
 from polyprobe.tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)

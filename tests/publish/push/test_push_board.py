@@ -4,13 +4,13 @@ import json
 
 import pytest
 
+from polyprobe.analysis.board import FILES
+from polyprobe.analysis.board.board import make_board
 from polyprobe.cli.publish import find_kind
-from polyprobe.eval.analysis.board import FILES
-from polyprobe.eval.analysis.board.board import make_board
-from polyprobe.eval.report.analysis.board import write_board
 from polyprobe.publish.checks import STAGES, check_source
 from polyprobe.publish.install import install_folder
 from polyprobe.publish.source import read_source
+from polyprobe.report.page.board import write_board
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.publish.push.clients import api
 from polyprobe.tests.publish.push.folders import edit

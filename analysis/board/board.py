@@ -1,0 +1,203 @@
+"""A board: sorted models, the figures that all of them have, trends over the models."""
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyprobe.analysis.comparable import (
+    find_differing,
+    find_shared,
+    list_loading,
+    refuse_differing,
+)
+from polyprobe.analysis.figures.declaration import RunFigure
+from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, describe
+from polyprobe.runs.folder import Settings
+from polyprobe.system.errors import PolyprobeError, check_option, unknown
+from polyprobe.system.files import read_tsv
+
+from .entries import Entry, read_entries
+from .trends import Correlation, Slope, correlate, fit_doublings
+
+# Shown beside the headline figures if all runs have them.
+OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
+NAME, PARAMETERS = "name", "parameters"
+
+
+class Board(NamedTuple):
+    """Rows and columns of a leaderboard.
+
+    Attributes:
+        entries: in the order of `sort`.
+        figures: the figures that every entry has, by name in results.json.
+        shown: names of the columns of short tables.
+        sort: name of the figure that orders the rows, or `name` or `parameters`.
+        differing: setting → its value in each entry, of the settings that make figures
+            incomparable; empty unless that is permitted.
+        loading: the settings of the model in which entries differ, one text for each.
+    """
+
+    entries: Sequence[Entry]
+    figures: Mapping[str, RunFigure]
+    shown: Sequence[str]
+    sort: str
+    differing: Mapping[str, Sequence[str]]
+    loading: Sequence[str]
+
+    @property
+    def data(self) -> str:
+        """Return the dataset and configuration, or several."""
+        return ", ".join(dict.fromkeys(entry.settings.data_name for entry in self.entries))
+
+    @property
+    def shared(self) -> dict[str, str]:
+        """Return the settings that all entries share: scoring, facts, choice of rows, options."""
+        return find_shared(*_read(self.entries))
+
+    @property
+    def described(self) -> str:
+        """Return the data and the shared settings in one line."""
+        return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
+
+    @property
+    def languages(self) -> list[str]:
+        """Return the languages of all entries."""
+        return [*dict.fromkeys(x for entry in self.entries for x in entry.settings.languages)]
+
+    def column(self, name: str) -> list[float | None]:
+        """Return the means of a figure, or the parameter counts."""
+        if name == PARAMETERS:
+            return [entry.parameters for entry in self.entries]
+        return [entry.values[name].mean for entry in self.entries]
+
+    def slope(self, name: str) -> Slope | None:
+        """Return the slope of a figure over the size of the model, see `fit_doublings`."""
+        return fit_doublings(self.column(PARAMETERS), self.column(name))
+
+    def correlation(self, name: str) -> Correlation | None:
+        """Return the correlation of a figure with accuracy; None for accuracy itself."""
+        if name == "accuracy" or "accuracy" not in self.figures:
+            return None
+        return correlate(self.column(name), self.column("accuracy"))
+
+
+def make_board(
+    folders: Sequence[Path],
+    sort: str | None = None,
+    figures: Sequence[str] = (),
+    parameters: Path | None = None,
+    despite: bool = False,
+) -> Board:
+    """Return the board of run folders, from run.json and results.json.
+
+    Args:
+        folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
+        sort: a figure, best first; `name`, or `parameters`, fewest first. Default: the first shown.
+        figures: the columns of short tables, besides `sort`; default: the headline figures that all
+            runs have.
+        parameters: a file of parameter counts, see `read_parameters`.
+        despite: accept runs that are not comparable, and show their differences.
+
+    Raises:
+        PolyprobeError: runs that cannot be compared or have no common figure, an unknown figure, or
+            see `read_entries` and `read_parameters`.
+    """
+    entries = read_entries(folders)
+    if not despite:
+        refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
+    known = _list_figures(entries)
+    for name in figures:
+        check_option("--figures", name, known)
+    default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in known]
+    sort = sort or (figures or default or [*known])[0]
+    check_option("--sort", sort, [*known, NAME, PARAMETERS])
+    shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
+    entries = _sort(_add_parameters(entries, parameters), sort, known)
+    loading = list_loading([entry.settings for entry in entries])
+    return Board(entries, known, shown, sort, find_differing(*_read(entries)), loading)
+
+
+def _read(
+    entries: Sequence[Entry],
+) -> tuple[list[Settings], list[Sequence[Mapping[str, Any]]]]:
+    return [entry.settings for entry in entries], [entry.results for entry in entries]
+
+
+def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
+    """Return the figures that every entry has, with a value in at least one.
+
+    For free predictions, `accuracy` is that of X-FACTR.
+    """
+    common = {
+        name
+        for name in set.intersection(*({*entry.values} for entry in entries))
+        if any(entry.values[name].mean is not None for entry in entries)
+    }
+    kinds = {entry.settings.kind for entry in entries}
+    found = {figure.name: figure for figure in FIGURES if figure.name in common}
+    if kinds == {"predictions"} and "accuracy" in found:
+        found["accuracy"] = describe("accuracy", "predictions")
+        found.pop("factual_accuracy.all", None)
+    if not found:
+        raise PolyprobeError(
+            "the runs have no figure in common; run `polyprobe metrics` on each, with the same "
+            "--figures or without"
+        )
+    return found
+
+
+def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
+    """Return the sorted entries, those without a value last."""
+    if by == NAME:
+        return sorted(entries, key=lambda entry: entry.name.casefold())
+    falling = by != PARAMETERS and not figures[by].lower_is_better
+
+    def place(entry: Entry) -> tuple[bool, float]:
+        value = entry.parameters if by == PARAMETERS else entry.values[by].mean
+        return value is None, 0 if value is None else -value if falling else value
+
+    return sorted(entries, key=place)
+
+
+def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
+    """Return the entries with the parameter counts of a file, which override run.json."""
+    given = read_parameters(file) if file else {}
+    names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]
+    for name in given:
+        if not any(name in known for known in names):
+            raise unknown("model", name, str(file), [entry.name for entry in entries])
+    found = (next((given[x] for x in known if x in given), None) for known in names)
+    return [
+        entry if number is None else entry._replace(parameters=number)
+        for entry, number in zip(entries, found, strict=True)
+    ]
+
+
+def read_parameters(file: Path) -> dict[str, float]:
+    """Return the parameter counts by model, from lines of a name, a tab and a number.
+
+    The first line is a heading if its second field is `parameters`.
+
+    Raises:
+        PolyprobeError: a file that cannot be read, or a line with another number of fields, a
+            number that is not above 0, or a repeated name.
+    """
+    found: dict[str, float] = {}
+    for number, cells in read_tsv(file, "--parameters"):
+        if number == 1 and cells[1:] == [PARAMETERS]:
+            continue
+        name, value = cells if len(cells) == 2 else ("", "")
+        try:
+            count = float(value)
+        except ValueError:
+            count = 0.0
+        if not name or not isfinite(count) or count <= 0:
+            raise PolyprobeError(
+                f"{file}, line {number}: expected a model, a tab and its number of parameters, "
+                "such as bloom-560m and 559214592"
+            )
+        if name in found:
+            raise PolyprobeError(f"{file}, line {number}: {name} occurs twice")
+        found[name] = count
+    return found

@@ -1,0 +1,182 @@
+"""The rows of a board: the figures of a model from results.json of one or several runs."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, NamedTuple
+
+from polyprobe.analysis.figures.figures import BY_NAME, JOINT, LANGUAGE, OF_MODULES, PAIR, SEPARATE
+from polyprobe.metrics.shared.rows import mean_known
+from polyprobe.report.results import of_languages
+from polyprobe.runs.folder import Run, Settings
+from polyprobe.runs.naming import name_runs, split_signature
+from polyprobe.system.collector import without_collector
+from polyprobe.system.errors import PolyprobeError
+
+Bounds = list[float] | None
+
+
+class Value(NamedTuple):
+    """A figure of a model.
+
+    Attributes:
+        mean: unweighted mean over languages or pairs; None: undefined.
+        interval: 95% interval of the mean, [low, high]; None: unknown.
+        languages: value by language; for a figure of pairs, the mean over the language's pairs.
+        halves: half the width of the 95% interval of each language or pair that has one.
+    """
+
+    mean: float | None
+    interval: Bounds = None
+    languages: Mapping[str, float | None] = {}
+    halves: Mapping[str, float] = {}
+
+    @property
+    def plus_minus(self) -> float | None:
+        """Return the mean of `halves`, as in table 2 of Polyglot or Not (Schott et al. 2023)."""
+        return fmean(self.halves.values()) if self.halves else None
+
+
+class Entry(NamedTuple):
+    """A row of a board: a model and its figures from one or several runs.
+
+    Attributes:
+        name: unique short name, see `name_runs`.
+        folders: run folders.
+        settings: of the first run, with the configurations, languages and fingerprints of all.
+        results: results.json of each run, without the values of pairs.
+        values: value of each figure.
+        parameters: parameter count of the model; None: unknown.
+    """
+
+    name: str
+    folders: Sequence[Path]
+    settings: Settings
+    results: Sequence[Mapping[str, Any]]
+    values: Mapping[str, Value]
+    parameters: float | None
+
+    @property
+    def full_name(self) -> str:
+        """Return the model: a name on the Hub, or the last part of a path on this machine."""
+        model = Path(self.settings.model)
+        return model.name if model.is_absolute() else self.settings.model
+
+
+def read_entries(folders: Sequence[Path]) -> list[Entry]:
+    """Return a row for each model.
+
+    Runs of one model form one row if each has one language, or all have one configuration, and no
+    language is in two of them: many datasets have a configuration for each language. Such a row
+    has only the figures of languages. It has no interval of their mean, because the runs were not
+    resampled together.
+
+    Raises:
+        PolyprobeError: a folder given twice, a folder that is not a run, or a results.json that is
+            missing, damaged or of older scores.
+    """
+    places = [folder.resolve() for folder in folders]
+    if twice := [
+        folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
+    ]:
+        raise PolyprobeError(f"{twice[-1]} was given twice; give each run once")
+    runs = [Run(folder) for folder in folders]
+    groups = group_runs(runs)
+    known: dict[str, Run] = {}
+    for run in runs:
+        if (other := known.setdefault(run.seal or "", run)) is not run:
+            raise PolyprobeError(f"{run.folder} is a copy of {other.folder}; give one of them")
+    names = name_runs([group[0] for group in groups])
+    with without_collector():
+        return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
+
+
+def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs of each row, in the order of the first ones."""
+    groups: list[list[Run]] = []
+    for run in runs:
+        group = next((group for group in groups if _continues(group, run)), None)
+        if group is None:
+            groups.append([run])
+        else:
+            group.append(run)
+    return groups
+
+
+def _continues(group: Sequence[Run], run: Run) -> bool:
+    """Return whether a run adds languages to runs of the same model, dataset and protocol."""
+    new, parts = run.settings(), [other.settings() for other in group]
+    known = {x for one in parts for x in one.languages}
+    alone = all(len(one.languages) == 1 for one in (*parts, new))
+    same = alone or all(one.config == new.config for one in parts)
+    return same and not known & {*new.languages} and _identity(parts[0]) == _identity(new)
+
+
+def _identity(settings: Settings) -> tuple[str, dict[str, str]]:
+    parts = split_signature(settings.signature)
+    return settings.dataset, {k: x for k, x in parts.items() if k not in ("data", "languages")}
+
+
+def _make_entry(name: str, runs: Sequence[Run]) -> Entry:
+    found = [_read_figures(run) for run in runs]
+    settings = [run.settings() for run in runs]
+    joint = replace(
+        settings[0],
+        config="+".join(sorted({one.config or "default" for one in settings})),
+        languages=[x for one in settings for x in one.languages],
+        fingerprint={x: y for one in settings for x, y in one.fingerprint.items()},
+    )
+    values = found[0][1] if len(found) == 1 else _join([values for _, values in found])
+    folders, results = [run.folder for run in runs], [results for results, _ in found]
+    return Entry(name, folders, joint, results, values, joint.parameters)
+
+
+def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:
+    """Return results.json without its largest parts, and the value of each figure."""
+    results = run.read_results()
+    try:
+        values = dict(_read_values(results))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise PolyprobeError(f"{run.folder}/results.json has no figures; {run.remedy}") from error
+    kept = ("languages", "n_queries", "subset", "options", "signature")
+    return {name: results[name] for name in kept if name in results}, values
+
+
+def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
+    bounds = results.get("intervals", {})
+    for figure in (figure for figure in SEPARATE if figure.name in results["mean"]):
+        yield (
+            figure.name,
+            Value(
+                results["mean"][figure.name],
+                bounds.get("mean", {}).get(figure.name),
+                of_languages(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
+                _halve(bounds.get(figure.name, {})),
+            ),
+        )
+    for figure in (figure for figure in JOINT if figure.name in results):
+        yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
+    for module, figures in OF_MODULES.items():
+        found = results.get(module, {})
+        for key, figure in figures.items():
+            values = {x: of_x.get(key) for x, of_x in found.items() if key in of_x}
+            if values:
+                ends = {x: of_x.get(f"{key}_ci") for x, of_x in found.items()}
+                yield figure.name, Value(mean_known(values.values()), None, values, _halve(ends))
+
+
+def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
+    return {name: (ends[1] - ends[0]) / 2 for name, ends in bounds.items() if ends}
+
+
+def _join(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Return the figures of languages that all runs of a row have."""
+    joined = {}
+    for name in (name for name in found[0] if BY_NAME[name].per == LANGUAGE):
+        parts = [values[name] for values in found if name in values]
+        if len(parts) == len(found):
+            languages = {x: value for part in parts for x, value in part.languages.items()}
+            halves = {x: half for part in parts for x, half in part.halves.items()}
+            joined[name] = Value(mean_known(languages.values()), None, languages, halves)
+    return joined

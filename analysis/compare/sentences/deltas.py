@@ -1,0 +1,142 @@
+"""Ranks of the correct answer and of its inflected form, in both wordings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+
+from polyprobe.analysis.figures.facts import masked_scores
+from polyprobe.metrics.inflection_delta.formulas import rank_delta
+from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.recall_at_k.formulas import (
+    expected_rank,
+    find_standing,
+    recall_probability,
+)
+from polyprobe.metrics.shared.intervals import Ratio
+from polyprobe.metrics.shared.rows import take
+
+from .texts import Texts
+
+DEEPEST = 10
+
+
+class Ranks(NamedTuple):
+    """Ranks of the best correct candidate in one run.
+
+    Attributes:
+        languages: L names.
+        recall: probability of a rank up to k [k, facts, L], k = 1 … 10 or the largest pool.
+        rank: expected rank, from 1 [facts, L].
+    """
+
+    languages: list[str]
+    recall: np.ndarray
+    rank: np.ndarray
+
+
+class Box(NamedTuple):
+    """Ranks of one language: quartiles, whiskers (1.5 interquartile ranges at most) and mean."""
+
+    low: float
+    q1: float
+    median: float
+    q3: float
+    high: float
+    mean: float
+
+
+def read_ranks(tables: Mapping[str, pa.Table]) -> Ranks:
+    """Return recalls and ranks from score tables, ties in expectation as in `recall_at_k`."""
+    scores = {language: masked_scores(table) for language, table in tables.items()}
+    standings = [
+        find_standing(scores[language], table["answers"].to_pylist())
+        for language, table in tables.items()
+    ]
+    depths = range(1, min(DEEPEST, max(int(s.pool.max()) for s in standings)) + 1)
+    return Ranks(
+        list(tables),
+        np.stack([recall_probability(standing, depths) for standing in standings], axis=-1),
+        np.stack([expected_rank(standing) for standing in standings], axis=-1),
+    )
+
+
+def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
+    """Return recall@1 … and mean_rank of both runs, and their differences, by language.
+
+    `paired` has relations, clusters and the options of `significance.compare_figures`.
+    """
+    every = np.ones((len(first.rank), 1))
+    recalls = zip(first.recall, second.recall, strict=True)
+    measures = {
+        f"recall@{k}": (Ratio(one, every, share=True), Ratio(other, every, share=True))
+        for k, (one, other) in enumerate(recalls, start=1)
+    }
+    measures["mean_rank"] = (Ratio(first.rank, every), Ratio(second.rank, every))
+    with Console(stderr=True).status("comparing ranks"):
+        return compare_averages(first.languages, measures, **paired)
+
+
+def draw_boxes(ranks: Ranks) -> Iterator[Box]:
+    """Yield each language's box; its whiskers end at the last ranks within 1.5 box lengths."""
+    for column in ranks.rank.T:
+        q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
+        reach = 1.5 * (q3 - q1)
+        inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
+        numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
+        yield Box(*map(float, numbers))
+
+
+Tables = Mapping[str, pa.Table]
+
+
+class Inflection(NamedTuple):
+    """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct.
+
+    Attributes:
+        delta: {macro, micro: one row for each language, `mean` last}; None without such rows.
+        n_queries: number of such rows by language.
+    """
+
+    delta: Averages | None
+    n_queries: dict[str, int]
+
+
+def measure_inflection(
+    tables: tuple[Tables, Tables], texts: Texts, paired: Mapping[str, Any]
+) -> Inflection:
+    """Return the deltas of the other run, the reference run, and other - reference.
+
+    Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.
+    """
+    counts = {x: len(forms) - forms.count(None) for x, forms in texts.forms.items()}
+    languages = [language for language, count in counts.items() if count]
+    if not languages:
+        return Inflection(None, counts)
+    marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
+    rows = np.flatnonzero(marks.any(axis=1))
+    ratios = []
+    for found in tables:
+        deltas = [find_deltas(found[x], texts.forms[x]) for x in languages]
+        ratios.append(Ratio(np.column_stack(deltas)[rows], marks[rows].astype(float)))
+    own = {name: take(paired[name], rows.tolist()) for name in ("relations", "clusters")}
+    found = compare_averages(languages, {"delta": (ratios[0], ratios[1])}, **{**paired, **own})
+    return Inflection(found["delta"], counts)
+
+
+def find_deltas(table: pa.Table, forms: Sequence[tuple[int, int] | None]) -> np.ndarray:
+    """Return rank(label) - rank(form) of each row, 0 for rows without two forms.
+
+    Ranks are among all candidates, ties in expectation.
+    """
+    rows = [row for row, form in enumerate(forms) if form]
+    pairs = [form for form in forms if form]
+    scores = masked_scores(table.take(rows))
+    label, form = (
+        expected_rank(find_standing(scores, [[pair[which]] for pair in pairs])) for which in (0, 1)
+    )
+    deltas = np.zeros(len(table))
+    deltas[rows] = rank_delta(label, form)
+    return deltas

@@ -1,0 +1,210 @@
+"""Two wordings of a configuration, and their texts from the datasets: runs keep scores only."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.runs.dataset import load_again
+from polyprobe.runs.folder import Run
+from polyprobe.runs.protocol import protocol_of
+from polyprobe.schema.columns import SLOT
+from polyprobe.schema.identity import key_rows, split_fact
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+
+# Wordings and the ends of their configurations' names; a reference is in front of the others.
+WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
+WIDE = "-wide"  # behind these ends: aliases are correct answers
+ENGLISH = "en"
+Key = tuple[str, int]
+_READ = ("prompt", "candidates", "answers", "answer_forms")
+
+
+class Versions(NamedTuple):
+    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
+
+    `sides` are the wordings in the given order; differences are the first less the second.
+    """
+
+    reference: Run
+    other: Run
+    sides: tuple[str, str] = ("sentence", "template")
+
+    @property
+    def wordings(self) -> tuple[str, str]:
+        """Return the wording of the reference and the other one."""
+        first, second = sorted(self.sides, key=[*WORDINGS].index)
+        return first, second
+
+    @property
+    def runs(self) -> tuple[Run, Run]:
+        """Return both runs, the reference first."""
+        return self.reference, self.other
+
+
+class Texts(NamedTuple):
+    """The prompts of both runs for the matched rows.
+
+    Attributes:
+        other, reference: by language, prompts with the answer in the slot: its form in sentences,
+            its label in templates.
+        starts: by language, the other's and the reference's prompts up to the slot.
+        forms: by language, indices of label and form among the candidates of each row, if exactly
+            these two are correct in both wordings; else None, also if a run's candidates are not
+            the dataset's (see `asks_whole_relations`).
+        subjects: subject id of each row, "" if unknown.
+        english: English sentence of each row, None without one.
+        english_from: configuration of the English sentences; "" without any.
+    """
+
+    other: dict[str, list[str]]
+    reference: dict[str, list[str]]
+    starts: dict[str, tuple[list[str], list[str]]]
+    forms: dict[str, list[tuple[int, int] | None]]
+    subjects: list[str]
+    english: list[str | None]
+    english_from: str
+
+
+def find_versions(first: Run, second: Run) -> Versions | None:
+    """Return the runs as reference and other wording, given in any order; None if not such.
+
+    Their datasets have one name, and their configurations differ in the wording alone.
+    """
+    (name, one), (name_of_second, other) = map(split_wording, (first, second))
+    if name != name_of_second or one == other:
+        return None
+    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
+    return Versions(*((first, second) if before else (second, first)), (one, other))
+
+
+def split_wording(run: Run) -> tuple[str, str]:
+    """Return dataset and configuration without the wording, and the wording.
+
+    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
+    """
+    name = run.settings().data_name
+    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    for wording, suffix in WORDINGS.items():
+        if suffix and base.endswith(suffix):
+            return base.removesuffix(suffix) + width, wording
+    return name, "template"
+
+
+def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
+    """Return the texts of the matched rows; refuse a dataset that differs from the run's."""
+    keys, runs = key_rows(fact_ids), (versions.other, versions.reference)
+    others, references = (
+        {x: _pick(table, keys) for x, table in load_again(run.settings(), languages).items()}
+        for run in runs
+    )
+    wording_of_reference, wording = versions.wordings
+    english, origin = find_english(runs, (wording, wording_of_reference), keys)
+    forms: dict[str, list[tuple[int, int] | None]] = {x: [None] * len(keys) for x in languages}
+    if not asks_whole_relations(*runs) and not accepts_aliases(*runs):
+        forms = {x: find_forms(others[x], references[x]) for x in languages}
+    return Texts(
+        {x: fill_slots(table, wording) for x, table in others.items()},
+        {x: fill_slots(table, wording_of_reference) for x, table in references.items()},
+        {x: (cut_prompts(others[x]), cut_prompts(references[x])) for x in languages},
+        forms,
+        read_subjects(others[languages[0]]),
+        english,
+        origin,
+    )
+
+
+def accepts_aliases(*runs: Run) -> bool:
+    """Return whether aliases are correct answers of a run, besides label and forms."""
+    return any((run.settings().config or "").endswith(WIDE) for run in runs)
+
+
+def asks_whole_relations(*runs: Run) -> bool:
+    """Return whether a run's candidates are all objects of a relation, as mParaRel's are.
+
+    Then the indices of the dataset's candidates are not those of its scores.
+    """
+    return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
+
+
+def fill_slots(table: pa.Table, wording: str) -> list[str]:
+    """Return the prompts with the correct answer in the slot, as the wording has it."""
+    return [row["prompt"].replace(SLOT, name_answer(row, wording)) for row in _read_rows(table)]
+
+
+def cut_prompts(table: pa.Table) -> list[str]:
+    """Return the prompts up to the slot."""
+    return [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
+
+
+def name_answer(row: Mapping[str, Any], wording: str) -> str:
+    """Return the correct answer of a row: its label in templates, else its form.
+
+    `answer_forms` begins with the label, Google's form and ChatGPT's form, without repetitions: of
+    two, the second is taken for the form of either. Without that column, or if that text is not a
+    correct candidate, return the first correct candidate.
+
+    >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
+    >>> name_answer(row, "sentence")
+    'Риме'
+    """
+    right: list[str] = [row["candidates"][place] for place in row["answers"]]
+    named = (row.get("answer_forms") or [])[: [*WORDINGS].index(wording) + 1]
+    return named[-1] if named and named[-1] in right else right[0]
+
+
+def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
+    """Return the indices of label and form where only these are correct, in both wordings."""
+    found: list[tuple[int, int] | None] = []
+    for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True):
+        named, right = (one.get("answer_forms") or [])[:2], _right(one)
+        both = len(right) == 2 and set(named) == set(right) and right == _right(other)
+        found.append((right[named[0]], right[named[1]]) if both else None)
+    return found
+
+
+def _right(row: Mapping[str, Any]) -> dict[str, int]:
+    return {row["candidates"][place]: place for place in row["answers"]}
+
+
+def read_subjects(table: pa.Table) -> list[str]:
+    """Return each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
+    subjects = table["subject_id"].to_pylist() if "subject_id" in table.column_names else []
+    if any(subjects):
+        return [subject or "" for subject in subjects]
+    parts = map(split_fact, table["fact_id"].to_pylist())
+    return [part[1] if part else "" for part in parts]
+
+
+def find_english(
+    runs: Sequence[Run], wordings: Sequence[str], keys: Sequence[Key]
+) -> tuple[list[str | None], str]:
+    """Return the English sentence of each row, and its configuration.
+
+    Use the first of these with a split `en` and any of the facts: the first run's configuration,
+    the second's, the dataset's configuration named `en`.
+    """
+    settings = [run.settings() for run in runs]
+    places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
+    for place, wording in zip(places, (*wordings, "template"), strict=True):
+        try:
+            table = load_facts(*place, [ENGLISH])[ENGLISH]
+        except PolyprobeError:
+            continue
+        texts = fill_slots(table, wording)
+        known = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
+        found = [known.get(key) for key in keys]
+        if any(found):
+            return found, place[1] or "default"
+    return [None] * len(keys), ""
+
+
+def _read_rows(table: pa.Table) -> list[dict[str, Any]]:
+    return table.select([name for name in _READ if name in table.column_names]).to_pylist()
+
+
+def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:
+    """Return the rows of these keys; a table with the run's fingerprint has all of them."""
+    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
+    return table.take([places[key] for key in keys])

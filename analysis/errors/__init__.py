@@ -1,0 +1,1 @@
+"""What kind of mistake a free answer is."""

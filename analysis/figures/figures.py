@@ -1,0 +1,466 @@
+"""The figures of a run, each declared once.
+
+To add a figure, add an entry to `FIGURES` and its kernel. results.json, the terminal table, the
+report, every export, `compare` and the training callback iterate over these entries.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+
+from polyprobe.analysis.errors.types import RULES
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
+from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
+from polyprobe.metrics.coverlap.formulas import find_coverlap
+from polyprobe.metrics.joint import HEADLINES
+from polyprobe.metrics.joint.measures import (
+    condition_rankc,
+    find_disattenuated,
+    find_rbo,
+    find_right_alone,
+    find_right_counts,
+    find_right_given_right,
+    find_right_in_both,
+)
+from polyprobe.metrics.rank_overlap.formulas import find_kendall
+from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
+from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
+from polyprobe.metrics.shared.intervals import mean_of
+from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.system.errors import check_option
+
+from .declaration import ALL, INFINITE, LANGUAGE, PAIR, WAY, LeftOut, RunFigure
+from .options import EVERY
+
+_of_module = partial(RunFigure, per=LANGUAGE)
+_of_outcome = partial(RunFigure, per=PAIR, conditional=True, matched=True)
+_of_way = partial(RunFigure, per=WAY, asked=True)
+
+FIGURES = (
+    RunFigure(
+        "accuracy",
+        "accuracy",
+        "Share of facts whose right answer comes first; ties in expectation.",
+        LANGUAGE,
+        lambda facts: find_accuracy(facts.right),
+        chance=lambda facts: facts.chance,
+        floor="frequency",
+        compared=True,
+        training="each",
+        paper=("Acc", "mean accuracy (Acc)"),
+    ),
+    RunFigure(
+        "rankc_subject",
+        "subject-corrected RankC",
+        "(R - P) / (1 - P): R is RankC, P what remains of it if one language is asked about "
+        "another subject of the relation.",
+        PAIR,
+        lambda second: find_rankc_subject(
+            second.languages, second.rankc, second.donor_rankc, second.asked
+        ),
+        short="corrected",
+        lowest=-INFINITE,
+        chance=0.0,
+        left_out=LeftOut(
+            "facts without another subject to ask about: not in corrected RankC and gain",
+            lambda facts, values: int((~facts.second.asked).sum()) if facts.second else 0,
+        ),
+        conditional=True,
+        compared=True,
+        paper=("Cor", "RankC corrected for the subject (Cor)"),
+        twice=True,
+        matched=True,
+    ),
+    RunFigure(
+        "rankc",
+        "RankC",
+        "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
+        PAIR,
+        lambda facts: find_rankc(facts.languages, facts.rankc),
+        chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
+        floor="donor",
+        compared=True,
+        training="each",
+        paper=("CLC", "cross-lingual consistency (CLC, mean RankC)"),
+        matched=True,
+    ),
+    RunFigure(
+        "rankc_adjusted",
+        "adjusted RankC",
+        "(RankC - chance) / (1 - chance), over facts with several candidates.",
+        PAIR,
+        lambda facts: find_rankc_adjusted(
+            facts.languages, facts.rankc, facts.sizes, facts.options.weights
+        ),
+        short="adjusted",
+        lowest=-INFINITE,
+        chance=0.0,
+        floor="donor",
+        left_out=LeftOut(
+            "facts with one candidate: no adjusted RankC, no kappa",
+            lambda facts, values: int((facts.sizes == 1).sum()),
+        ),
+        compared=True,
+        training="mean",
+        paper=("Adj", "CLC adjusted for chance (Adj)"),
+        matched=True,
+    ),
+    RunFigure(
+        "coverlap",
+        "COverlap",
+        "Facts right in both languages among those right in either (Jiang 2020).",
+        PAIR,
+        lambda facts: find_coverlap(facts.right),
+        floor="independence",
+        left_out=LeftOut(
+            "pairs without COverlap: nothing right in either",
+            lambda facts, values: list(values.values()).count(None),
+        ),
+        conditional=True,
+        compared=True,
+    ),
+    RunFigure(
+        "rankc_donor",
+        "RankC, another subject",
+        "P: RankC with the right subject in one language and another one in the second.",
+        PAIR,
+        lambda second: mean_of(
+            name_pairs(second.languages), second.donor_rankc, second.asked, share=True
+        ),
+        lower_is_better=None,
+        conditional=True,
+        twice=True,
+        matched=True,
+    ),
+    RunFigure(
+        "rankc_difference",
+        "RankC, R - P",
+        "RankC less RankC with another subject, over the same facts.",
+        PAIR,
+        lambda second: mean_of(name_pairs(second.languages), second.rankc_difference, second.asked),
+        lowest=-1.0,
+        conditional=True,
+        twice=True,
+        matched=True,
+    ),
+    RunFigure(
+        "accuracy_donor",
+        "accuracy, another subject",
+        "Share of facts whose right answer comes first in another subject's sentence.",
+        LANGUAGE,
+        lambda second: mean_of(second.languages, second.donor_right, second.asked, share=True),
+        lower_is_better=None,
+        conditional=True,
+        twice=True,
+    ),
+    RunFigure(
+        "accuracy_gain",
+        "accuracy gain",
+        "Accuracy less accuracy in another subject's sentence, over the same facts.",
+        LANGUAGE,
+        lambda second: mean_of(second.languages, second.accuracy_gain, second.asked),
+        lowest=-1.0,
+        conditional=True,
+        compared=True,
+        twice=True,
+    ),
+    RunFigure(
+        "rankc_templates",
+        "RankC within a language",
+        "RankC of two templates of a fact in one language: how consistent a model is with itself.",
+        LANGUAGE,
+        lambda other: mean_of(other.languages, other.within, other.several, share=True),
+        conditional=True,
+        noted=True,
+        templated=True,
+    ),
+    RunFigure(
+        "rankc_other_template",
+        "RankC, another template",
+        "RankC of two languages in different templates; in expectation at most the mean of RankC "
+        "within both, if the order of the templates differs at random.",
+        PAIR,
+        lambda other: mean_of(
+            name_pairs(other.languages), other.between, other.several, share=True
+        ),
+        conditional=True,
+        noted=True,
+        matched=True,
+        templated=True,
+    ),
+    RunFigure(
+        "rankc_disattenuated",
+        "disattenuated RankC",
+        "Adjusted RankC in different templates, over the geometric mean of that within both "
+        "languages (Spearman 1904): 1 if languages differ no more than templates.",
+        PAIR,
+        lambda other: find_disattenuated(
+            other.languages,
+            other.adjust(other.between),
+            other.adjust(other.within),
+        ),
+        lowest=-INFINITE,
+        highest=INFINITE,
+        chance=0.0,
+        conditional=True,
+        noted=True,
+        matched=True,
+        templated=True,
+    ),
+    RunFigure(
+        "agreement",
+        "agreement",
+        "Share of facts with the same first candidate.",
+        PAIR,
+        lambda facts: find_agreement(facts.scores),
+        compared=True,
+        matched=True,
+    ),
+    _of_outcome(
+        "rankc_right_right",
+        "RankC, both right",
+        "RankC over facts right in both.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_right"),
+    ),
+    _of_outcome(
+        "rankc_right_wrong",
+        "RankC, one right",
+        "RankC over facts right in one of two.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_wrong"),
+    ),
+    _of_outcome(
+        "rankc_wrong_wrong",
+        "RankC, none right",
+        "RankC over facts right in neither.",
+        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "wrong_wrong"),
+    ),
+    RunFigure(
+        "rbo",
+        "rank-biased overlap",
+        "Rank-biased overlap of two languages' rankings.",
+        PAIR,
+        lambda facts: find_rbo(facts.given),
+        matched=True,
+    ),
+    RunFigure(
+        "kendall_tau_b",
+        "Kendall's tau-b",
+        "Rank correlation of two languages' scores, comparable between pools of different size.",
+        PAIR,
+        lambda facts: find_kendall(facts.given),
+        lowest=-1.0,
+        matched=True,
+    ),
+    RunFigure(
+        "right_in_both",
+        "right in both",
+        "P(a and b): share of facts right in both languages.",
+        PAIR,
+        lambda facts: find_right_in_both(facts.right),
+        short="both",
+        asked=True,
+    ),
+    _of_way(
+        "right_given_right",
+        "right where another is",
+        "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
+        sums=lambda facts: find_right_given_right(facts.right),
+        short="given",
+        left_out=LeftOut(
+            "ordered pairs without P(a | b): nothing right in b",
+            lambda facts, values: list(values.values()).count(None),
+        ),
+        conditional=True,
+    ),
+    _of_way(
+        "right_alone",
+        "right where another is not",
+        "P(a and not b): share of facts right in language a and not in b, for each pair a-b.",
+        sums=lambda facts: find_right_alone(facts.right),
+        short="alone",
+    ),
+    RunFigure(
+        "kappa",
+        "kappa (free-marginal)",
+        "Agreement of all languages on the first candidate, 0 for uniform random choices.",
+        ALL,
+        lambda facts: find_kappa(facts.scores),
+        lowest=-1.0,
+        matched=True,
+    ),
+    *(
+        RunFigure(
+            f"right_in_{who}",
+            f"right in {who}",
+            f"Share of facts right in {where}.",
+            ALL,
+            count,
+            lower_is_better=who == "none",
+        )
+        for count in [lambda facts: find_right_counts(facts.right)]  # one kernel, called once
+        for who, where in (
+            ("all", "every language"),
+            ("any", "one language at least"),
+            ("none", "no language"),
+        )
+    ),
+    *(
+        _of_module(
+            f"recall_at_k.recall@{k}",
+            f"recall@{k}",
+            f"Share of facts with a right answer among the first {k}; macro.",
+        )
+        for k in (1, 5, 10)
+    ),
+    _of_module(
+        "recall_at_k.mean_rank",
+        "mean rank",
+        "Mean rank of the right answer, from 1; macro.",
+        lowest=1.0,
+        highest=INFINITE,
+        lower_is_better=True,
+    ),
+    _of_module(
+        "contrastive_knowledge.accuracy",
+        "contrastive knowledge",
+        "Share of facts more probable than the mean of their counterfacts.",
+        noted=True,
+    ),
+    _of_module(
+        "contrastive_knowledge.tie_share",
+        "ties",
+        "Share of facts as probable as their counterfacts.",
+        lower_is_better=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.consistency",
+        "consistency",
+        "Share of pairs of a fact's templates with the same answer; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.accuracy",
+        "accuracy of templates",
+        "Share of a fact's templates with the right answer; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "paraphrase_consistency.consistency_accuracy",
+        "consistency and accuracy",
+        "Share of pairs of templates that agree and are right; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "position_bias.range",
+        "position bias",
+        "Largest less smallest mean effect of a letter in nats, which the scores are free of.",
+        highest=INFINITE,
+        lower_is_better=True,
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.all",
+        "factual accuracy",
+        "Share of facts whose free prediction is an accepted form; macro.",
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.single",
+        "factual accuracy, one token",
+        "The same over answers of a single token.",
+        counted="n_single",
+        noted=True,
+    ),
+    _of_module(
+        "factual_accuracy.multi",
+        "factual accuracy, more tokens",
+        "The same over answers of several tokens.",
+        counted="n_multi",
+        noted=True,
+    ),
+    *(
+        _of_module(
+            f"calibration.ece{part}",
+            f"calibration error{of}",
+            "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
+            lower_is_better=True,
+            counted=count,
+        )
+        for part, of, count in (
+            ("", "", "n_queries"),
+            ("_single", ", one token", "n_single"),
+            ("_multi", ", more tokens", "n_multi"),
+        )
+    ),
+    *(
+        _of_module(
+            f"{module}.{part}",
+            f"{title}{of}",
+            says,
+            counted=count,
+            noted=True,
+        )
+        for module, title, says in (
+            (
+                "oracle_length",
+                "factual accuracy, known length",
+                "The same if each accepted form is compared with the filling of its length.",
+            ),
+            (
+                "single_mask",
+                "factual accuracy, one mask",
+                "The same if the slot has a single mask, as in earlier work.",
+            ),
+        )
+        for part, of, count in (
+            ("all", "", "n_queries"),
+            ("single", ", one token", "n_single"),
+            ("multi", ", more tokens", "n_multi"),
+        )
+    ),
+    *(
+        _of_module(
+            f"error_types.{name}",
+            f"errors: {name.replace('_', ' ')}",
+            f"Share of errors of this type: {says[0].lower()}{says[1:]}",
+            lower_is_better=None,
+        )
+        for name, (says, _) in RULES.items()
+    ),
+)
+BY_NAME = {figure.name: figure for figure in FIGURES}
+# One value for each language or pair, with a mean, from sums over facts.
+SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
+JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
+HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
+HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)
+OF_MODULES: dict[str, dict[str, RunFigure]] = {}  # by module, then by the figure's name there
+for _figure in FIGURES:
+    _module, _, _key = _figure.name.rpartition(".")
+    if _module:
+        OF_MODULES.setdefault(_module, {})[_key] = _figure
+
+
+def expand_names(names: Sequence[str]) -> dict[str, set[str]]:
+    """Return the figures that each name means: a figure, the figures of a module, or `default`.
+
+    Raises:
+        PolyprobeError: an unknown name.
+    """
+    every = {figure.name for figure in FIGURES if not figure.asked}
+    known = {EVERY: every, **{figure.name: {figure.name} for figure in FIGURES}}
+    for module, figures in OF_MODULES.items():
+        known[module] = {figure.name for figure in figures.values()}
+    for name in names:
+        check_option("--figures", name, known)
+    return {name: known[name] for name in names}
+
+
+def choose_figures(names: Sequence[str]) -> set[str]:
+    """Return the names of the figures to compute, those of `default` without a name."""
+    return set().union(*expand_names(names or (EVERY,)).values())
+
+
+def describe(name: str, kind: str) -> RunFigure:
+    """Return the figure of that name; `accuracy` of free predictions is X-FACTR's."""
+    free = (name, kind) == ("accuracy", "predictions")
+    return BY_NAME["factual_accuracy.all" if free else name]

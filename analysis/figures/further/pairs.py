@@ -1,0 +1,114 @@
+"""The pairs of languages in results.json: consistent ones, and each language's best partner."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any, NamedTuple
+
+from rich.table import Table
+from rich.text import Text
+
+from polyprobe.analysis.figures.declaration import PAIR, WAY
+from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
+from polyprobe.report.results import format_interval, number, short_title
+from polyprobe.system.errors import PolyprobeError, check_option
+
+Pairs = list[str]
+ROUNDING = 1e-12  # of a mean of equal values
+
+
+class HighPairs(NamedTuple):
+    """Pairs whose value is at least the mean of all pairs, by two figures or one of them alone."""
+
+    both: Pairs
+    first: Pairs
+    second: Pairs
+
+
+class Partner(NamedTuple):
+    """The language with the highest value of a figure of pairs, in a language's pairs."""
+
+    language: str
+    partner: str
+    value: float
+    interval: list[float] | None
+
+
+def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:
+    """Return the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7).
+
+    A pair is one if its value is greater than or equal to the mean of all pairs with a value.
+    """
+    high = [set(_list_high(results, name)) for name in (first, second)]
+    ordered = ["-".join(pair) for pair in combinations(results["languages"], 2)]
+    parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
+    return HighPairs(*([pair for pair in ordered if pair in part] for part in parts))
+
+
+def _list_high(results: Mapping[str, Any], name: str) -> Iterator[str]:
+    mean = results["mean"][name]
+    return (pair for pair, x in results[name].items() if x is not None and x >= mean - ROUNDING)
+
+
+def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
+    """Return the best partner of each language, the first in the run's order of equal ones.
+
+    Of an ordered figure the language comes first: P(language | partner). A language without a value
+    has no partner.
+    """
+    values, bounds = results[name], results.get("intervals", {}).get(name, {})
+    ordered, found = BY_NAME[name].per == WAY, []
+    for language in results["languages"]:
+        keys = {}
+        for other in results["languages"]:
+            key = f"{language}-{other}"
+            keys[other] = key if ordered or key in values else f"{other}-{language}"
+        known = [other for other, key in keys.items() if values.get(key) is not None]
+        if known:
+            best = max(known, key=lambda other: values[keys[other]])
+            found.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
+    return found
+
+
+def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
+    """Refuse names that are no figures of unordered pairs, or are not computed."""
+    for name in names:
+        check_option("--pairs", name, [figure.name for figure in SEPARATE if figure.per == PAIR])
+        if name not in computed:
+            raise PolyprobeError(
+                f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"
+            )
+
+
+def pairs_table(results: Mapping[str, Any], names: Sequence[str]) -> Table:
+    """Return each language's best partner by each figure, with its interval."""
+    table = Table(header_style="bold", highlight=False)
+    table.add_column("language")
+    for name in names:
+        table.add_column(f"best by {short_title(name)}")
+        table.add_column("95%", justify="right", no_wrap=True)
+    found = [{row.language: row for row in find_partners(results, name)} for name in names]
+    for language in results["languages"]:
+        rows = [of_figure.get(language) for of_figure in found]
+        cells = [
+            cell
+            for row in rows
+            for cell in (
+                (f"{row.partner} {number(row.value)}", format_interval(row.interval))
+                if row
+                else ("–", "–")
+            )
+        ]
+        table.add_row(Text(language), *cells)
+    return table
+
+
+def describe_high_pairs(results: Mapping[str, Any], first: str, second: str) -> Iterator[str]:
+    """Yield the high-consistency pairs by both figures and by one alone, one line each."""
+    high = find_high_pairs(results, first, second)
+    one, other = short_title(first), short_title(second)
+    yield f"pairs at or above the mean of all, {number(results['mean'][first])} by {one}, " + (
+        f"{number(results['mean'][second])} by {other}:"
+    )
+    for title, pairs in (("both", high.both), (one, high.first), (other, high.second)):
+        only = "" if title == "both" else " alone"
+        yield f"by {title}{only}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}"

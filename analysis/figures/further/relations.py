@@ -1,0 +1,98 @@
+"""The figures of each relation, from the sums over facts of the whole run."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, choose_figures
+from polyprobe.metrics.shared.intervals import Figure, estimate_figure, index_labels
+from polyprobe.metrics.shared.rows import take
+
+REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
+
+
+def estimate_relations(
+    facts: ScoredFacts, clusters: Sequence[str] | None, n_resamples: int, seed: int
+) -> dict[str, dict[str, Any]]:
+    """Return the headline figures and the accuracy gain of each relation, see `split_figures`.
+
+    `floors` has the accuracy of the most frequent answers, if known.
+    """
+    chosen = choose_figures(facts.options.figures)
+    figures = {f.name: f.measure(facts) for f in REPORTED if f.name in chosen and f.applies(facts)}
+    relations = facts.table["relation"].to_pylist()
+    found = split_figures(figures, relations, clusters, n_resamples, seed)
+    baseline = facts.baseline
+    for relation, rows in list_rows(relations).items():
+        found[relation]["floors"] = {}
+        if baseline is not None and "accuracy" in figures:
+            level = float(np.mean([values[rows] for values in baseline.values()]))
+            found[relation]["floors"] = {"frequency": {"accuracy": level}}
+    return found
+
+
+def split_figures(
+    figures: Mapping[str, Figure],
+    labels: Sequence[str],
+    clusters: Sequence[str] | None,
+    n_resamples: int,
+    seed: int,
+) -> dict[str, dict[str, Any]]:
+    """Return the figures of each group of facts, in the order of first occurrence.
+
+    Args:
+        figures: by name.
+        labels: group of each fact, such as its relation.
+        clusters: of each fact; whole clusters are drawn within a group; None: facts are.
+        n_resamples: resamples of the facts; 0: no intervals.
+        seed: seed of the draws.
+
+    Returns:
+        Group to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
+        `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
+        (language to value; empty if it is not among the figures).
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for label, rows in list_rows(labels).items():
+        options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
+        options["clusters"] = clusters and take(clusters, rows.tolist())
+        parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
+        means = {name: estimate_figure(_mean_of(part), **options) for name, part in parts.items()}
+        bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}
+        found[label] = {
+            "n_queries": len(rows),
+            "mean": {name: estimates["mean"] for name, estimates in means.items()},
+            "intervals": bounds if n_resamples else {},
+            "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
+        }
+    return found
+
+
+def list_rows(labels: Sequence[str]) -> dict[str, np.ndarray]:
+    """Return the row numbers of each label, in the order of first occurrence."""
+    names, codes = index_labels(labels, len(labels), "labels")
+    return {str(name): np.flatnonzero(codes == code) for code, name in enumerate(names)}
+
+
+def pick_facts(figure: Figure, rows: np.ndarray) -> Figure:
+    """Return a figure of some of its facts."""
+    shares = figure.shares if len(figure.shares) == 1 else figure.shares[rows]
+    return figure._replace(table=figure.table[rows], shares=shares)
+
+
+def _mean_of(figure: Figure) -> Figure:
+    """Return the mean alone: intervals of each of 1,378 pairs would take most of the time."""
+    statistic = figure.statistic
+    return Figure(
+        ["mean"], figure.table, lambda sums: statistic(sums)[..., -1:], figure.shares[:, -1:]
+    )
+
+
+def _values(figure: Figure) -> dict[str, float | None]:
+    values = figure.statistic(figure.table.sum(axis=0))[:-1].tolist()
+    return {
+        name: None if np.isnan(value) else value
+        for name, value in zip(figure.names[:-1], values, strict=True)
+    }

@@ -1,0 +1,271 @@
+"""The view by template: the accuracy of each template, and the split of the inconsistency."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from statistics import fmean
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from rich.console import Group
+from rich.text import Text
+from scipy.sparse import csr_array
+
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.further.relations import list_rows
+from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
+from polyprobe.metrics.shared.intervals import index_labels, sum_by
+from polyprobe.report.results import format_interval, make_ruled_table, number, of_languages
+from polyprobe.runs.dataset import load_again
+from polyprobe.runs.folder import Run
+from polyprobe.schema.identity import key_rows, name_candidates
+
+SUBJECT = "[X]"
+WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
+QUANTITIES = {"answer": "answer", "right": "right"}
+EFFECTS = {
+    "within": "differ in one language",
+    "between": "differ in two languages",
+    "share_languages": "due to languages",
+    "share_language": "– language",
+    "share_fact_language": "– language × fact",
+    "share_templates": "due to templates",
+    "share_template": "– template",
+    "share_residual": "– template × fact",
+}
+SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
+WORDS = ("relation", "language", "template", "answers")  # heads of columns of words
+Rows = tuple[list[str], list[list[str]]]  # head and rows
+
+
+class Templates(NamedTuple):
+    """The templates of a run's rows.
+
+    Attributes:
+        names: template of each row, by language.
+        texts: sentence of each relation's template, with SUBJECT in the subject's place, by
+            language.
+        candidates: numbers of all candidates, one row after the other; equal ones are one.
+    """
+
+    names: dict[str, list[str]]
+    texts: dict[str, dict[tuple[str, str], str]]
+    candidates: np.ndarray
+
+
+def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
+    """Return the templates of rows of a run, from its dataset.
+
+    Raises:
+        PolyprobeError: the dataset cannot be read, or has changed.
+    """
+    splits = load_again(run.settings(), list(tables))
+    keys = key_rows(next(iter(tables.values()))["fact_id"].to_pylist())
+    scored = {}
+    for language, split in splits.items():
+        places = {key: row for row, key in enumerate(key_rows(split["fact_id"].to_pylist()))}
+        scored[language] = split.take([places[key] for key in keys])
+    names = {x: _name_templates(split, keys) for x, split in scored.items()}
+    texts = {x: _read_texts(split, names[x]) for x, split in scored.items()}
+    first = next(iter(scored.values()))
+    return Templates(names, texts, _number_candidates(name_candidates(first)))
+
+
+def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[str]:
+    """Return the template ids; where a fact's are not distinct, the places among its rows."""
+    if "template_id" in table.column_names:
+        names = [str(name) for name in table["template_id"].to_pylist()]
+        if len({(fact, name) for (fact, _), name in zip(keys, names, strict=True)}) == len(names):
+            return names
+    return [str(place + 1) for _, place in keys]
+
+
+def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Return the sentence of each relation's template, from its first row.
+
+    The subject becomes SUBJECT. A template without a subject in its sentence is known by its name.
+    Two relations may have templates of one name.
+    """
+    prompts = table["prompt"].to_pylist()
+    known = "subject" in table.column_names
+    subjects = table["subject"].to_pylist() if known else [None] * len(prompts)
+    keys = zip(table["relation"].to_pylist(), names, strict=True)
+    texts: dict[tuple[str, str], str] = {}
+    for key, prompt, subject in zip(keys, prompts, subjects, strict=True):
+        if key not in texts:
+            found = subject and subject in prompt
+            texts[key] = prompt.replace(subject, SUBJECT, 1) if found else key[1]
+    return texts
+
+
+def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
+    """Return a number for each candidate of all rows; rows with one list are numbered once."""
+    numbers: dict[str, int] = {}
+    known: dict[int, list[int]] = {}
+    for row in rows:
+        if id(row) not in known:
+            known[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
+    return np.concatenate([known[id(row)] for row in rows])
+
+
+def measure_templates(
+    facts: ScoredFacts, templates: Templates, n_resamples: int, seed: int
+) -> dict[str, Any]:
+    """Return accuracy and consistency of each template, and the split of the inconsistency.
+
+    Args:
+        facts: with several templates.
+        templates: of the same rows.
+        n_resamples: resamples of the intervals; 0: none.
+        seed: seed of the draws.
+
+    Returns:
+        `answer`, unless languages have other candidates, and `right`: the split of the first
+        candidate and of its being right, see `variance.split_inconsistency`. `by_language`: the
+        means over relations of the `worst`, `mean` and `best` template's accuracy, and the number
+        of `relations` with several. `rows`: `language`, `relation`, `template`, `text`, `n` facts,
+        `accuracy`, and `consistency`, the share of the fact's other templates with the same answer
+        (None without any), ties in expectation.
+    """
+    of = list_rows(facts.table["relation"].to_pylist())
+    answers = {x: choose_first(rows, templates.candidates) for x, rows in facts.scores.items()}
+    right = {x: np.column_stack([p, 1 - p]) for x, p in facts.right.items()}
+    wordings = [*zip(*templates.names.values(), strict=True)]
+    quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
+    split = {
+        name: split_inconsistency(
+            [_ask(values, facts, wordings, rows) for rows in of.values()], n_resamples, seed
+        )
+        for name, values in quantities.items()
+    }
+    rows = [
+        {"language": x, "relation": relation, **row}
+        for x in facts.languages
+        for relation, places in of.items()
+        for row in _list_templates(facts, templates, answers[x], x, places)
+    ]
+    return {**split, "by_language": {x: _spread(rows, x) for x in facts.languages}, "rows": rows}
+
+
+def _ask(
+    values: Mapping[str, csr_array | np.ndarray],
+    facts: ScoredFacts,
+    wordings: Sequence[tuple[str, ...]],
+    rows: np.ndarray,
+) -> Asked:
+    ids = facts.table["fact_id"].take(rows).to_pylist()
+    labels = [wordings[row] for row in rows.tolist()]
+    return Asked(
+        [part[rows] for part in values.values()],
+        index_labels(ids, len(ids), "facts")[1],
+        index_labels(labels, len(ids), "templates")[1],
+    )
+
+
+def _list_templates(
+    facts: ScoredFacts, templates: Templates, answers: csr_array, language: str, rows: np.ndarray
+) -> Iterator[dict[str, Any]]:
+    """Yield the templates of a relation in a language, in the order of first occurrence."""
+    given, right = answers[rows], facts.right[language][rows]
+    ids = facts.table["fact_id"].take(rows).to_pylist()
+    fact = index_labels(ids, len(ids), "facts")[1]
+    alike = given.multiply(sum_by(fact, given)[fact]).sum(axis=1) - given.multiply(given).sum(
+        axis=1
+    )
+    others = np.bincount(fact)[fact] - 1
+    relation = facts.table["relation"][int(rows[0])].as_py()
+    names = [templates.names[language][row] for row in rows.tolist()]
+    for name, places in list_rows(names).items():
+        several = places[others[places] > 0]
+        same = alike[several] / others[several]
+        yield {
+            "template": name,
+            "text": templates.texts[language][relation, name],
+            "n": len(places),
+            "accuracy": float(right[places].mean()),
+            "consistency": float(same.mean()) if len(same) else None,
+        }
+
+
+def _spread(rows: Sequence[Mapping[str, Any]], language: str) -> dict[str, Any]:
+    """Return the mean over relations of the worst, the mean and the best template's accuracy."""
+    of_relation: dict[str, list[float]] = {}
+    for row in rows:
+        if row["language"] == language:
+            of_relation.setdefault(row["relation"], []).append(row["accuracy"])
+    several = [values for values in of_relation.values() if len(values) > 1]
+    ends = np.array([[min(values), fmean(values), max(values)] for values in several])
+    worst, mean, best = ends.mean(axis=0).tolist()
+    return {"worst": worst, "mean": mean, "best": best, "relations": len(several)}
+
+
+def list_split(results: Mapping[str, Any]) -> Rows:
+    """Return head and rows of the split of the inconsistency; no rows if it was not asked for."""
+    found = results.get("templates", {})
+    shown = {name: title for name, title in QUANTITIES.items() if name in found}
+    rows = [
+        [title, *(x for q in shown for x in _cells(found[q][name], found[q][f"{name}_ci"]))]
+        for name, title in EFFECTS.items()
+        if any(found[q][name] is not None for q in shown)
+    ]
+    head = ["answers", *(x for title in shown.values() for x in (title, "95%"))]
+    return head, rows
+
+
+def list_ceiling(results: Mapping[str, Any]) -> Rows:
+    """Return head and rows of RankC within each language and with the others; no rows without it.
+
+    With the view by template also the accuracy of the worst and the best template.
+    """
+    within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
+    spread = results.get("templates", {}).get("by_language", {})
+    others = of_languages(results, BETWEEN) if results.get(BETWEEN.name) else {}
+    head = ["language", "RankC within", "95%", *(["with others"] if others else [])]
+    head += ["worst", "best"] if spread else []
+    rows = []
+    for language, value in (within or {}).items():
+        row = [language, *_cells(value, bounds.get(language))]
+        row += [number(others[language])] if others else []
+        row += [number(spread[language][end]) for end in ("worst", "best")] if spread else []
+        rows.append(row)
+    return head, rows
+
+
+def list_templates(results: Mapping[str, Any]) -> Rows:
+    """Return head and rows of the templates; no rows if they were not asked for."""
+    rows = [
+        [
+            row["relation"],
+            row["language"],
+            row["text"],
+            f"{row['n']:,}",
+            number(row["accuracy"]),
+            number(row["consistency"]),
+        ]
+        for row in results.get("templates", {}).get("rows", [])
+    ]
+    return ["relation", "language", "template", "facts", "accuracy", "consistency"], rows
+
+
+def _cells(value: float | None, bounds: list[float] | None) -> list[str]:
+    return [number(value), format_interval(bounds)]
+
+
+def templates_tables(results: Mapping[str, Any]) -> Group:
+    """Return the tables of the view by template for the terminal."""
+    tables = [
+        make_ruled_table(*of(results), words=WORDS)
+        for of in (list_templates, list_ceiling, list_split)
+    ]
+    return Group(*tables, Text(describe_split(results["templates"])))
+
+
+def describe_split(found: Mapping[str, Any]) -> str:
+    """Return for what the intervals of a split are, and which relations it is of."""
+    n, left_out = (found["right"][name] for name in ("n_relations", "n_left_out"))
+    without = f"; without {left_out}, of one fact or template" if left_out else ""
+    if n == 1:
+        return f"split of 1 relation{without}; no 95% interval: that needs two relations"
+    return (
+        f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
+    )

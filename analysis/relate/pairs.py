@@ -1,0 +1,179 @@
+"""A figure of pairs of languages, and tables of similarities."""
+
+from collections.abc import Collection, Mapping, Sequence
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.analysis.figures.compute import find_need, read_chosen, read_facts
+from polyprobe.analysis.figures.declaration import PAIR, RunFigure
+from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
+from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
+from polyprobe.metrics.joint.relate import FEWEST
+from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.runs.folder import Run
+from polyprobe.runs.rows import Choice
+from polyprobe.schema.languages import find_language
+from polyprobe.system.errors import PolyprobeError, check_option, unknown
+
+OVERLAP = "coverlap"
+EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
+
+
+class Pairs(NamedTuple):
+    """A figure of all pairs of languages of a run.
+
+    Attributes:
+        run: the run.
+        of: declaration of the figure.
+        languages: in the run's order.
+        table: rows of the first language.
+        figure: sums of each fact, `mean` last.
+        accuracies: sums of each fact for the accuracy of each language, `mean` last.
+        facts: scores; None for free predictions.
+        left_out: number of rows that are not measured, by reason.
+    """
+
+    run: Run
+    of: RunFigure
+    languages: list[str]
+    table: pa.Table
+    figure: Figure
+    accuracies: Figure
+    facts: ScoredFacts | None
+    left_out: dict[str, int]
+
+    @property
+    def values(self) -> np.ndarray:
+        """Return the figure as a symmetric table [L, L]; NaN if undefined and on the diagonal."""
+        return spread(measure(self.figure)[:-1], len(self.languages))
+
+    @property
+    def accuracy(self) -> np.ndarray:
+        """Return the accuracy of each language [L]; NaN if no fact was asked."""
+        return measure(self.accuracies)[:-1]
+
+
+class Similarity(NamedTuple):
+    """A table of pairs of languages.
+
+    Attributes:
+        name: name in tables.
+        says: description of the values in one line.
+        values: symmetric [L, L]; NaN: unknown.
+        missing: language → the reason why it has no values.
+        details: further entries of the JSON.
+        numbers: numbers of the languages [L] that the values come from, NaN: unknown; None for
+            other tables.
+        figure: figure of all pairs, where the values come from the facts that the explained figure
+            comes from; None for other tables.
+    """
+
+    name: str
+    says: str
+    values: np.ndarray
+    missing: Mapping[str, str] = MappingProxyType({})
+    details: Mapping[str, Any] = MappingProxyType({})
+    numbers: np.ndarray | None = None
+    figure: Figure | None = None
+
+
+def read_rows(
+    run: Run, choice: Choice, languages: Collection[str] | None = None
+) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Return the chosen rows of a run in some languages (None: all), and counts of other rows.
+
+    Raises:
+        PolyprobeError: an unknown language, or fewer than 3 languages.
+    """
+    tables, left_out = read_chosen(run, choice)
+    for language in languages or ():
+        if language not in tables:
+            raise unknown("language", language, str(run.folder), tables)
+    tables = {x: table for x, table in tables.items() if languages is None or x in languages}
+    if len(tables) < FEWEST:
+        raise PolyprobeError(
+            f"{run.folder}: a correlation over pairs requires {FEWEST} languages or more; got "
+            f"{', '.join(tables)}"
+        )
+    return tables, left_out
+
+
+def measure_pairs(
+    run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
+) -> Pairs:
+    """Return a figure of all pairs of a run's languages, from the rows of `read_rows`.
+
+    Free predictions have no figure but COverlap.
+
+    Raises:
+        PolyprobeError: a figure that is not in `EXPLAINED`, or that the run does not have.
+    """
+    check_option("--of", of, EXPLAINED)
+    settings, figure = run.settings(), BY_NAME[of]
+    if settings.kind == "predictions":
+        if of != OVERLAP:
+            raise PolyprobeError(
+                f"{run.folder} holds free predictions, which have no {of}; use --of {OVERLAP}"
+            )
+        right, facts = mark_predictions(tables), None
+        sums, accuracy = find_overlaps(right), mark_accuracy(right)
+    else:
+        facts = read_facts(run, tables)
+        if need := find_need(of, facts, settings.scoring):
+            raise PolyprobeError(
+                f"--of {of} needs {need}, which {run.folder} does not have; choose another figure"
+            )
+        sums, accuracy = figure.measure(facts), find_accuracy(facts.right)
+    table = next(iter(tables.values()))
+    return Pairs(run, figure, list(tables), table, sums, accuracy, facts, left_out)
+
+
+def measure(figure: Figure) -> np.ndarray:
+    """Return the values of a figure of all facts [names]."""
+    return figure.statistic(figure.table.sum(axis=0))
+
+
+def spread(values: np.ndarray, size: int) -> np.ndarray:
+    """Return values of pairs, in the order of `combinations`, as a table with NaN diagonal."""
+    table = np.full((size, size), np.nan)
+    one, other = np.triu_indices(size, 1)
+    table[one, other] = table[other, one] = values
+    return table
+
+
+def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
+    """Return the values of the pairs of some languages, in the order of `combinations`."""
+    one, other = np.array([*combinations(places, 2)], dtype=np.intp).reshape(-1, 2).T
+    return np.asarray(table[one, other])
+
+
+def find_known(tables: Sequence[np.ndarray]) -> list[int]:
+    """Return the places of languages whose pairs all have a value in every table.
+
+    The language with the most missing values is left out first; of equal ones, the last.
+    """
+    missing = np.isnan(np.stack(tables)).any(axis=0)
+    np.fill_diagonal(missing, False)
+    places = [*range(len(missing))]
+    while len(places) > 1 and missing[np.ix_(places, places)].any():
+        counts = missing[np.ix_(places, places)].sum(axis=1)
+        del places[len(counts) - 1 - int(np.argmax(counts[::-1]))]
+    return places
+
+
+def name_keys(split: str) -> list[str]:
+    """Return the names that a table or a corpus may use for a language, the best first.
+
+    >>> name_keys("zh_hant")
+    ['zh_hant', 'zh-hant', 'zho', 'zho_hant', 'chinese (traditional)']
+    """
+    found = find_language(split)
+    known = [] if found is None else [found.code, found.iso, found.flores, found.name]
+    names = [split, split.replace("_", "-"), *known]
+    return [*dict.fromkeys(name.casefold() for name in names if name)]

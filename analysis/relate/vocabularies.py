@@ -1,0 +1,321 @@
+"""Subword vocabularies of languages and their overlap (Qi et al. 2023, section 6.2, equation 7).
+
+The vocabulary of a language is the set of tokens of a corpus, without special tokens. The authors
+released no code for it. The paper's corpora are BMLAMA and FLORES-200. Here they are the run's
+prompts, `filled` with each candidate or with an empty slot (`prompts`), or parallel files.
+
+Filled prompts differ in few words, so words are tokenized instead of sentences, each with the blank
+before it. This gives the same tokens unless a token has a blank after another character. It is
+checked on some sentences of each language; if the tokens differ, sentences are tokenized.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
+from polyprobe.runs.dataset import load_again
+from polyprobe.runs.folder import Run, Settings
+from polyprobe.runs.protocol import as_asked
+from polyprobe.schema.columns import SLOT, has_prompts
+from polyprobe.schema.identity import key_rows
+from polyprobe.schema.load import read_splits
+from polyprobe.scoring.options import FINAL_STOP, SERVED
+from polyprobe.scoring.weights.places import Place
+from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.hashing import is_hash
+
+from . import FILLED, PROMPTS, SUBWORDS
+from .pairs import Similarity, name_keys
+
+TRIED = 20  # sentences of each language
+TOGETHER = 200  # texts
+OTHER_FILES = (".md", ".parquet", ".jsonl", ".yaml")  # of a dataset
+
+
+class Tokenizer(NamedTuple):
+    """A tokenizer.
+
+    Attributes:
+        name: name of the model.
+        encode: returns the ids of each text, without special tokens at its ends.
+        gather: returns the distinct ids of all texts.
+        special: ids of special tokens.
+    """
+
+    name: str
+    encode: Callable[[list[str]], list[list[int]]]
+    gather: Callable[[list[str]], set[int]]
+    special: frozenset[int]
+
+
+class Texts(NamedTuple):
+    """The texts of a language.
+
+    Attributes:
+        prompts: prompt of each row, with a slot; or sentences.
+        candidates: candidates of each row, for its slot; None: the slot is left empty.
+        own: prompt of each candidate in each row; None: one prompt for all candidates.
+    """
+
+    prompts: list[str]
+    candidates: pa.ListArray | None = None
+    own: Sequence[list[str] | None] | None = None
+
+    def fill(self, row: int) -> list[str]:
+        """Return the filled prompts of a row."""
+        if self.candidates is None:
+            return [self.prompts[row].replace(SLOT, "")]
+        found = self.candidates[row].as_py()
+        every = (self.own and self.own[row]) or [self.prompts[row]] * len(found)
+        return [prompt.replace(SLOT, x) for prompt, x in zip(every, found, strict=True)]
+
+    def fill_all(self) -> set[str]:
+        """Return all filled prompts."""
+        return {text for row in range(len(self.prompts)) for text in self.fill(row)}
+
+    def list_words(self) -> set[str]:
+        """Return the words of all filled prompts, see `split_words`.
+
+        The words beside a slot are joined with each distinct candidate once.
+        """
+        if self.candidates is None or self.own:
+            return {*chain.from_iterable(map(split_words, self.fill_all()))}
+        parts, frames = set[str](), dict[tuple[str, str], int]()
+        places: np.ndarray = np.empty(len(self.prompts), np.int64)
+        for row, prompt in enumerate(self.prompts):
+            before, _, after = prompt.partition(SLOT)
+            head, blank, left = before.rpartition(" ")
+            right, space, tail = after.partition(" ")
+            parts.update((head, space + tail))
+            places[row] = frames.setdefault((blank + left, right), len(frames))
+        coded = self.candidates.flatten().dictionary_encode()
+        frame: np.ndarray = np.repeat(places, np.diff(self.candidates.offsets.to_numpy()))
+        names, listed = coded.dictionary.to_pylist(), [*frames]
+        pairs = np.unique(frame * len(names) + coded.indices.to_numpy())
+        for number, name in zip(*np.divmod(pairs, len(names)), strict=True):
+            left, right = listed[number]
+            parts.add(f"{left}{names[name]}{right}")
+        return {*chain.from_iterable(map(split_words, parts))}
+
+
+class Corpus(NamedTuple):
+    """The texts of each language (rows of the run or sentences of files), and their tokenizer.
+
+    `by_words`: words are tokenized instead of sentences.
+    """
+
+    name: str
+    texts: Mapping[str, Texts]
+    tokenizer: Tokenizer
+    by_words: bool
+
+
+class Subwords(NamedTuple):
+    """A corpus and the overlap of its vocabularies."""
+
+    corpus: Corpus
+    similarity: Similarity
+
+
+def read_subwords(
+    run: Run, tables: Mapping[str, pa.Table], name: str, model: str | None
+) -> Subwords:
+    """Return the overlap of vocabularies of a run's languages.
+
+    Args:
+        run: the run.
+        tables: rows of the run by language.
+        name: name of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
+        model: model of the tokenizer; None: that of the run.
+
+    Raises:
+        PolyprobeError: the run's dataset has changed, or the corpus or tokenizer cannot be read.
+    """
+    tokenizer = read_tokenizer(find_place(run.settings(), model))
+    own = name in (FILLED, PROMPTS)
+    texts = list_texts(run, tables, name) if own else read_parallel(name, [*tables])
+    corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
+    return Subwords(corpus, compare_vocabularies([*tables], corpus))
+
+
+def find_place(settings: Settings, model: str | None) -> Place:
+    """Return the place of a tokenizer; that of the run has the run's revision."""
+    if model is not None:
+        return find_tokenizer(model)
+    local = is_hash(settings.revision) or settings.device == SERVED
+    try:
+        return find_tokenizer(settings.model, None if local else settings.revision)
+    except PolyprobeError as error:
+        raise PolyprobeError(f"{error}; give the run's tokenizer with --tokenizer") from error
+
+
+def read_tokenizer(place: Place) -> Tokenizer:
+    """Return the tokenizer of a model, from tokenizer.json without transformers if it has one."""
+    file = None if place.gguf else place.file("tokenizer.json")
+    if file is None:
+        slow = load_tokenizer(place)
+
+        def encode(texts: list[str]) -> list[list[int]]:
+            ids: list[list[int]] = slow(texts, add_special_tokens=False)["input_ids"]
+            return ids
+
+        special = frozenset(slow.all_special_ids)
+        return Tokenizer(
+            place.label, encode, lambda texts: {*chain.from_iterable(encode(texts))}, special
+        )
+    import tokenizers
+
+    try:
+        fast = tokenizers.Tokenizer.from_file(str(file))
+    except Exception as error:  # the library's errors have no class of their own
+        raise PolyprobeError(f"cannot read the tokenizer in {file}: {one_line(error)}") from error
+    fast.no_truncation()
+    fast.no_padding()
+    call = partial(fast.encode_batch_fast, add_special_tokens=False)
+
+    def gather(texts: list[str]) -> set[int]:
+        parts = [texts[start : start + TOGETHER] for start in range(0, len(texts), TOGETHER)]
+        return {*chain.from_iterable(x.ids for x in call(parts, is_pretokenized=True))}
+
+    added = fast.get_added_tokens_decoder()
+    special = frozenset(number for number, token in added.items() if token.special)
+    return Tokenizer(place.label, lambda texts: [x.ids for x in call(texts)], gather, special)
+
+
+def list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, Texts]:
+    """Return the run's prompts, and for `filled` their candidates."""
+    texts = {}
+    for language, table in read_asked(run, rows).items():
+        candidates = table["candidates"].combine_chunks() if name == FILLED else None
+        own = table["prompts"].to_pylist() if has_prompts(table) else None
+        texts[language] = Texts(table["prompt"].to_pylist(), candidates, own)
+    return texts
+
+
+def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the prompts and candidates of a run's rows as the model read them."""
+    settings, scored = run.settings(), next(iter(rows.values()))
+    stop = settings.further.get(FINAL_STOP, "none")
+    tables = as_asked(load_again(settings, [*rows]), settings.scoring, final_stop=stop)
+    first = next(iter(tables.values()))
+    places = {key: row for row, key in enumerate(key_rows(first["fact_id"].to_pylist()))}
+    taken = [places[key] for key in key_rows(scored["fact_id"].to_pylist())]
+    same = taken == [*range(len(first))]
+    return {x: table if same else table.take(taken) for x, table in tables.items()}
+
+
+def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
+    """Return the sentences of each language that a corpus has.
+
+    A folder has one or several files for each language, whose names start with the language and a
+    dot (`eng_Latn.devtest`, `en.txt`); several files are joined. A dataset has a split for each
+    language. Languages are named as in `tables.read_table`.
+
+    Raises:
+        PolyprobeError: no language of the run, or languages with different numbers of sentences.
+    """
+    parts = _read_files(Path(name)) if Path(name).is_dir() else {}
+    parts = parts or _read_dataset(name)
+    found = {}
+    for language in languages:
+        key = next((key for key in name_keys(language) if key in parts), None)
+        if key is not None:
+            found[language] = [*chain.from_iterable(parts[key])]
+    if not found:
+        raise PolyprobeError(
+            f"--corpus {name} has no language of the run: it has {', '.join(sorted(parts)[:5])}; "
+            "name files or splits en.txt, eng_Latn.devtest, …"
+        )
+    first, *others = found
+    for language in others:
+        if len(found[language]) != len(found[first]):
+            raise PolyprobeError(
+                f"--corpus {name} is not parallel: {first} has {len(found[first]):,} sentences, "
+                f"{language} {len(found[language]):,}; align its lines"
+            )
+    return {language: Texts(sentences) for language, sentences in found.items()}
+
+
+def _read_files(folder: Path) -> dict[str, list[list[str]]]:
+    """Return the lines of each text file by the part of its name before the dot, in lower case."""
+    found: dict[str, list[list[str]]] = {}
+    for file in sorted(folder.glob("[!.]*.*")):
+        if file.is_file() and file.suffix not in OTHER_FILES:
+            try:
+                lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
+            except (OSError, UnicodeDecodeError) as error:
+                raise PolyprobeError(f"cannot read {file} as text: {one_line(error)}") from error
+            found.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)
+    return found
+
+
+def _read_dataset(name: str) -> dict[str, list[list[str]]]:
+    """Return the first column of text of each split by its name in lower case."""
+    found = {}
+    for split, table in read_splits(name).items():
+        columns = [x.name for x in table.schema if pa.types.is_string(x.type)]
+        if not columns:
+            raise PolyprobeError(f"--corpus {name}: the split {split} has no text column")
+        found[split.casefold()] = [[x or "" for x in table[columns[0]].to_pylist()]]
+    return found
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text, each with its preceding blank; double blanks are not split.
+
+    >>> split_words("a b."), split_words(" a"), split_words("a  b")
+    (['a', ' b.'], [' a'], ['a  b'])
+    """
+    if "  " in text:
+        return [text]
+    first, *others = text.split(" ")
+    return [*filter(None, [first]), *(f" {word}" for word in others)]
+
+
+def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
+    """Return whether the words of some sentences give the same tokens as the sentences."""
+    some: list[str] = []
+    for own in texts.values():
+        rows = range(0, len(own.prompts), max(1, len(own.prompts) // TRIED))
+        some += [own.fill(row)[0] for row in rows]
+    words = [split_words(text) for text in some]
+    ids = iter(tokenizer.encode([*chain.from_iterable(words)]))
+    pieces = [[*chain.from_iterable(next(ids) for _ in of_text)] for of_text in words]
+    return pieces == tokenizer.encode(some)
+
+
+def find_vocabularies(corpus: Corpus) -> dict[str, set[int]]:
+    """Return the tokens of each language."""
+    tokenizer = corpus.tokenizer
+    return {
+        language: tokenizer.gather([*(own.list_words() if corpus.by_words else own.fill_all())])
+        - tokenizer.special
+        for language, own in corpus.texts.items()
+    }
+
+
+def compare_vocabularies(languages: Sequence[str], corpus: Corpus) -> Similarity:
+    """Return |V and V'| / |V or V'| of each pair of languages."""
+    found = find_vocabularies(corpus)
+    known = [found.get(language, set()) for language in languages]
+    values = np.full((len(known),) * 2, np.nan)
+    for i, one in enumerate(known):
+        for j, other in enumerate(known[:i]):
+            if one and other:
+                values[i, j] = values[j, i] = len(one & other) / len(one | other)
+    name, tokenizer = corpus.name, corpus.tokenizer.name
+    missing = {x: f"not in {name}" for x, own in zip(languages, known, strict=True) if not own}
+    details: dict[str, Any] = {
+        "corpus": name,
+        "tokenizer": tokenizer,
+        "tokenized": "words" if corpus.by_words else "sentences",
+        "vocabulary": {x: len(own) for x, own in found.items()},
+    }
+    says = f"overlap of vocabularies (equation 7), {tokenizer} on {name}"
+    return Similarity(SUBWORDS, says, values, missing, details)

@@ -1,0 +1,130 @@
+"""Count the tokens of answers or candidates in a model's tokenizer, without its weights.
+
+X-FACTR's figure 6 is the share of facts by the number of tokens of the object. A text is tokenized
+alone and fitted into the slot of its prompt, as the scorers and the free decoding do
+(`scorers.queries.fit`): a fact is `single_token` there if its answer has one token here.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.scoring.options import check_revision
+from polyprobe.scoring.weights.places import Place, find_place
+from polyprobe.system.errors import PolyprobeError, one_line
+
+ANSWERS, CANDIDATES = "answers", "candidates"
+TEXTS = {
+    ANSWERS: "the first correct candidate of each fact",
+    CANDIDATES: "every candidate of each fact",
+}
+
+
+class TokenCounts(NamedTuple):
+    """The tokens of the texts of one language.
+
+    Attributes:
+        n_texts: number of texts; a text counts once for each fact that it is in.
+        counts: {number of tokens: number of texts}, ascending; 0: the tokenizer drops the text.
+        n_words: words between blanks; a text of a script without blanks is one word.
+        n_characters: characters (code points) without blanks.
+        n_unknown: texts with an unknown token, which the free decoding excludes.
+    """
+
+    n_texts: int
+    counts: dict[int, int]
+    n_words: int
+    n_characters: int
+    n_unknown: int
+
+    @property
+    def n_tokens(self) -> int:
+        """Return the number of tokens of all texts."""
+        return sum(length * texts for length, texts in self.counts.items())
+
+    def share(self, least: int, most: int | None = None) -> float:
+        """Return the share of texts with `least` to `most` tokens (default: or more)."""
+        found = (n for k, n in self.counts.items() if k >= least and (most is None or k <= most))
+        return sum(found) / self.n_texts
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the counts and ratios; fertility is tokens per word."""
+        return {
+            "n_texts": self.n_texts,
+            "shares": {str(k): n / self.n_texts for k, n in self.counts.items()},
+            "tokens": self.n_tokens / self.n_texts,
+            "tokens_per_word": self.n_tokens / self.n_words,
+            "tokens_per_character": self.n_tokens / self.n_characters,
+            "unknown": self.n_unknown / self.n_texts,
+        }
+
+
+def find_tokenizer(model: str, revision: str | None = None) -> Place:
+    """Return where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`.
+
+    Raises:
+        PolyprobeError: no such model, or a revision of files that are not on the Hub.
+    """
+    check_revision(model, revision)
+    return find_place(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
+
+
+def load_tokenizer(place: Place) -> Any:
+    """Return a tokenizer of transformers.
+
+    Raises:
+        PolyprobeError: none of the files is a tokenizer that can be loaded.
+    """
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
+    except Exception as error:  # damaged files raise many classes of errors
+        raise PolyprobeError(
+            f"no tokenizer of '{place.name}' ({one_line(error)}); give a model that the Hub or the "
+            "local cache has, a folder with a tokenizer, or a GGUF file"
+        ) from error
+
+
+def count_tokens(
+    tokenizer: Any, tables: Mapping[str, pa.Table], texts: str = ANSWERS
+) -> dict[str, TokenCounts]:
+    """Return the counts of each language.
+
+    Args:
+        tokenizer: a tokenizer of transformers.
+        tables: by language, with `prompt`, `candidates` and `answers`, at least one row.
+        texts: a key of TEXTS.
+    """
+    return {name: _count(tokenizer, _list_texts(table, texts)) for name, table in tables.items()}
+
+
+def _list_texts(table: pa.Table, texts: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each prompt with its texts."""
+    for row in table.select(["prompt", "candidates", "answers"]).to_pylist():
+        candidates = row["candidates"]
+        chosen = candidates if texts == CANDIDATES else [candidates[row["answers"][0]]]
+        yield row["prompt"], chosen
+
+
+def _count(tokenizer: Any, rows: Iterator[tuple[str, list[str]]]) -> TokenCounts:
+    from polyprobe.scoring.scorers.queries import fit
+
+    asked = list(rows)
+    distinct = list(dict.fromkeys(text for _, texts in asked for text in texts))
+    ids = tokenizer(distinct, add_special_tokens=False)["input_ids"]
+    pieces = dict(zip(distinct, map(tuple, ids), strict=True))
+    lengths: Counter[int] = Counter()
+    for prompt, texts in asked:
+        lengths.update(map(len, fit(prompt, [pieces[text] for text in texts], tokenizer)))
+    found = Counter(text for _, texts in asked for text in texts)
+    unknown = tokenizer.unk_token_id
+    return TokenCounts(
+        found.total(),
+        dict(sorted(lengths.items())),
+        sum(n * len(text.split()) for text, n in found.items()),
+        sum(n * len("".join(text.split())) for text, n in found.items()),
+        sum(n for text, n in found.items() if unknown is not None and unknown in pieces[text]),
+    )

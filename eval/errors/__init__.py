@@ -1,1 +1,0 @@
-"""Types of errors of free predictions, by rule, without a model (X-FACTR, table 2)."""

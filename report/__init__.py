@@ -1,0 +1,1 @@
+"""What people read: tables, pages and pictures of the numbers of analysis."""

@@ -1,0 +1,210 @@
+"""The answers of each pair of languages, and the facts that a report shows as examples."""
+
+import heapq
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.analysis.figures.facts import masked_scores
+from polyprobe.runs.dataset import load_again
+from polyprobe.runs.folder import Run, Settings
+from polyprobe.runs.protocol import as_asked
+from polyprobe.runs.rows import ALL_ROWS, Choice, choose
+from polyprobe.schema.identity import key_rows
+from polyprobe.schema.locate import read_relation_names
+from polyprobe.scoring.options import FINAL_STOP
+from polyprobe.system.errors import PolyprobeError
+
+KINDS = ("tied", "both_right", "both_wrong", "different")
+TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
+EXAMPLES = 4  # at most, for each kind and pair
+RANKED = 12  # candidates that are listed at most, besides the right ones
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The best candidates of a run; all arrays are [facts, languages].
+
+    `best` is an index into the candidates, undefined where `shared`, the number of candidates with
+    the best score, is above one: equal scores are a tie. `scores` are [facts, most candidates] by
+    language, absent candidates masked.
+    """
+
+    fact_ids: list[str]
+    relations: list[str]
+    right: list[list[int]]
+    languages: list[str]
+    best: np.ndarray
+    shared: np.ndarray
+    correct: np.ndarray
+    scores: list[np.ma.MaskedArray]
+
+
+def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
+    """Return the best candidates by the run's score files, of a choice of their rows."""
+    tables = [run.read(language) for language in languages]
+    rows = choose(tables[0], choice, run.settings().exclude).rows
+    tables = [table.take(rows) for table in tables]
+    right = tables[0]["answers"].to_pylist()
+    scores = [masked_scores(table) for table in tables]
+    found = [_best(of_language) for of_language in scores]
+    best = np.stack([best for best, _ in found], axis=1)
+    shared = np.stack([shared for _, shared in found], axis=1)
+    hits = np.array([np.isin(row, gold) for row, gold in zip(best, right, strict=True)])
+    return Answers(
+        fact_ids=tables[0]["fact_id"].to_pylist(),
+        relations=tables[0]["relation"].to_pylist(),
+        right=right,
+        languages=list(languages),
+        best=best,
+        shared=shared,
+        correct=hits.reshape(best.shape) & (shared == 1),
+        scores=scores,
+    )
+
+
+def classify_answers(answers: Answers) -> np.ndarray:
+    """Return an index into `KINDS` for each fact and pair of languages, [facts, pairs].
+
+    Pairs are in the order of `itertools.combinations`. A fact is tied for a pair if the best score
+    is shared in either language.
+    """
+    places = list(combinations(range(len(answers.languages)), 2))
+    one, two = np.array(places, dtype=int).reshape(-1, 2).T
+    same = answers.best[:, one] == answers.best[:, two]
+    kinds = np.full(same.shape, DIFFERENT, dtype=np.int8)
+    kinds[same] = BOTH_WRONG
+    kinds[same & answers.correct[:, one]] = BOTH_RIGHT
+    kinds[(answers.shared[:, one] > 1) | (answers.shared[:, two] > 1)] = TIED
+    return kinds
+
+
+def count_kinds(kinds: np.ndarray) -> np.ndarray:
+    """Return the number of facts of each kind for each pair, [pairs, kinds]."""
+    return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
+
+
+def _best(scores: np.ma.MaskedArray) -> tuple[np.ndarray, np.ndarray]:
+    top = scores.max(axis=1, keepdims=True)
+    return scores.argmax(axis=1), np.asarray((scores == top).sum(axis=1))
+
+
+def collect_examples(
+    settings: Settings,
+    answers: Answers,
+    budget: int,
+    texts: Mapping[str, pa.Table] | None = None,
+) -> dict[str, Any]:
+    """Return the page's examples for every pair of languages, about `budget` bytes of JSON.
+
+    Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
+    `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, see
+    `_row`, one for each language), `total` (facts in the run) and `note` (why there are no texts,
+    else None). The dataset is loaded unless `texts` has all languages.
+    """
+    names = read_relation_names(settings.dataset)
+    kinds = classify_answers(answers)
+    order = list(choose_facts(kinds))
+    tables, note = _load_texts(settings, answers, texts or {})
+    facts, size = [], 0
+    for fact, rows in zip(order, _texts(tables, answers, order), strict=True):
+        entry = {
+            "id": answers.fact_ids[fact],
+            "relation": names.get(answers.relations[fact], answers.relations[fact]),
+            "right": answers.right[fact],
+            "rows": [_row(answers, fact, place, text) for place, text in enumerate(rows)],
+        }
+        size += len(json.dumps(entry, ensure_ascii=False).encode())
+        if size > budget:
+            break
+        facts.append(entry)
+    counts = count_kinds(kinds).tolist()
+    return {"counts": counts, "facts": facts, "total": len(answers.fact_ids), "note": note}
+
+
+def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
+    """Yield facts until every pair has its examples of every kind, the most useful first.
+
+    Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
+    that serves more pairs comes earlier, so that any start of the sequence covers the most.
+
+    Args:
+        kinds: [facts, pairs], small integers.
+        examples: wanted for each kind and pair; fewer where there are fewer.
+    """
+    pairs = np.arange(kinds.shape[1])
+    there = count_kinds(kinds)
+    had = np.zeros_like(there)
+    left = set(range(len(kinds)))
+    for wanted in range(1, examples + 1):
+        target = np.minimum(there, wanted)
+        needed = had < target
+        # Gains only fall, so a stale one at the head of the heap is computed again (lazy greedy);
+        # negative, because heapq returns the smallest.
+        heap = [(-int(needed[pairs, kinds[fact]].sum()), fact) for fact in sorted(left)]
+        heapq.heapify(heap)
+        while needed.any():
+            fact = heap[0][1]
+            gain = -int(needed[pairs, kinds[fact]].sum())
+            if gain > heap[0][0]:
+                heapq.heapreplace(heap, (gain, fact))
+                continue
+            heapq.heappop(heap)
+            left.remove(fact)
+            had[pairs, kinds[fact]] += 1
+            needed = had < target
+            yield fact
+
+
+def _load_texts(
+    settings: Settings, answers: Answers, known: Mapping[str, pa.Table]
+) -> tuple[dict[str, pa.Table] | None, str | None]:
+    """Return the rows as the run asked them, or None and the reason."""
+    if set(answers.languages) <= set(known):
+        return {language: known[language] for language in answers.languages}, None
+    try:
+        tables = load_again(settings, answers.languages)
+    except PolyprobeError as error:
+        return None, f"The texts of the examples are not at hand: {error}."
+    stop = settings.further.get(FINAL_STOP, "none")
+    return as_asked(tables, settings.scoring, final_stop=stop), None
+
+
+def _texts(
+    tables: dict[str, pa.Table] | None, answers: Answers, facts: list[int]
+) -> Iterator[Sequence[dict[str, Any] | None]]:
+    """Yield prompt and candidates in each language for each fact, None without texts."""
+    if tables is None:
+        yield from ([None] * len(answers.languages) for _ in facts)
+        return
+    ids = next(iter(tables.values()))["fact_id"].to_pylist()
+    row_of = {key: row for row, key in enumerate(key_rows(ids))}
+    keys = key_rows(answers.fact_ids)
+    for fact in facts:
+        row = row_of[keys[fact]]
+        yield [
+            {name: table[name][row].as_py() for name in ("prompt", "candidates")}
+            for table in tables.values()
+        ]
+
+
+def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
+    """Return [prompt, ranking, sharers of the best score, number of candidates not listed].
+
+    The ranking has [rank, index, label, score] of the first `RANKED` candidates and of the right
+    ones. Without texts prompt and labels are null.
+    """
+    scores = answers.scores[place][fact].compressed()
+    order = np.argsort(-scores, kind="stable").tolist()
+    ranking = [
+        [rank, index, text["candidates"][index] if text else None, round(float(scores[index]), 3)]
+        for rank, index in enumerate(order, start=1)
+        if rank <= RANKED or index in answers.right[fact]
+    ]
+    prompt = text["prompt"] if text else None
+    return [prompt, ranking, int(answers.shared[fact, place]), len(order) - len(ranking)]

@@ -1,0 +1,373 @@
+"""X-FACTR's algorithm 1 for one prompt and one number of masks (appendix C).
+
+A search is a generator: it yields questions to the model and receives the answers. Many searches
+run side by side in this way and share batches, and each reads like the paper's pseudo-code.
+
+Our choices where the paper and SPEC leave one:
+- Among equally probable tokens the lowest id wins, among equal confidences the leftmost slot.
+- Any token of the vocabulary can be predicted. A predicted mask token fills its slot.
+- With a beam, a step makes the B most probable continuations of each hypothesis: one token added
+  or replaced (over all unfilled slots for `confidence`), or the B best joint fillings
+  (`independent`).
+- Each hypothesis converges separately, when its own token is kept, whatever its rank. It is not
+  changed afterwards, but still competes.
+- The beam is chosen before confidences are recomputed, and only for the chosen hypotheses: the
+  paper's complexity, O(M²BT), allows no more.
+- Of equal sentences the one with the higher sum is kept; of equal sums the one made first, from
+  the hypothesis with the higher rank.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from polyprobe.runs.fillings import find_winner, value_of
+from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.options import DecodingOptions
+from polyprobe.scoring.scorers import MaskedScorer
+
+UNFILLED = -1
+Tokens = tuple[int, ...]
+Frame = tuple[Tokens, Tokens]
+Reading = dict[int, float]
+Readings = dict[tuple[Tokens, int], Reading]
+# Active searches for each token of the budget: enough to fill batches of short prompts.
+SEARCHES_PER_TOKEN = 1 / 4
+
+
+class SlotQuestion(NamedTuple):
+    """A question about the probable tokens at one slot of a filling.
+
+    The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable in
+    descending order, then the target.
+
+    Attributes:
+        tokens: the filling, UNFILLED for each mask, also at the slot itself.
+        slot: the slot that is read.
+        target: a token whose log-probability is needed, UNFILLED for none.
+    """
+
+    tokens: Tokens
+    slot: int
+    target: int = UNFILLED
+
+
+Search = Generator[list[SlotQuestion], list[Reading], "Hypothesis"]
+
+
+class Hypothesis(NamedTuple):
+    """A complete or partial filling with its state of refinement.
+
+    Attributes:
+        tokens: token ids, UNFILLED for slots without a prediction.
+        logs: log c of each slot in nats, 0 for unfilled slots.
+        changed: whether the current left-to-right scan has changed a token.
+        converged: whether refinement is over.
+    """
+
+    tokens: Tokens
+    logs: tuple[float, ...]
+    changed: bool = True
+    converged: bool = False
+
+    @property
+    def value(self) -> float:
+        """Return the sum of log c over the filled slots."""
+        return sum(self.logs)
+
+    def without(self, slot: int) -> Tokens:
+        """Return the tokens with a mask in one slot: the paper's s∖k."""
+        return (*self.tokens[:slot], UNFILLED, *self.tokens[slot + 1 :])
+
+
+def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
+    """Yield questions and return the best filling of `n_masks` masks.
+
+    Initial prediction and refinement together take at most T = 2M steps, M = `max_masks`. No
+    question is repeated, so equal sentences have confidences that are equal to the last bit.
+    """
+    first = 1 if options.initial == "independent" else n_masks
+    steps = first if options.refinement == "none" else 2 * max_masks
+    known: Readings = {}
+    beam = [Hypothesis((UNFILLED,) * n_masks, (0.0,) * n_masks)]
+    for step in range(steps):
+        moves = [(h, _slots(h, step - first, options)) for h in beam]
+        questions = [SlotQuestion(h.without(k), k) for h, slots in moves for k in slots]
+        if not questions:
+            break
+        yield from _ask(known, questions)
+        offered = [child for h, slots in moves for child in _extend(h, slots, known, options)]
+        beam = _choose(offered, options.beam)
+        if options.recompute:
+            beam = yield from _recompute(known, beam)
+    return max(beam, key=lambda h: h.value)
+
+
+def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
+    """Return the slots to read next; `step` counts refinement steps from 0."""
+    if h.converged:
+        return []
+    gaps = [k for k, token in enumerate(h.tokens) if token == UNFILLED]
+    if gaps:
+        return gaps[:1] if options.initial == "order" else gaps
+    if options.refinement == "order":
+        return [step % len(h.tokens)]
+    return [min(range(len(h.tokens)), key=h.logs.__getitem__)]
+
+
+def _ask(
+    known: Readings, questions: Iterable[SlotQuestion]
+) -> Generator[list[SlotQuestion], list[Reading]]:
+    """Yield the questions without an answer yet, and store the answers; old ones stay."""
+    new = [q for q in dict.fromkeys(questions) if not _is_known(known, q)]
+    answers = (yield new) if new else []
+    for question, answer in zip(new, answers, strict=True):
+        reading = known.setdefault((question.tokens, question.slot), {})
+        for token, log in answer.items():
+            reading.setdefault(token, log)
+
+
+def _is_known(known: Readings, question: SlotQuestion) -> bool:
+    reading = known.get((question.tokens, question.slot))
+    return reading is not None and (question.target == UNFILLED or question.target in reading)
+
+
+def _extend(
+    h: Hypothesis, slots: list[int], known: Readings, options: DecodingOptions
+) -> list[Hypothesis]:
+    """Return the B most probable continuations of a hypothesis, or itself if it has converged."""
+    if not slots:
+        return [h]
+    best = {k: list(known[h.without(k), k].items())[: options.beam] for k in slots}
+    if options.initial == "independent" and UNFILLED in h.tokens:
+        return _fill_all(list(best.values()), options.beam)
+    offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
+    offers.sort(key=lambda offer: -offer[2])
+    return [_put(h, *offer, options) for offer in offers[: options.beam]]
+
+
+def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis]:
+    """Return the fillings with the highest products, from the best `size` tokens of each slot."""
+    made = [Hypothesis((), ())]
+    for pairs in best:
+        grown = [Hypothesis((*h.tokens, t), (*h.logs, log)) for h in made for t, log in pairs]
+        made = sorted(grown, key=lambda h: -h.value)[:size]
+    return made
+
+
+def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOptions) -> Hypothesis:
+    """Return the hypothesis with a token predicted or re-predicted in a slot."""
+    kept = h.tokens[slot] == token
+    changed = not kept or (h.changed and slot > 0)
+    scanned = slot == len(h.tokens) - 1 and not changed
+    converged = kept if options.refinement == "confidence" else scanned
+    if kept and options.refresh == "released":
+        log = h.logs[slot]
+    return Hypothesis(
+        (*h.tokens[:slot], token, *h.tokens[slot + 1 :]),
+        (*h.logs[:slot], log, *h.logs[slot + 1 :]),
+        changed,
+        converged,
+    )
+
+
+def _choose(offered: list[Hypothesis], size: int) -> list[Hypothesis]:
+    """Return the best distinct hypotheses, best first."""
+    distinct: dict[Tokens, Hypothesis] = {}
+    for h in sorted(offered, key=lambda h: -h.value):
+        distinct.setdefault(h.tokens, h)
+    return list(distinct.values())[:size]
+
+
+def _recompute(
+    known: Readings, beam: list[Hypothesis]
+) -> Generator[list[SlotQuestion], list[Reading], list[Hypothesis]]:
+    """Return the beam with log c_k = log p(y_k | s∖k) for all predicted tokens."""
+    asked = [[SlotQuestion(h.without(k), k, t) for k, t in enumerate(h.tokens)] for h in beam]
+    yield from _ask(known, (q for row in asked for q in row if q.target != UNFILLED))
+    logs = [
+        tuple(0.0 if q.target == UNFILLED else known[q.tokens, q.slot][q.target] for q in row)
+        for row in asked
+    ]
+    return [h._replace(logs=found) for h, found in zip(beam, logs, strict=True)]
+
+
+class Decoded(NamedTuple):
+    """A decoded filling of a slot.
+
+    Attributes:
+        tokens: token ids, one for each mask of the winning number of masks.
+        log_probability: the paper's v in nats: the sum of log c, or with length normalisation
+            the mean.
+        fillings: the best filling of each number of masks, 1 to M.
+    """
+
+    tokens: Tokens
+    log_probability: float
+    fillings: tuple[Hypothesis, ...]
+
+
+@dataclass
+class _Live:
+    """An active search, the ids around its slot, and its open questions."""
+
+    prompt: str
+    frame: Frame
+    search: Search
+    asked: list[SlotQuestion]
+
+
+def decode(
+    scorer: MaskedScorer,
+    prompts: Sequence[str],
+    max_masks: int,
+    options: DecodingOptions,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Decoded]:
+    """Return for each prompt the filling with the highest v(m), m = 1…M, of equals the smaller m.
+
+    Equal prompts are decoded once. The company of a batch changes results only by rounding. M is
+    `max_masks`, not that of the options; 2M bounds the steps. `progress` is called with (searches
+    done, searches); each prompt and number of masks is a search.
+
+    Raises:
+        PolyprobeError: a prompt without one slot, or too long for the model with M masks.
+    """
+    frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
+    _check(scorer, frames, max_masks)
+    best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
+    waiting = _start(frames, max_masks, options)
+    live: list[_Live] = []
+    done, total = 0, len(frames) * max_masks
+    while live := [*live, *islice(waiting, max(0, _window(scorer) - len(live)))]:
+        asked = [(one.frame, question) for one in live for question in one.asked]
+        answers = iter(_answer(scorer, asked, options.beam))
+        going = []
+        for one in live:
+            found = _advance(one, list(islice(answers, len(one.asked))))
+            if found is None:
+                going.append(one)
+            else:
+                best[one.prompt].append(found)
+        done += len(live) - len(going)
+        live = going
+        if progress:
+            progress(done, total)
+    decoded = {prompt: _decide(found, options.length_norm) for prompt, found in best.items()}
+    return [decoded[prompt] for prompt in prompts]
+
+
+def read_confidences(
+    scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Tokens]
+) -> list[tuple[float, ...]]:
+    """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats.
+
+    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood.
+
+    Args:
+        scorer: a masked model.
+        prompts: with one slot each.
+        fillings: token ids of one filling for each prompt.
+
+    Raises:
+        PolyprobeError: a prompt without one slot, or too long for the model.
+    """
+    plan, asked = Plan(), []
+    for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
+        plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
+        for k, token in enumerate(tokens):
+            question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
+            asked.append(((before, after), question))
+    scorer.check_inputs(plan)
+    answers = iter(_answer(scorer, asked, 0))
+    return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
+
+
+def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
+    """Refuse a prompt that is too long with M masks before any prompt is decoded."""
+    plan = Plan()
+    for before, after in frames.values():
+        row = Input((*before, *[scorer.mask] * max_masks, *after))
+        plan.read(row, [len(before)], (scorer.mask,))
+    scorer.check_inputs(plan)
+
+
+def _start(frames: dict[str, Frame], max_masks: int, options: DecodingOptions) -> Iterator[_Live]:
+    """Yield the searches, the longest prompts first."""
+    for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
+        for m in range(max_masks, 0, -1):
+            one = search(m, max_masks, options)
+            yield _Live(prompt, frames[prompt], one, next(one))
+
+
+def _window(scorer: MaskedScorer) -> int:
+    """Return the number of active searches; it falls with the budget."""
+    return max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
+
+
+def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
+    """Send a search its answers; return its result, None if it has more questions."""
+    try:
+        one.asked = one.search.send(answers)
+        return None
+    except StopIteration as end:
+        return end.value
+
+
+def _decide(found: list[Hypothesis], length_norm: bool) -> Decoded:
+    fillings = tuple(sorted(found, key=lambda h: len(h.tokens)))
+    winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
+    return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
+
+
+def _answer(
+    scorer: MaskedScorer, asked: list[tuple[Frame, SlotQuestion]], beam: int
+) -> list[Reading]:
+    """Return the model's answers; equal sentences are run once."""
+    plan = Plan()
+    for (before, after), question in asked:
+        filling = [scorer.mask if token == UNFILLED else token for token in question.tokens]
+        row = Input((*before, *filling, *after))
+        plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
+    answers: list[Reading] = [{}] * len(asked)
+    for batch in scorer.engine.batches(plan):
+        for part, readings in scorer.engine.halved(batch, partial(_read, scorer, plan, beam)):
+            numbers = [number for row in part for number in plan.reads[row].numbers]
+            for number, reading in zip(numbers, readings, strict=True):
+                answers[number] = reading
+    return answers
+
+
+@torch.inference_mode()
+def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> list[Reading]:
+    """Return log-probabilities at the batch's reads: the most probable tokens, then the target.
+
+    `max` returns the first of equal values, `topk` any of them: the lowest id must win, and equal
+    logits are common in bfloat16.
+    """
+    logits, targets = scorer.engine.read(plan, batch)
+    logs = logits - logits.logsumexp(1, keepdim=True)
+    asked = logs.gather(1, targets[:, None])
+    ids, values = [], []
+    for _ in range(min(beam, logs.shape[1])):
+        value, index = logs.max(1, keepdim=True)
+        logs.scatter_(1, index, -torch.inf)
+        ids.append(index)
+        values.append(value)
+    found = torch.cat([*values, asked], 1).cpu().numpy()
+    scorer.check_numbers(found[found != -np.inf])  # a token may have probability 0
+    rows = zip(torch.cat([*ids, targets[:, None]], 1).tolist(), found.tolist(), strict=True)
+    return [_reading(row, logs_of_row) for row, logs_of_row in rows]
+
+
+def _reading(ids: list[int], logs: list[float]) -> Reading:
+    """Return the row's tokens in this order, each once: the target may be a probable one too."""
+    reading: Reading = {}
+    for token, log in zip(ids, logs, strict=True):
+        reading.setdefault(token, log)
+    return reading

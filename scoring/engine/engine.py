@@ -1,0 +1,293 @@
+"""Run a plan: batches within the budget and the memory, along a path, the head in parts."""
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import torch
+
+from polyprobe.scoring.engine.forward import (
+    MOST_NODES,
+    Forecast,
+    ForwardPath,
+    Input,
+    Network,
+    Plan,
+    Tree,
+)
+from polyprobe.scoring.engine.kernels import has_product
+from polyprobe.scoring.engine.trial import SMALLEST, Trial, window_of
+from polyprobe.system.devices import is_out_of_memory
+from polyprobe.system.errors import PolyprobeError
+
+# Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
+# calls are slower than memory, a gigabyte of logits.
+PLACES, GPU_LOGITS = 128, 2**28
+ROWS, WIDTH = 16, 16  # of the batch that is measured
+SHARE = 0.5  # of the free memory: other tensors and batches of other shapes need room too
+MEMORY_REMEDY = "use a smaller model, --dtype bfloat16 or another --device"
+
+Read = TypeVar("Read")
+# (logits [places, V], the place of each read, its target) → the value of each read
+ReadValues = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+class BatchStates(NamedTuple):
+    """The states of a batch, [places, width], and the place of each read."""
+
+    path: ForwardPath
+    batch: list[Input]
+    states: torch.Tensor
+    which: list[int]
+
+
+class Engine:
+    """A model, the path of its inputs, and the token budget of a batch.
+
+    Attributes:
+        network: the model.
+        path: how inputs are run; inputs longer than the model's attention window are run in
+            padded batches instead.
+        batch_tokens: the budget; it is halved whenever memory runs out.
+        exact: whether every read has a value.
+    """
+
+    exact = True
+
+    def __init__(
+        self,
+        kind: type[Network],
+        model: Any,
+        pad: int | None,
+        batch_tokens: int | None,
+        special: Iterable[int] = (),
+    ) -> None:
+        self.network = network = kind(model, pad, special)
+        tokens = batch_tokens or Tree.tokens[network.device.type != "cpu"]
+        self._trial = trial = Trial(network, min(tokens, MOST_NODES))
+        self.path = trial.fastest()
+        window = window_of(network.model.config)
+        self._window = window if window and self.path.looks_back else math.inf
+        windowed = self._window < math.inf
+        self._plain = trial.padded() if windowed else self.path
+        most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
+        self._at_once = max(PLACES, most)
+        self.batch_tokens = batch_tokens or affordable_tokens(self.path)
+
+    @property
+    def model_type(self) -> str:
+        """Return the name of the model's architecture in transformers."""
+        return str(self.network.model.config.model_type)
+
+    @property
+    def product(self) -> str:
+        """Return what computes matrix products in float32, one of `PRODUCTS`."""
+        return self.network.kernels.product
+
+    def fix_product(self, product: str) -> bool:
+        """Replace the choice of the trial.
+
+        Return False, and keep the choice, if the product is not available here or gives other
+        scores.
+        """
+        kernels = self.network.kernels
+        chosen = kernels.product
+        if product == chosen:
+            return True
+        if not has_product(product, self.network.model):
+            return False
+        kernels.product = product
+        if not self._trial.agrees(self.path):
+            kernels.product = chosen
+        return kernels.product == product
+
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of token ids of the model."""
+        return self.network.vocabulary
+
+    @property
+    def positions(self) -> int:
+        """Return the largest number of tokens that the model has positions for.
+
+        Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens.
+        """
+        model = self.network.model
+        positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+        tables = (m for n, m in model.named_modules() if n.endswith("position_embeddings"))
+        skipped = (getattr(table, "padding_idx", None) for table in tables)
+        most = max((index + 1 for index in skipped if index is not None), default=0)
+        return (positions or 10**30) - most
+
+    def forecast(self, plan: Plan) -> Forecast:
+        """Return the work of a plan; tokens include padding."""
+        batches = [*self._batches(plan)]
+        sizes = [path.size(batch) for path, batch in batches]
+        return Forecast(len(batches), len(plan.reads), sum(sizes))
+
+    def run(
+        self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]
+    ) -> np.ndarray:
+        """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
+        read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
+        waiting: list[BatchStates] = []
+        done = 0
+        for path, batch in self._batches(plan):
+            for part, found in self.halved(batch, partial(self._find, path, plan), path):
+                if waiting and waiting[0].path is not path:
+                    self._read_out(plan, waiting, values, read)
+                waiting.append(found)
+                if sum(len(one.states) for one in waiting) >= self._at_once:
+                    self._read_out(plan, waiting, values, read)
+                done += len(part)
+                progress(done, len(plan.reads))
+        self._read_out(plan, waiting, values, read)
+        return read
+
+    def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
+
+        Gradients flow if the caller enables them, so a plan can also be trained on.
+        """
+        path, kernels = self.path, self.network.kernels
+        with nullcontext() if torch.is_grad_enabled() else kernels.used():
+            states, which = path.states(plan, batch)
+            targets = torch.tensor(_targets(plan, batch), device=states.device)
+            return path.logits(states).float()[which], targets
+
+    def batches(self, plan: Plan) -> Iterator[list[Input]]:
+        """Yield all inputs in batches within the budget, for `read`."""
+        return self.path.batches(plan.reads, lambda: self.batch_tokens)
+
+    def halved(
+        self,
+        batch: list[Input],
+        read: Callable[[list[Input]], Read],
+        path: ForwardPath | None = None,
+    ) -> Iterator[tuple[list[Input], Read]]:
+        """Yield parts of the batch with their values; a batch that is too large is halved."""
+        try:
+            values = read(batch)
+        except RuntimeError as error:
+            if not is_out_of_memory(error):
+                raise
+            if len(batch) == 1:
+                raise PolyprobeError(
+                    f"out of memory with a single sentence of {batch[0].length} tokens; "
+                    f"{MEMORY_REMEDY}"
+                ) from error
+            half = (path or self.path).size(batch) // 2
+            self.batch_tokens = max(1, min(self.batch_tokens, half))
+            if self.network.device.type == "cuda":
+                torch.cuda.empty_cache()
+        else:
+            yield batch, values
+            return
+        half = len(batch) // 2
+        yield from self.halved(batch[:half], read, path)
+        yield from self.halved(batch[half:], read, path)
+
+    def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, list[Input]]]:
+        within = [row for row in plan.reads if len(row.ids) <= self._window]
+        beyond = [row for row in plan.reads if len(row.ids) > self._window]
+        for path, inputs in ((self.path, within), (self._plain, beyond)):
+            for batch in path.batches(inputs, lambda: self.batch_tokens):
+                yield path, batch
+
+    @torch.inference_mode()
+    def _find(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
+        with self.network.kernels.used():
+            return BatchStates(path, batch, *path.states(plan, batch))
+
+    @torch.inference_mode()
+    def _read_out(
+        self, plan: Plan, waiting: list[BatchStates], values: ReadValues, read: np.ndarray
+    ) -> None:
+        """Store the values of all reads of the waiting batches, a few places at a time.
+
+        Each call reads the whole head from memory, so small batches share one.
+        """
+        if not waiting:
+            return
+        states = torch.cat([one.states for one in waiting])
+        sizes = [len(one.states) for one in waiting]
+        before = zip(np.cumsum(sizes) - sizes, waiting, strict=True)
+        at = np.concatenate([first + np.asarray(one.which) for first, one in before])
+        batch = [row for one in waiting for row in one.batch]
+        numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
+        targets = np.asarray(_targets(plan, batch))
+        path = waiting[0].path
+        waiting.clear()
+        start = 0
+        while start < len(states):
+            size = self._at_once
+            here = np.flatnonzero((at >= start) & (at < start + size))
+            try:
+                with self.network.kernels.used():
+                    logits = path.logits(states[start : start + size]).float()
+                asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
+                read[numbers[here]] = values(logits, *asked).cpu().numpy()
+            except RuntimeError as error:
+                if not is_out_of_memory(error):
+                    raise
+                if size == 1:
+                    raise PolyprobeError(
+                        f"out of memory for a single token; {MEMORY_REMEDY}"
+                    ) from error
+                self._at_once = size // 2
+                continue
+            start += size
+
+
+def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
+    return [target for row in batch for target in plan.reads[row].targets]
+
+
+def affordable_tokens(path: ForwardPath) -> int:
+    """Return the path's own budget, halved until it fits into the free memory of a GPU.
+
+    One batch of random tokens is run and its memory is scaled up. On other devices nothing is
+    measured: the engine halves the budget whenever memory runs out.
+    """
+    most = path.tokens[path.network.device.type != "cpu"]
+    used, free = _measure(path)
+    if not used:
+        return most
+    allowed = int(SHARE * free / used * ROWS * WIDTH)
+    while most > max(allowed, SMALLEST):
+        most //= 2
+    return most
+
+
+def _measure(path: ForwardPath) -> tuple[int, int]:
+    """Return the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
+    device = path.network.device
+    if device.type != "cuda":
+        return 0, 0
+    plan = _random_plan(path)
+    torch.cuda.reset_peak_memory_stats(device)
+    before = torch.cuda.memory_allocated(device)
+    _run(path, plan)
+    used = torch.cuda.max_memory_allocated(device) - before
+    cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+    return used, torch.cuda.mem_get_info(device)[0] + cached
+
+
+def _random_plan(path: ForwardPath) -> Plan:
+    """Return inputs of random ids; behind a source two ids are enough."""
+    generator = torch.Generator().manual_seed(20)
+    plan = Plan()
+    for row in torch.randint(path.network.vocabulary, (ROWS, WIDTH), generator=generator).tolist():
+        ids, source = path.network.example(tuple(row), tuple(row))
+        plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
+    return plan
+
+
+@torch.inference_mode()
+def _run(path: ForwardPath, plan: Plan) -> None:
+    with path.network.kernels.used():
+        states, _ = path.states(plan, list(plan.reads))
+        path.logits(states[:1])

@@ -1,0 +1,391 @@
+"""Inputs, a language model in two parts, and the paths of a batch."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import torch
+
+from polyprobe.scoring.engine.kernels import Kernels
+
+
+class Input(NamedTuple):
+    """One row of a batch: token ids, and for encoder-decoders the ids of the encoder as well."""
+
+    ids: tuple[int, ...]
+    source: tuple[int, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """Return the width of a batch that can hold the input."""
+        return max(len(self.ids), len(self.source))
+
+
+class Reads(NamedTuple):
+    """Log-probabilities to read in one input; `numbers[k]` is the k-th's in the plan."""
+
+    positions: list[int]
+    targets: list[int]
+    numbers: list[int]
+
+
+class Forecast(NamedTuple):
+    """The work of a plan.
+
+    Attributes:
+        calls: batches of a model in this process, HTTP requests to a server.
+        inputs: distinct inputs, prompts of a server.
+        tokens: number of their tokens that are run or sent.
+    """
+
+    calls: int
+    inputs: int
+    tokens: int
+
+
+class Plan:
+    """Distinct inputs and the reads of each.
+
+    Equal inputs are run once for all candidates, so candidates with equal token ids get scores
+    that are equal to the last bit.
+    """
+
+    def __init__(self) -> None:
+        self.reads: dict[Input, Reads] = {}
+        self.n_reads = 0
+
+    def read(self, row: Input, positions: range | list[int], targets: tuple[int, ...]) -> range:
+        """Add log P(targets[k] | row) at positions[k]; return the numbers of these reads."""
+        reads = self.reads.setdefault(row, Reads([], [], []))
+        numbers = range(self.n_reads, self.n_reads + len(targets))
+        reads.positions.extend(positions)
+        reads.targets.extend(targets)
+        reads.numbers.extend(numbers)
+        self.n_reads = numbers.stop
+        return numbers
+
+
+def shared(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """Return the length of the common beginning."""
+    both = min(len(first), len(second))
+    if first[:both] == second[:both]:
+        return both
+    return next(k for k in range(both) if first[k] != second[k])
+
+
+class Network:
+    """A model whose head runs only at the positions that are read.
+
+    Logits of every position, [inputs, tokens, vocabulary], are most of the work of a small model
+    and most of the memory of any. Classes differ between trunk and logits (a transformation, a
+    scale, a soft cap), and only their own `forward` knows how. The head is therefore that
+    `forward` with the trunk's output replaced.
+
+    Each model family has a subclass. The defaults are those of a decoder.
+
+    Attributes:
+        paths: the `ForwardPath` classes of the family, the fastest first.
+        model: a transformers model with a language-model head.
+        sees_all: whether a token sees those behind it.
+        pad: the id that fills up short rows; any id will do, because it is masked or comes last.
+        special: ids with a meaning of their own that sentences may contain.
+        trunk: the part whose first output is the last hidden state; None if there is none, so
+            that only `model` itself can be called.
+        kernels: the context of the paths' calls.
+    """
+
+    paths: tuple[Any, ...]
+    sees_all = False
+
+    def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
+        self.model = model
+        self.kernels = Kernels()
+        self.pad = 0 if pad is None or pad >= self.vocabulary else pad
+        self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
+        self.trunk = self.find_trunk()
+        self._output: Any = None
+
+    @property
+    def device(self) -> torch.device:
+        """Return the device of the inputs."""
+        return self.model.device
+
+    @property
+    def vocabulary(self) -> int:
+        """Return the number of token ids of the model; a tokenizer may have fewer or more."""
+        return self.model.get_input_embeddings().weight.shape[0]
+
+    def ids(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return token ids padded on the right, [rows, longest]."""
+        width = max(map(len, rows))
+        padded = [[*row, *[self.pad] * (width - len(row))] for row in rows]
+        return torch.tensor(padded, device=self.device)
+
+    def mask(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+        """Return 1 for the rows' tokens and 0 for their padding, [rows, longest]."""
+        lengths = torch.tensor([len(row) for row in rows], device=self.device)
+        return (torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]).long()
+
+    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return the keywords of the model's own `forward`."""
+        rows = [row.ids for row in batch]
+        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows), "use_cache": False}
+
+    def trunk_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return the trunk's keywords, without a mask: no token of a decoder sees its padding."""
+        ids = self.ids([row.ids for row in batch])
+        return {"input_ids": ids, "use_cache": False, **self.encode(batch)}
+
+    def head_inputs(self, hidden: torch.Tensor) -> dict[str, Any]:
+        """Return keywords of `forward` with [1, places, width] in place of the trunk's output."""
+        return {"input_ids": torch.zeros(hidden.shape[:2], dtype=torch.long, device=hidden.device)}
+
+    def encode(self, batch: Sequence[Input]) -> dict[str, torch.Tensor]:
+        """Return the keywords of the trunk that depend on the inputs' sources."""
+        return {}
+
+    def example(self, ids: tuple[int, ...], source: tuple[int, ...]) -> Input:
+        """Return random ids as an input of this family, with as many ids."""
+        return Input(ids)
+
+    def logits(self, batch: Sequence[Input]) -> torch.Tensor:
+        """Return the model's own logits at every position, [inputs, tokens, V]."""
+        return self.model(**self.forward_inputs(batch)).logits
+
+    def run(self, **inputs: Any) -> Any:
+        """Return the trunk's output."""
+        output = self.trunk(**inputs)
+        self._output = type(output)
+        return output
+
+    def head(self, hidden: torch.Tensor) -> torch.Tensor:
+        """Return the logits of gathered hidden states, [places, width] → [places, V]."""
+        with self._replaced(hidden[None]):
+            return self.model(**self.head_inputs(hidden[None])).logits[0]
+
+    @contextmanager
+    def _replaced(self, hidden: torch.Tensor) -> Iterator[None]:
+        """Let the trunk return these states for any input."""
+        answer = self._output(last_hidden_state=hidden)
+        own = self.trunk.__dict__.get("forward")
+        try:
+            self.trunk.forward = lambda *args, **kwargs: answer
+            yield
+        finally:
+            self.trunk.__dict__.pop("forward", None)
+            if own is not None:
+                self.trunk.forward = own
+
+    @torch.inference_mode()
+    def find_trunk(self) -> Any:
+        """Return the outermost part that the model's `forward` calls for hidden states.
+
+        It need not be `base_model` (OPT calls its decoder instead), so one token is run to see
+        which part is called.
+        """
+        model = self.model
+        called: list[Any] = []
+        parts = [p for p in (model.base_model, model.get_decoder()) if p not in (None, model)]
+        hooks = [p.register_forward_hook(lambda part, *_: called.append(part)) for p in parts]
+        try:
+            self.logits([Input((0,))])
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return next((part for part in parts if part in called), None)
+
+
+class ForwardPath(ABC):
+    """A way to compute the hidden state of every place that is read.
+
+    A place is a position in an input. Hundreds of candidates may be read at one place, and many
+    inputs may contain it (the prompt's last token). A path computes each place once if it can.
+
+    Attributes:
+        name: the name in the run's signature.
+        looks_back: whether inputs must fit into the model's attention window, if it has one.
+        crowded: whether inputs share one row, so that one could see another.
+        tokens: the default budget of a batch on a CPU and on an accelerator.
+    """
+
+    name: str
+    looks_back = False
+    crowded = False
+    tokens: tuple[int, int] = (512, 16384)
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+
+    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield the inputs, longest first, in batches within the budget; padding counts.
+
+        The budget is called for each input, because it falls when memory runs out.
+        """
+        batch: list[Input] = []
+        for row in sorted(inputs, key=lambda row: row.length, reverse=True):
+            if batch and batch[0].length * (len(batch) + 1) > budget():
+                yield batch
+                batch = []
+            batch.append(row)
+        if batch:
+            yield batch
+
+    def size(self, batch: Sequence[Input]) -> int:
+        """Return the number of tokens of a batch, padding included."""
+        return max(row.length for row in batch) * len(batch)
+
+    @abstractmethod
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+        """Return states, [places, width], and the place of each read of the batch, in its order."""
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the logits of some of these places, [places, V]."""
+        return self.network.head(states)
+
+
+class Full(ForwardPath):
+    """The model's own `forward` with all logits, with which every other path must agree."""
+
+    name = "full"
+    tokens = (512, 4096)
+
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+        """Return logits instead of states."""
+        return _pick(self.network.logits(batch), plan, batch)
+
+    def logits(self, states: torch.Tensor) -> torch.Tensor:
+        """Return the argument, which holds logits already."""
+        return states
+
+
+class Unpadded(Full):
+    """The same in batches of equal length, for models whose answers depend on padding."""
+
+    name = "unpadded"
+
+    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield the inputs in batches of one length each."""
+        same: dict[tuple[int, int], list[Input]] = {}
+        for row in inputs:
+            same.setdefault((len(row.ids), len(row.source)), []).append(row)
+        for lengths in sorted(same):
+            yield from super().batches(same[lengths], budget)
+
+
+class Gathered(ForwardPath):
+    """Inputs of about one length in a batch; hidden states are gathered before the head."""
+
+    name = "gathered"
+
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+        """Return the states at the batch's reads."""
+        return _pick(self.network.run(**self.network.trunk_inputs(batch))[0], plan, batch)
+
+
+def _pick(
+    states: torch.Tensor, plan: Plan, batch: Sequence[Input]
+) -> tuple[torch.Tensor, list[int]]:
+    """Return the states of the places that are read, [places, width], and each read's place."""
+    reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
+    places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
+    at = torch.tensor(list(places), device=states.device).T
+    return states[at[0], at[1]], [places[place] for place in reads]
+
+
+MOST_NODES = 4096  # of a trie: the work of attention grows with the square
+
+
+class Tree(ForwardPath):
+    """Many sentences as one row, in which each common beginning occurs once.
+
+    Inputs are sorted by their ids, so inputs with the same prompt, or with the same first
+    sub-words of a candidate, are neighbours. Each adds to the row only the ids that differ from
+    the one before. A token's position is its depth in the trie, and it sees only its ancestors.
+    The prompt therefore runs once for all of its candidates and all equal prompts. If a tokenizer
+    merges over the boundary of prompt and candidate, the trie branches earlier.
+    """
+
+    name = "tree"
+    looks_back = True
+    crowded = True
+    tokens = (1024, MOST_NODES)
+
+    def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
+        """Yield the inputs in sorted order, in tries within the budget."""
+        batch: list[Input] = []
+        size = 0
+        before: tuple[int, ...] = ()
+        for row in sorted(inputs):
+            new = len(row.ids) - shared(before, row.ids)
+            if batch and size + new > min(budget(), MOST_NODES):
+                yield batch
+                batch, size, new = [], 0, len(row.ids)
+            batch.append(row)
+            size, before = size + new, row.ids
+        if batch:
+            yield batch
+
+    def size(self, batch: Sequence[Input]) -> int:
+        """Return the number of nodes of the batch's trie."""
+        return len(Trie(batch).ids)
+
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+        """Return the states of the trie's nodes that are read."""
+        trie = Trie(batch)
+        device, dtype = self.network.device, self.network.model.dtype
+        with self.network.kernels.over(trie.ends, device):
+            output = self.network.run(
+                input_ids=torch.tensor([trie.ids], device=device),
+                attention_mask=trie.mask(device, dtype),
+                position_ids=torch.tensor([trie.depths], device=device),
+                use_cache=False,
+            )
+        nodes = [trie.nodes[row][p] for row in batch for p in plan.reads[row].positions]
+        places = {node: place for place, node in enumerate(sorted(set(nodes)))}
+        asked = torch.tensor(list(places), device=device)
+        return output[0][0, asked], [places[node] for node in nodes]
+
+
+class Trie:
+    """Inputs merged at their common beginnings, in depth-first order.
+
+    Attributes:
+        ids: the token of each node.
+        depths: the number of ancestors of each node.
+        ends: for each node the number of the first later one that does not descend from it.
+        nodes: the nodes of each input in the order of its tokens.
+    """
+
+    def __init__(self, inputs: Iterable[Input]) -> None:
+        self.ids: list[int] = []
+        self.depths: list[int] = []
+        self.ends: list[int] = []
+        self.nodes: dict[Input, list[int]] = {}
+        trail: list[int] = []
+        before: tuple[int, ...] = ()
+        for row in sorted(inputs):
+            kept = shared(before, row.ids)
+            self._close(trail[kept:])
+            trail = trail[:kept] + list(range(len(self.ids), len(self.ids) + len(row.ids) - kept))
+            self.ids.extend(row.ids[kept:])
+            self.depths.extend(range(kept, len(row.ids)))
+            self.ends.extend([0] * (len(row.ids) - kept))
+            self.nodes[row], before = trail, row.ids
+        self._close(trail)
+
+    def _close(self, nodes: list[int]) -> None:
+        for node in nodes:
+            self.ends[node] = len(self.ids)
+
+    def mask(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+        """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n].
+
+        In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
+        instead of booleans, because some classes add it to their attention scores directly.
+        """
+        ends = torch.tensor(self.ends, device=device)
+        number = torch.arange(len(ends), device=device)
+        seen = (number[:, None] >= number) & (number[:, None] < ends)
+        mask = torch.zeros(seen.shape, dtype=dtype, device=device)
+        return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]

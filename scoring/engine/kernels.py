@@ -1,0 +1,207 @@
+"""Operators in place of torch's own while a batch is run: products, and attention over a trie."""
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch.nn.functional import linear, scaled_dot_product_attention
+from torch.overrides import TorchFunctionMode
+
+from polyprobe.scoring.options import PRODUCTS
+from polyprobe.system.devices import limit_threads
+
+# Nodes of a part of a trie: on a CPU their attention is smaller than the rest of a layer.
+PART = 64
+# Keys of a part are a multiple of this: kernels of accelerators take no other masks, and shapes
+# that repeat are compiled once.
+BUCKET = 16
+# A trial of the products: the rows, the widths of the weights, the rounds, and how much faster
+# oneDNN must be. Processes of one machine must choose alike, so the time is that of one thread, and
+# no width is a power of two, whose times depend on the address. Beside three busy processes on two
+# cores of an Intel Xeon the ratio is .92 to 1.03; by the clock, with two threads, it is .9 to 3. On
+# AMD's Zen 5 it is 2.
+ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
+_WEIGHTS = (torch.Tensor, torch.nn.Parameter)
+
+
+class Parts(NamedTuple):
+    """A trie in parts of `PART` neighbouring nodes.
+
+    A node sees its ancestors only. In depth-first order those of a part are in the part itself, or
+    are ancestors of its first node.
+
+    Attributes:
+        n: the number of nodes.
+        nodes: the nodes of each part, [parts, PART]; the last node fills up the last part.
+        keys: the nodes that a part sees, [parts, keys], filled up with node 0.
+        filled: which keys are fillers, [parts, 1, keys].
+    """
+
+    n: int
+    nodes: torch.Tensor
+    keys: torch.Tensor
+    filled: torch.Tensor
+
+
+def divide(ends: Sequence[int], device: torch.device) -> Parts:
+    """Return the parts of a trie; `ends` as in `Trie`."""
+    n = len(ends)
+    seen = [[*line, *range(a, min(a + PART, n))] for a, line in _lines(ends)]
+    width = -(-max(map(len, seen)) // BUCKET) * BUCKET
+    keys = torch.tensor([[*row, *[0] * (width - len(row))] for row in seen], device=device)
+    sizes = torch.tensor([len(row) for row in seen], device=device)
+    filled = torch.arange(width, device=device) >= sizes[:, None]
+    nodes = torch.arange(len(seen) * PART, device=device).clamp(max=n - 1).view(-1, PART)
+    return Parts(n, nodes, keys, filled[:, None])
+
+
+def _lines(ends: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the first node of each part with its ancestors."""
+    line: list[int] = []
+    for node in range(len(ends)):
+        while line and ends[line[-1]] <= node:
+            line.pop()
+        if node % PART == 0:
+            yield node, [*line]
+        line.append(node)
+
+
+class Kernels(TorchFunctionMode):
+    """A context in which float32 products are oneDNN's and attention runs in parts.
+
+    The model is not changed, and its weights are not copied. Gradients are not supported.
+
+    Attributes:
+        product: one of `PRODUCTS`.
+        in_parts: whether tries are divided.
+        parts: those of the trie that is run.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.product = PRODUCTS[0]
+        self.in_parts = False
+        self.parts: Parts | None = None
+
+    @property
+    def replaces(self) -> bool:
+        """Return whether any operator is replaced."""
+        return self.in_parts or self.product != PRODUCTS[0]
+
+    def used(self) -> AbstractContextManager[Any]:
+        """Return the context itself, or an empty one: each call of torch passes through it."""
+        return self if self.replaces else nullcontext()
+
+    @contextmanager
+    def over(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:
+        """Divide a trie while it is run; `ends` as in `Trie`."""
+        self.parts = divide(ends, device) if self.in_parts and len(ends) > PART else None
+        try:
+            yield
+        finally:
+            self.parts = None
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Run a function of torch, or what replaces it."""
+        if self.product == "onednn":
+            if func is linear:
+                return _multiply(*args, **(kwargs or {}))
+            if func is torch.addmm and not kwargs:  # GPT-2's layers: bias, inputs, [in, out]
+                bias, inputs, weight = args
+                return _multiply(inputs, weight.t(), bias)
+        if func is scaled_dot_product_attention and self.parts:
+            return _attend(self.parts, *args, **(kwargs or {}))
+        return func(*args, **(kwargs or {}))
+
+
+def _multiply(
+    input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Return the product by oneDNN, without a packed copy of the weight."""
+    if type(weight) not in _WEIGHTS or not weight.dtype == input.dtype == torch.float32:
+        return linear(input, weight, bias)
+    product: torch.Tensor = _onednn()(input, weight, bias, "none", [], "")
+    return product
+
+
+def _attend(
+    parts: Parts,
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    attn_mask: torch.Tensor | None = None,
+    **options: Any,
+) -> torch.Tensor:
+    """Return the attention of one row, [1, heads, n, width], whose mask is that of a trie.
+
+    All that a part does not see has the weight 0, so it can be left out.
+    """
+    n = parts.n
+    if attn_mask is None or (len(query), query.shape[2], *attn_mask.shape[-2:]) != (1, n, n, n):
+        return scaled_dot_product_attention(query, key, value, attn_mask, **options)
+    mask = attn_mask.expand(1, -1, n, n)[0][:, parts.nodes[:, :, None], parts.keys[:, None]]
+    hidden = False if mask.dtype == torch.bool else torch.finfo(mask.dtype).min
+    mask = mask.masked_fill(parts.filled, hidden).transpose(0, 1)
+    query = _pick(query, parts.nodes)
+    key, value = _pick(key, parts.keys), _pick(value, parts.keys)
+    found = scaled_dot_product_attention(query, key, value, mask, **options)
+    return found.transpose(0, 1).flatten(1, 2)[None, :, :n]
+
+
+def _pick(states: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
+    """Return the states of each part, [1, heads, n, width] → [parts, heads, nodes, width]."""
+    picked = states[0].index_select(1, at.flatten())
+    return picked.unflatten(1, at.shape).transpose(0, 1)
+
+
+def _onednn() -> Callable[..., torch.Tensor]:
+    """Return oneDNN's product of float32, an operator of torch that is not documented.
+
+    Raises:
+        AttributeError: this torch does not have it.
+    """
+    operator: Callable[..., torch.Tensor] = torch.ops.mkldnn._linear_pointwise
+    return operator
+
+
+def faster_product(model: Any) -> str:
+    """Return the product that is faster on this machine, by a short trial of some shapes."""
+    return _faster() if has_product("onednn", model) else PRODUCTS[0]
+
+
+@cache
+@torch.inference_mode()
+def _faster() -> str:
+    """Return the faster of the products, the same for all models of the process."""
+    both, seconds = (linear, _multiply), np.zeros(2)
+    with limit_threads(1):
+        for width in WIDTHS:
+            inputs, weight = torch.ones(ROWS, width), torch.ones(1536 - width, width)
+            laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
+            seconds += np.min(laps, axis=0)
+    own, onednn = seconds.tolist()
+    return PRODUCTS[own > GAIN * onednn]
+
+
+def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
+    """Return the processor time of this thread in seconds."""
+    start = time.thread_time()
+    multiply(*arguments)
+    return time.thread_time() - start
+
+
+def has_product(product: str, model: Any) -> bool:
+    """Return whether the model's weights can be multiplied in this way here."""
+    if product == PRODUCTS[0]:
+        return True
+    if model.dtype != torch.float32 or model.device.type != "cpu":
+        return False
+    try:
+        one = torch.ones(1, 1)
+        return bool(torch.backends.mkldnn.is_available() and _multiply(one, one).item() == 1)
+    except (AttributeError, RuntimeError):
+        return False

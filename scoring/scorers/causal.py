@@ -1,0 +1,218 @@
+"""Decoder-only models: the mean log-probability of the whole sentence (BMLAMA eq. 10)."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from transformers import AutoModelForCausalLM
+from transformers.models.auto import modeling_auto
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.scoring.chat import Chat
+from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.engine.forward import Full, Gathered, Tree
+from polyprobe.scoring.engine.prefix import Prefix
+from polyprobe.scoring.options import BOS
+from polyprobe.system.errors import PolyprobeError, check_option
+
+from .letters import LettersScorer
+from .part import FirstPieceScorer, ObjectScorer
+from .queries import Queries
+from .scorer import Family, Scorer
+
+# Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.
+ADDS_BOS = ("bloom",)
+
+
+class CausalNetwork(Network):
+    """A decoder."""
+
+    paths = (Tree, Prefix, Gathered, Full)
+
+
+class CausalScorer(Scorer):
+    """Score a candidate by its whole sentence (BMLAMA eq. 10).
+
+    The candidate is written into the slot and the sentence tokenized as a whole, with the
+    tokenizer's default special tokens. Behind a BOS all l tokens are scored; without one the first
+    token has no context, and the mean is over l - 1. Text behind the slot counts, and so does an
+    EOS that the tokenizer appends.
+
+    `bos`: `auto` is what the protocol's authors did: the tokenizer's default, plus a BOS for the
+    model types of `adds_bos`; `always` adds a BOS where there is none, `never` removes it.
+
+    `chat`: the sentence begins an answer. Its tokens are scored, none of the conversation's; the
+    chat template decides on the BOS, and no EOS is appended.
+    """
+
+    network = CausalNetwork
+    scoring = "bmlama-eq10"
+    adds_bos: Sequence[str] = ADDS_BOS
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        batch_tokens: int | None = None,
+        bos: str = "auto",
+        chat: Chat | None = None,
+    ) -> None:
+        check_option("--bos", bos, BOS)
+        if bos == "always" and tokenizer.bos_token_id is None:
+            raise PolyprobeError("--bos always: this model's tokenizer has no BOS token")
+        super().__init__(model, tokenizer, batch_tokens)
+        self.bos: str = bos
+        self.chat = chat
+        self.further = {"chat": chat.key} if chat else {}
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each distinct sentence; its tokens behind the context are read."""
+        encoded = iter(self._encode(queries.sentences))
+        rows = queries.candidates
+        return [[self._read_sentence(plan, *next(encoded)) for _ in row] for row in rows]
+
+    def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """Return the ids of texts whose continuation is scored.
+
+        Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
+        usually an EOS, are dropped. An empty text without a BOS is refused.
+        """
+        appended = 0 if self.chat else self._n_appended
+        whole = [context + own for context, own in self._encode(list(texts))]
+        found = [ids[: len(ids) - appended] for ids in whole]
+        if () in found:
+            raise PolyprobeError(
+                f"{texts[found.index(())]!r} before the slot has no tokens, and there is no BOS: "
+                f"nothing can be scored; {self._remedy}"
+            )
+        return found
+
+    @cached_property
+    def _n_appended(self) -> int:
+        """Return the number of special tokens that the tokenizer appends to any text."""
+        bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
+        whole = self.tokenizer("a")["input_ids"]
+        ends = range(len(bare), len(whole) + 1)
+        return next((len(whole) - k for k in ends if whole[k - len(bare) : k] == bare), 0)
+
+    @property
+    def _remedy(self) -> str:
+        if self.tokenizer.bos_token_id is None:
+            return "the tokenizer has no BOS: leave such rows out"
+        return "use --bos always"
+
+    def _read_sentence(self, plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
+        if not own:
+            raise PolyprobeError(
+                f"the sentence {self.tokenizer.decode(context)!r} is a single token without a "
+                f"BOS: nothing can be scored; {self._remedy}"
+            )
+        return _read_behind(plan, context, own)
+
+    def _encode(self, texts: list[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+        """Return the ids of each text's context, which are not scored, and those that are.
+
+        The context is the conversation's ids; without any it is the first token, such as a BOS.
+        """
+        if self.chat:
+            found = self.chat.encode(texts, self.tokenizer)
+        else:
+            found = [((), ids) for ids in self._sentence_ids(texts)]
+        return [(c, own) if c else (own[:1], own[1:]) for c, own in found]
+
+    def _sentence_ids(self, sentences: list[str]) -> list[tuple[int, ...]]:
+        if not sentences:
+            return []
+        bos = self.tokenizer.bos_token_id
+        adds = self.engine.model_type in self.adds_bos
+        encoded = self.tokenizer(sentences)["input_ids"]
+        return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
+
+
+def _read_behind(plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
+    """Plan one input that reads all of a text's own tokens behind its context."""
+    first = len(context) - 1
+    return plan.read(Input((*context, *own[:-1])), range(first, first + len(own)), own)
+
+
+def _with_bos(ids: tuple[int, ...], bos: int | None, when: str, adds: bool) -> tuple[int, ...]:
+    present = bos is not None and ids[:1] == (bos,)
+    if when == "never":
+        return ids[1:] if present else ids
+    if not present and bos is not None and (adds or when == "always"):
+        return (bos, *ids)
+    return ids
+
+
+class CausalObjectScorer(ObjectScorer, CausalScorer):
+    """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA).
+
+    The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
+    followed by the ids of the candidate alone. The joined text is never tokenized, because a
+    tokenizer may split it elsewhere. An EOS that the tokenizer appends to the prompt is dropped;
+    `bos` is as in equation 10. Text behind the slot is neither seen nor scored.
+    """
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each (prompt, all sub-words of a candidate but the last)."""
+        texts = [prompt[: prompt.index(SLOT)] for prompt in queries.prompts]
+        return [
+            [_read_behind(plan, prefix, queries.pieces[candidate]) for candidate in row]
+            for prefix, row in zip(self.prefixes(texts), queries.candidates, strict=True)
+        ]
+
+
+class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
+    """Read the first sub-word behind the stem.
+
+    The stem is the prompt up to the slot without its trailing blank, which belongs to the
+    sub-word. Text behind the slot is neither seen nor scored. With `bos="auto"` BLOOM has no BOS,
+    as in the authors' code; its runs are signed `bos:never`.
+    """
+
+    adds_bos: Sequence[str] = ()
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        dropped = self.bos == "auto" and self.engine.model_type not in self.adds_bos
+        if (
+            dropped
+            and self.engine.model_type in ADDS_BOS
+            and self.tokenizer("a").input_ids[0] != (self.tokenizer.bos_token_id)
+        ):
+            self.bos = "never"
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each stem and the position of its last token."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
+
+
+class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
+    """Read the letter behind the question; in a chat the user asks, and the answer is `Answer:`."""
+
+    adds_bos = ADDS_BOS
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each question up to its letter, and the position of its last token."""
+        if self.chat is None:
+            return super().places(prompts)
+        parts = [prompt[: prompt.index(SLOT)].rstrip().rpartition("\n") for prompt in prompts]
+        begun, asked = [part[2] for part in parts], [part[0] for part in parts]
+        found = self.chat.encode(begun, self.tokenizer, asked)
+        return [(Input(front + own), len(front + own) - 1) for front, own in found]
+
+
+CAUSAL = Family(
+    name="causal",
+    auto=AutoModelForCausalLM,
+    architectures=modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": CausalScorer,
+        "object": CausalObjectScorer,
+        "contrastive": CausalContrastiveScorer,
+        "letters": CausalLettersScorer,
+    },
+    suffixes=("ForCausalLM", "LMHeadModel"),
+    takes_bos=True,
+)

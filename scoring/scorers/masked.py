@@ -1,0 +1,272 @@
+"""Encoder-only models: BMLAMA's left-to-right masks (eq. 8), mParaRel's, pseudo-log-likelihoods."""
+
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForMaskedLM
+from transformers.models.auto import modeling_auto
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.engine.forward import Full, Gathered
+from polyprobe.system.errors import PolyprobeError
+
+from .letters import LettersScorer
+from .part import FirstPieceScorer, ObjectScorer
+from .queries import Queries
+from .scorer import Family, Scorer
+
+_INSIDE = ("Mn", "Mc", "Me", "Cf")
+
+
+class MaskedNetwork(Network):
+    """An encoder: it reads in both directions, so its padding is always masked."""
+
+    paths = (Gathered, Full)
+    sees_all = True
+
+    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return ids and mask; encoders have no cache."""
+        rows = [row.ids for row in batch]
+        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows)}
+
+    trunk_inputs = forward_inputs
+
+
+class MaskedScorer(Scorer):
+    """Score a candidate of n sub-words by n masks in the slot, filled left to right (eq. 8).
+
+    The i-th sub-word is read at the i-th mask; earlier masks hold the candidate's own sub-words,
+    later ones are still masks. The score is the mean. Everything is done on token ids: the
+    authors' code pastes sub-words back into the text and tokenizes again, which gives other ids.
+    """
+
+    network = MaskedNetwork
+    scoring = "bmlama-eq8"
+
+    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
+        if tokenizer.mask_token_id is None:
+            raise PolyprobeError(
+                "this masked model's tokenizer has no mask token; use the model's own tokenizer"
+            )
+        super().__init__(model, tokenizer, batch_tokens)
+        self.mask: int = tokenizer.mask_token_id
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan the inputs of each prompt and candidate; equal ones are planned once."""
+        wanted = []
+        for prompt, fillings in queries.fillings(self.tokenizer):
+            before, after = self.around_slot(prompt)
+            wanted.append([self.read_filling(plan, before, f, after) for f in fillings])
+        return wanted
+
+    def read_filling(
+        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
+    ) -> range:
+        """Plan one input for each sub-word: those before it are filled in, later ones masked."""
+        first = plan.n_reads
+        for i in range(len(pieces)):
+            row = Input((*before, *pieces[:i], *[self.mask] * (len(pieces) - i), *after))
+            plan.read(row, [len(before) + i], pieces[i : i + 1])
+        return range(first, plan.n_reads)
+
+    def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the ids before and behind the mask, special tokens included."""
+        ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
+        if ids.count(self.mask) != 1:
+            raise PolyprobeError(
+                f"the prompt becomes {ids.count(self.mask)} mask tokens, expected one: {prompt!r}"
+            )
+        at = ids.index(self.mask)
+        return tuple(ids[:at]), tuple(ids[at + 1 :])
+
+
+class MaskedObjectScorer(ObjectScorer, MaskedScorer):
+    """Sum the log-probabilities of equation 8."""
+
+
+class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
+    """Read the first sub-word at one mask in the slot.
+
+    A full stop is appended to a prompt that ends with the slot, as the authors do.
+    """
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt with a mask, and the mask's position."""
+        closed = [p.rstrip() + "." if p.rstrip().endswith(SLOT) else p for p in prompts]
+        parts = map(self.around_slot, closed)
+        return [(Input((*before, self.mask, *after)), len(before)) for before, after in parts]
+
+
+class MaskedLettersScorer(LettersScorer, MaskedContrastiveScorer):
+    """Read the letter at a mask behind the question, with a full stop."""
+
+
+MASKED = Family(
+    name="masked",
+    auto=AutoModelForMaskedLM,
+    architectures=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": MaskedScorer,
+        "object": MaskedObjectScorer,
+        "contrastive": MaskedContrastiveScorer,
+        "letters": MaskedLettersScorer,
+    },
+    suffixes=("ForMaskedLM",),
+    old_names=("BertForPreTraining",),
+)
+
+
+class MparaRelScorer(MaskedScorer):
+    """Score a candidate of n sub-words by their mean probability at n masks, all still masked.
+
+    `p(c) = mean_i P(mask_i = s_i | q with n masks)`; the score is log p(c) in nats, which has the
+    order of p(c). All candidates of n sub-words are read in one input. BMLAMA's equation 8 instead
+    fills the masks from left to right and takes the mean of logarithms.
+    """
+
+    scoring = "mpararel"
+
+    def read_filling(
+        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
+    ) -> range:
+        """Plan one input for each number of sub-words."""
+        row = Input((*before, *[self.mask] * len(pieces), *after))
+        return plan.read(row, range(len(before), len(before) + len(pieces)), pieces)
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return log p(c) from the log-probabilities of its sub-words."""
+        return float(np.logaddexp.reduce(values, dtype=np.float64) - np.log(len(values)))
+
+
+class ReleasedMparaRelScorer(MparaRelScorer):
+    """Score a candidate by the mean of its sub-words' raw logits, as the authors' code does.
+
+    Logits of different masks have no common scale, so candidates of different lengths are hardly
+    comparable.
+    """
+
+    scoring = "mpararel-released"
+
+    def values(
+        self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the logit of each read's target."""
+        return logits[which, targets]
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return the mean logit."""
+        return float(np.mean(values))
+
+
+class PllScorer(MaskedScorer):
+    """Score a candidate by its sentence (Salazar et al., ACL 2020, equation 1).
+
+    `PLL(W) = sum_t log P(w_t | W without t)` in nats. The candidate is written into the slot and
+    the sentence tokenized as a whole. Each token is masked alone in turn; the special tokens around
+    a text (`[CLS]`, `[SEP]`) are seen and not scored. An unknown token counts as a token.
+    Candidates of one token share the input in which they are masked.
+
+    The sum favours short candidates, since each further token adds a number below zero. Divided by
+    `n_tokens`, the number of scored tokens, it is a mean log-probability (minus the logarithm of
+    Salazar's pseudo-perplexity of the sentence), which favours long candidates of predictable
+    sub-words.
+
+    Rivals: minicons takes the mean by default, lm-pub-quiz the sum of `pll-word-l2r`; BMLAMA's
+    equation 8 reads only the candidate, not the text around it.
+    """
+
+    scoring = "pll"
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each token of each sentence."""
+        sentences = queries.sentences
+        if not sentences:
+            return []
+        encoded = self.tokenizer(sentences, return_special_tokens_mask=True)
+        rows = zip(encoded["input_ids"], self.words(sentences, encoded), strict=True)
+        numbers = (_read_tokens(plan, tuple(ids), of, self.mask) for ids, of in rows)
+        return [[next(numbers) for _ in row] for row in queries.candidates]
+
+    def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
+        """Return the number of each token's word, None for tokens that are not scored.
+
+        With a token all later tokens of its word are masked. Here each token is its own word.
+        """
+        special = encoded["special_tokens_mask"]
+        return [[None if s else k for k, s in enumerate(row)] for row in special]
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return the sum of the sentence's log-probabilities."""
+        return float(np.sum(values, dtype=np.float64))
+
+
+class WordPllScorer(PllScorer):
+    """Mask the rest of the word too (PLL-word-l2r: Kauf and Ivanova, ACL 2023).
+
+    The later tokens of a word give away the earlier ones, so `pll` scores rare names of many
+    sub-words too high. Here a token is read with all tokens to its right in the same word masked.
+    Words are the tokenizer's own (see `number_words`), as in the authors' code and in lm-pub-quiz,
+    whose default this is.
+
+    Scripts without blanks do not mark words. WordPiece takes each Han character as a word, which
+    is `pll`; elsewhere all characters up to the next blank or punctuation mark are one word (with
+    `▁` the punctuation too), so that everything behind the token is masked.
+    """
+
+    scoring = "pll-word-l2r"
+
+    def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
+        """Return the number of each token's word, None for tokens that are not scored."""
+        if not encoded.encodings:
+            raise PolyprobeError(
+                f"--scoring {self.scoring} needs to know which tokens form a word, and "
+                f"{type(self.tokenizer).__name__}, written in Python, does not report it; use "
+                "--scoring pll"
+            )
+        pairs = zip(sentences, encoded.encodings, strict=True)
+        return [number_words(sentence, encoding) for sentence, encoding in pairs]
+
+
+def number_words(text: str, encoding: Any) -> list[int | None]:
+    """Return the number of each token's word, None for special tokens.
+
+    Words are the parts into which the tokenizer splits a text before it looks for sub-words:
+    letters and punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`).
+    There are two corrections. A blank always separates words: tokenizers of Gemma's kind do not
+    split at all. Inside a run of letters a combining mark or a joiner never separates them
+    (Unicode's UAX #29, rule WB4): byte-level tokenizers split there, `पेरिस` into five.
+    """
+    numbers: list[int | None] = []
+    number, before, last = -1, None, 0
+    pieces = zip(encoding.word_ids, encoding.offsets, encoding.special_tokens_mask, strict=True)
+    for word, (start, end), special in pieces:
+        if special:
+            numbers.append(None)
+            continue
+        new = any(map(str.isspace, text[last : start + (start < end)]))
+        if new or (word != before and not _inside_word(text, start)):
+            number += 1
+        numbers.append(number)
+        before, last = word, end
+    return numbers
+
+
+def _inside_word(text: str, at: int) -> bool:
+    """Return whether this is between letters and marks, with a mark or a joiner on a side."""
+    kinds = [unicodedata.category(c) for c in text[max(0, at - 1) : at + 1]]
+    letters = all(kind[0] == "L" or kind in _INSIDE for kind in kinds)
+    return len(kinds) == 2 and letters and any(kind in _INSIDE for kind in kinds)
+
+
+def _read_tokens(plan: Plan, ids: tuple[int, ...], words: Sequence[int | None], mask: int) -> range:
+    first = plan.n_reads
+    for i, word in enumerate(words):
+        if word is not None:
+            behind = zip(ids[i:], words[i:], strict=True)
+            rest = (mask if of == word else piece for piece, of in behind)
+            plan.read(Input((*ids[:i], *rest)), [i], ids[i : i + 1])
+    return range(first, plan.n_reads)

@@ -1,0 +1,114 @@
+"""Where the released code of Polyglot or Not reads the first sub-word."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.scoring.engine import Input, Plan
+from polyprobe.system.errors import PolyprobeError
+
+from .causal import CausalContrastiveScorer
+from .part import FirstPieceScorer
+from .scorer import Prepared, Scored, Scorer
+from .seq2seq import SENTINEL, Seq2SeqContrastiveScorer
+
+# Greedy steps by model type; other causal models are read at the stem's end. RedPajama and StableLM
+# have the type gpt_neox.
+STEPS = {"mpt": 4, "stablelm": 4, "gpt_neox": 4, "falcon": 3}
+SEQ2SEQ_STEPS = 4
+
+
+class _Settling(FirstPieceScorer, Scorer):
+    """Read each stem behind the special tokens and blanks that the model continues it with.
+
+    The most probable token is appended until it is a word: no special token, no blank. The
+    sub-words of all candidates are read where this first token is. After `steps` steps without a
+    word the last one is read (our rule).
+    """
+
+    scoring = "contrastive-released"
+    steps: int
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token says nothing: the text that it decodes to is special or blank."""
+        raise NotImplementedError
+
+    def score_prepared(
+        self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
+    ) -> Scored:
+        """Find where each input is read, and run the model there."""
+        moved = self._move(prepared.plan)
+        return super().score_prepared(prepared._replace(plan=moved), progress)
+
+    def _move(self, plan: Plan) -> Plan:
+        """Return the same reads at the inputs that the model has continued."""
+        ends = {row: row for row in plan.reads}
+        open_ = list(ends)
+        for _ in range(self.steps - 1):
+            tops = self._most_probable([ends[row] for row in open_])
+            open_ = [row for row in open_ if self.skips(tops[ends[row]])]
+            for row in open_:
+                ends[row] = ends[row]._replace(ids=(*ends[row].ids, tops[ends[row]]))
+        reads = (
+            (number, row, target)
+            for row, own in plan.reads.items()
+            for number, target in zip(own.numbers, own.targets, strict=True)
+        )
+        moved = Plan()
+        for _, row, target in sorted(reads):
+            moved.read(ends[row], [len(ends[row].ids) - 1], (target,))
+        return moved
+
+    @torch.inference_mode()
+    def _most_probable(self, rows: Sequence[Input]) -> dict[Input, int]:
+        """Return the most probable token behind each input."""
+        engine = self.engine
+        plan = Plan()
+        for row in dict.fromkeys(rows):
+            plan.read(row, [len(row.ids) - 1], (0,))
+        found: dict[Input, int] = {}
+        for batch in engine.batches(plan):
+            for part, tops in engine.halved(batch, lambda x: engine.read(plan, x)[0].argmax(1)):
+                found.update(zip(part, tops.tolist(), strict=True))
+        return found
+
+
+class Seq2SeqReleasedScorer(_Settling, Seq2SeqContrastiveScorer):
+    """Read a T5's own continuation of the stem: no sentinel is in the stem.
+
+    The encoder reads the stem alone. The decoder begins with its start token; `<extra_id_0>`,
+    `<pad>` and blanks are skipped.
+    """
+
+    steps = SEQ2SEQ_STEPS
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each stem as the source, and the position of the decoder's start token."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        sources = self.tokenizer(stems)["input_ids"] if stems else []
+        return [(Input((self._start,), tuple(ids)), 0) for ids in sources]
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token is the first sentinel, padding or a blank."""
+        skipped = {SENTINEL, self.tokenizer.pad_token, ""}
+        return self.tokenizer.decode([token]).strip() in skipped
+
+
+class CausalReleasedScorer(_Settling, CausalContrastiveScorer):
+    """Read behind special tokens and blanks, for the model types of `STEPS`."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.steps = STEPS.get(self.engine.model_type, 1)
+        if self.steps > 1 and self.model is None:
+            raise PolyprobeError(
+                f"--scoring {self.scoring} needs the most probable token of a "
+                f"{self.engine.model_type} model, which a server does not give; use --scoring "
+                "contrastive"
+            )
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token is special or a blank."""
+        return not self.tokenizer.decode([token], skip_special_tokens=True).strip()

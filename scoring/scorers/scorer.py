@@ -1,0 +1,267 @@
+"""Scorers: prompts with one slot and candidates in, scores out; and the families of models."""
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from polyprobe.scoring.chat import Chat
+from polyprobe.scoring.engine import Engine, Network, Plan
+from polyprobe.scoring.served.engine import ServedEngine
+from polyprobe.system.collector import without_collector
+from polyprobe.system.errors import PolyprobeError
+
+from .queries import Queries, check_queries, only_unknown
+
+# The number of logits that fit into a CPU's cache while they are normalised.
+CACHED = 2**20
+
+
+class Scored(NamedTuple):
+    """Scores of a list of queries, in candidate order.
+
+    Attributes:
+        scores: the score of each candidate by the protocol (see `Scorer.scoring`).
+        n_tokens: the number of tokens of each score that were read.
+        unknown: (query, candidate) of every candidate that consists of unknown tokens.
+        effects: the effects of the positions of each query's options, see `letters.separate`; empty
+            for scorings without options.
+    """
+
+    scores: list[list[float]]
+    n_tokens: list[list[int]]
+    unknown: list[tuple[int, int]]
+    effects: Sequence[Sequence[float]] = ()
+
+
+class Prepared(NamedTuple):
+    """Queries as token ids: everything that can be done without the model.
+
+    Attributes:
+        plan: the model's inputs, and the reads of each.
+        wanted: for each candidate of each query the numbers of its reads.
+        candidates: the candidates as texts.
+        unknown: see `Scored`.
+    """
+
+    plan: Plan
+    wanted: list[list[range]]
+    candidates: Sequence[Sequence[str]]
+    unknown: list[tuple[int, int]]
+
+
+class Scorer(ABC):
+    """A model, in this process or on a server, and its tokenizer, ready to score candidates.
+
+    `plan` lists the tokens to read and the inputs to read them in; the engine runs the inputs.
+    Each family has a subclass for BMLAMA. Other protocols override `plan`, `values` or `combine`
+    (see `SCORINGS`). Calls are independent of each other.
+
+    Attributes:
+        network: the class that runs models of this family.
+        model: the transformers model; None if a server has it.
+        engine: runs a plan of inputs (`Engine`, `ServedEngine`).
+        scoring: the name of the score in the signature.
+        bos: how a causal scorer begins a sentence, None for other families.
+        path: the name of the engine's path, for the signature.
+        further: what else the scores depend on, by its name in the signature.
+        chat: the conversation in front of each text, None for plain text.
+    """
+
+    network: type[Network]
+    scoring: str
+    bos: str | None = None
+    chat: Chat | None = None
+    further: Mapping[str, str] = MappingProxyType({})
+
+    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.model: Any = None
+        if isinstance(model, ServedEngine):
+            self.engine: Any = model
+            self.path = model.kind.name
+            return
+        self.model = model.eval()
+        special = _special_ids(tokenizer, model.config)
+        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, special)
+        self.path = self.engine.path.name
+
+    def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
+        """Return the score of each candidate of each prompt; higher is more probable.
+
+        BMLAMA's score is a mean log-probability in nats; other protocols define their own.
+        Prompts and candidates are not changed.
+
+        Args:
+            prompts: sentences with exactly one slot `[Y]`.
+            candidates: for each prompt the fillers of its slot, at least one.
+
+        Raises:
+            PolyprobeError: a prompt without exactly one slot, an empty candidate or one without
+                tokens, a sentence that is longer than the model's limit.
+        """
+        scored = self.score_counted(prompts, candidates)
+        if scored.unknown:
+            warnings.warn(f"{len(scored.unknown)} candidates are unknown tokens only", stacklevel=2)
+        return scored.scores
+
+    def score_counted(
+        self,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Scored:
+        """Return scores with token counts; progress is called with (inputs done, inputs)."""
+        return self.score_prepared(self.prepare(prompts, candidates), progress)
+
+    @without_collector()
+    def prepare(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Prepared:
+        """Tokenize and plan for `score_prepared`, without a call of the model."""
+        check_queries(prompts, candidates)
+        queries = Queries(prompts, candidates, self._pieces(candidates))
+        plan = Plan()
+        wanted = self.plan(plan, queries)
+        self.check_inputs(plan)
+        return Prepared(plan, wanted, candidates, self._unknown(queries))
+
+    def score_prepared(
+        self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
+    ) -> Scored:
+        """Run the model; progress is called with (inputs done, inputs)."""
+        report = progress or (lambda done, total: None)
+        read = self.engine.run(prepared.plan, self.values, report)
+        self.check_numbers(read)
+        combined = [
+            self.combine_query([read[n.start : n.stop : n.step] for n in numbers], candidates)
+            for numbers, candidates in zip(prepared.wanted, prepared.candidates, strict=True)
+        ]
+        n_tokens = [[len(n) for n in row] for row in prepared.wanted]
+        if not self.engine.exact:
+            given = np.isfinite(read)
+            n_tokens = [[int(given[[*n]].sum()) for n in row] for row in prepared.wanted]
+        scores, effects = [row[0] for row in combined], [row[1] for row in combined]
+        return Scored(scores, n_tokens, prepared.unknown, effects)
+
+    @abstractmethod
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Add the reads of all queries to the plan, and return each candidate's numbers."""
+
+    def values(
+        self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the value of each read, [reads]: the log-probability of its target in nats.
+
+        `which` is each read's row in the logits, [places, vocabulary], which may be overwritten.
+        On a CPU a few rows are normalised at a time to stay in its cache: six times as fast with
+        250,000 tokens.
+        """
+        rows = len(logits) if logits.is_cuda else max(1, CACHED // logits.shape[1])
+        for part in logits.split(rows):
+            part.copy_(part.log_softmax(1))
+        return logits[which, targets]
+
+    def combine_query(
+        self, values: Sequence[np.ndarray], candidates: Sequence[str]
+    ) -> tuple[list[float], list[float]]:
+        """Return a query's scores from the values of each candidate's reads, and `effects`."""
+        return [self.combine(v, c) for v, c in zip(values, candidates, strict=True)], []
+
+    def combine(self, values: np.ndarray, candidate: str) -> float:
+        """Return a candidate's score, here the mean of the values of its reads."""
+        return float(np.mean(values, dtype=np.float64))
+
+    def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
+        distinct = list(dict.fromkeys(c for row in candidates for c in row))
+        if not distinct:
+            return {}
+        ids = self.tokenizer(distinct, add_special_tokens=False)["input_ids"]
+        for candidate, pieces in zip(distinct, ids, strict=True):
+            if not pieces:
+                raise PolyprobeError(f"candidate {candidate!r} tokenizes to nothing in this model")
+        return dict(zip(distinct, map(tuple, ids), strict=True))
+
+    def _unknown(self, queries: Queries) -> list[tuple[int, int]]:
+        lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
+        rows = enumerate(queries.candidates)
+        return [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
+
+    def check_inputs(self, plan: Plan) -> None:
+        """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
+        self._check_lengths(plan)
+        self._check_ids(plan)
+
+    def check_numbers(self, read: np.ndarray) -> None:
+        """Refuse log-probabilities that are not finite."""
+        if self.engine.exact and not np.isfinite(read).all():
+            full = self.model.dtype == torch.float32
+            raise PolyprobeError(
+                f"the model's log-probabilities are not finite ({self.model.dtype}); "
+                + ("its weights are damaged" if full else "try --dtype float32")
+            )
+
+    def _check_ids(self, plan: Plan) -> None:
+        known = self.engine.vocabulary
+        for row, reads in plan.reads.items():
+            largest = max(*row.ids, *row.source, *reads.targets)
+            if largest >= known:
+                raise PolyprobeError(
+                    f"the tokenizer gives token {self.tokenizer.convert_ids_to_tokens(largest)!r} "
+                    f"the id {largest}, but the model has {known} tokens; "
+                    "use the model's own tokenizer"
+                )
+
+    def _check_lengths(self, plan: Plan) -> None:
+        limit = min(self.tokenizer.model_max_length, self.engine.positions)
+        for row in plan.reads:
+            if row.length > limit:
+                raise PolyprobeError(
+                    f"a sentence becomes {row.length} tokens, the model reads {limit}: "
+                    f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
+                )
+
+
+def _special_ids(tokenizer: Any, config: Any) -> list[int]:
+    """Return ids of special tokens in sentences, and the model's padding if it is not theirs."""
+    names = ("bos", "eos", "cls", "sep", "mask", "unk")
+    found = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
+    padding = getattr(config.get_text_config(), "pad_token_id", None)
+    found += [padding] if padding != tokenizer.pad_token_id else []
+    return list(dict.fromkeys(id_ for id_ in found if id_ is not None))
+
+
+class Family(NamedTuple):
+    """A family of models; its network class says how they are run.
+
+    Attributes:
+        name: the name in tables and messages.
+        auto: the transformers class that loads its models.
+        architectures: its model types, and the class or classes of each.
+        scorers: by protocol the scorer of this family; `bmlama` is required.
+        suffixes: endings of class names that transformers does not list.
+        old_names: class names in old checkpoints.
+        encoder_decoder: whether its configurations say `is_encoder_decoder`.
+        takes_bos: whether its scorers have the options `bos` and `chat`.
+    """
+
+    name: str
+    auto: Any
+    architectures: Mapping[str, str | tuple[str, ...]]
+    scorers: Mapping[str, type[Scorer]]
+    suffixes: tuple[str, ...] = ()
+    old_names: tuple[str, ...] = ()
+    encoder_decoder: bool = False
+    takes_bos: bool = False
+
+    def fits(self, config: Any, names: list[str]) -> bool:
+        """Return whether the class names, or without any the model type, are of this family."""
+        if config.is_encoder_decoder != self.encoder_decoder:
+            return False
+        if not names:
+            return config.model_type in self.architectures
+        classes = self.architectures.get(config.model_type, ())
+        classes = (classes,) if isinstance(classes, str) else classes
+        return any(name in classes or name in self.old_names for name in names)

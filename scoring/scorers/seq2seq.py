@@ -1,0 +1,143 @@
+"""Encoder-decoder models of the T5 kind: the sentinel's filling is decoded (BMLAMA eq. 9)."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import torch
+from transformers import AutoModelForSeq2SeqLM
+from transformers.models.auto import modeling_auto
+
+from polyprobe.schema.columns import SLOT
+from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.engine.forward import Full, Gathered
+from polyprobe.scoring.engine.prefix import Prefix
+from polyprobe.system.errors import PolyprobeError
+
+from .letters import LettersScorer
+from .part import FirstPieceScorer, ObjectScorer
+from .queries import Queries
+from .scorer import Family, Scorer
+
+SENTINEL = "<extra_id_0>"
+
+
+class Seq2SeqNetwork(Network):
+    """A decoder that also sees an encoder's states of the input's source."""
+
+    paths = (Prefix, Gathered, Full)
+
+    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
+        """Return the encoder's ids and mask, and the decoder's ids."""
+        sources = [row.source for row in batch]
+        return {
+            "input_ids": self.ids(sources),
+            "attention_mask": self.mask(sources),
+            "decoder_input_ids": self.ids([row.ids for row in batch]),
+            "use_cache": False,
+        }
+
+    def head_inputs(self, hidden: torch.Tensor) -> dict[str, Any]:
+        """Return the states as the encoder's output too, so that the encoder does not run."""
+        ids = super().head_inputs(hidden)["input_ids"]
+        return {"encoder_outputs": (hidden,), "decoder_input_ids": ids}
+
+    def encode(self, batch: Sequence[Input]) -> dict[str, torch.Tensor]:
+        """Return the encoder's states and their mask."""
+        sources = [row.source for row in batch]
+        mask = self.mask(sources)
+        states = self.model.get_encoder()(input_ids=self.ids(sources), attention_mask=mask)[0]
+        return {"encoder_hidden_states": states, "encoder_attention_mask": mask}
+
+    def example(self, ids: tuple[int, ...], source: tuple[int, ...]) -> Input:
+        """Return the ids with the decoder's start token first, and their source."""
+        start = getattr(self.model.config, "decoder_start_token_id", None)
+        return Input(ids if start is None else (start, *ids[1:]), source)
+
+    def find_trunk(self) -> Any:
+        """Return the decoder."""
+        return self.model.get_decoder()
+
+
+class Seq2SeqScorer(Scorer):
+    """Score a candidate as the decoder's filling of the first sentinel (eq. 9).
+
+    The slot holds `<extra_id_0>`. The decoder reads its start token, the sentinel and the
+    candidate; the score is the mean over the candidate's sub-words. The closing sentinel and EOS
+    are not scored.
+    """
+
+    network = Seq2SeqNetwork
+    scoring = "bmlama-eq9"
+
+    def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
+        """Plan one input for each prompt and candidate."""
+        wanted = []
+        for prompt, fillings in queries.fillings(self.tokenizer):
+            source = self._source(prompt)
+            wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
+        return wanted
+
+    @cached_property
+    def _sentinel(self) -> int:
+        ids = self.tokenizer(SENTINEL, add_special_tokens=False)["input_ids"]
+        known = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
+        if len(known) != 1:
+            raise PolyprobeError(
+                f"this encoder-decoder's tokenizer has no sentinel {SENTINEL}: "
+                "only models of the T5 and mT5 kind can be scored"
+            )
+        return known[0]
+
+    @cached_property
+    def _start(self) -> int:
+        """Return the decoder's first token: `decoder_start_token_id`, or padding as in T5."""
+        config = self.model.config
+        for start in (getattr(config, "decoder_start_token_id", None), config.pad_token_id):
+            if start is not None:
+                return start
+        raise PolyprobeError("config.json names neither decoder_start_token_id nor pad_token_id")
+
+    def _source(self, prompt: str) -> tuple[int, ...]:
+        """Return the encoder's ids; mT5's sentinel piece begins with its own blank."""
+        for sentinel in (SENTINEL, f" {SENTINEL}"):
+            ids = self.tokenizer(prompt.replace(SLOT, sentinel))["input_ids"]
+            if ids.count(self._sentinel) == 1:
+                return tuple(ids)
+        raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
+
+    def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
+        decoder = (self._start, self._sentinel, *filling[:-1])
+        return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)
+
+
+class Seq2SeqObjectScorer(ObjectScorer, Seq2SeqScorer):
+    """Sum the log-probabilities of equation 9."""
+
+
+class Seq2SeqContrastiveScorer(FirstPieceScorer, Seq2SeqScorer):
+    """Read the first sub-word behind the sentinel."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each prompt as the source, and the position of the decoder's sentinel."""
+        decoder = (self._start, self._sentinel)
+        return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
+
+
+class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
+    """Read the letter behind the sentinel at the end of the question."""
+
+
+SEQ2SEQ = Family(
+    name="seq2seq",
+    auto=AutoModelForSeq2SeqLM,
+    architectures=modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": Seq2SeqScorer,
+        "object": Seq2SeqObjectScorer,
+        "contrastive": Seq2SeqContrastiveScorer,
+        "letters": Seq2SeqLettersScorer,
+    },
+    old_names=("T5WithLMHeadModel",),
+    encoder_decoder=True,
+)
