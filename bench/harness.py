@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-from polyprobe.runs.rows import choose_rows
+from polyprobe.schema.run.rows import choose_rows
 
 from .harness_chains import Case, Chain, follow_objects, follow_sentences
 from .harness_peers import ROOT

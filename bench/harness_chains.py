@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe.eval import evaluate_model
 from polyprobe.publish.harness import export_dataset
-from polyprobe.runs.folder import Run, read_aligned
+from polyprobe.schema.run.folder import Run, read_aligned
 
 from .harness_peers import Answers, run_lighteval, run_lm_eval
 from .harness_replay import Lists, cut_apart, cut_together, replay

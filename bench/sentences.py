@@ -26,7 +26,7 @@ from polyprobe.analysis.compare.sentences.texts import Versions
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.joint.significance import Paired
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 
 from .smollm2 import RUNS, fetch_model
 

@@ -21,9 +21,9 @@ from polyprobe.analysis.figures.compute import summarize
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval.donors import annotate, choose_donors
-from polyprobe.runs.folder import SCORES
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import SCORES
 
 LANGUAGES = ["en", "es", "fr", "de", "ru", "el", "ar", "hi", "zh", "ja"]
 OF_BMLAMA = ["en", "fr", "es", "ru", "zh", "ja"]

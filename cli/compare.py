@@ -144,7 +144,7 @@ def compare(
     from polyprobe.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
     from polyprobe.report.comparison import Outcome, compare_folders
     from polyprobe.report.page import write_comparison
-    from polyprobe.runs.folder import Run
+    from polyprobe.schema.run.folder import Run
 
     if wordings and (page or figure):
         raise PolyprobeError(

@@ -332,7 +332,7 @@ def evaluate(
         **{name: value for name, value in (decoding | chatting).items() if value is not None},
     }
     from polyprobe.eval.prompts import check_scoring
-    from polyprobe.runs.rows import check_limits
+    from polyprobe.schema.run.rows import check_limits
 
     for take in (check_server, take_decoding, take_workers, take_chat):  # before torch is imported
         take(dict(options))

@@ -75,7 +75,7 @@ def groups(
     from polyprobe.analysis.groups.measure import group_run
     from polyprobe.report.groups import list_pictures, render
     from polyprobe.report.page.groups import write_groups
-    from polyprobe.runs.folder import Run
+    from polyprobe.schema.run.folder import Run
 
     found = group_run(
         Run(run),

@@ -30,7 +30,7 @@ from .options import (
 )
 
 if TYPE_CHECKING:
-    from polyprobe.runs.folder import FinishedRun
+    from polyprobe.schema.run.folder import FinishedRun
 
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
 FigureOption = partial(typer.Option, rich_help_panel="Figures")
@@ -149,7 +149,7 @@ def metrics(
     from polyprobe.analysis.figures.further.popularity import popularity_table
     from polyprobe.analysis.figures.further.templates import templates_tables
     from polyprobe.report.results import relations_table
-    from polyprobe.runs.folder import FinishedRun, Run
+    from polyprobe.schema.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
     check_pair_figures(named, choose_figures(options.figures))

@@ -15,7 +15,7 @@ from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 
 if TYPE_CHECKING:
     from polyprobe.report.pictures.picture import Picture
-    from polyprobe.runs.rows import Choice
+    from polyprobe.schema.run.rows import Choice
 
 
 PICTURES = "Pictures for papers"
@@ -207,7 +207,7 @@ def parse_splits(text: str | None) -> list[str] | None:
 
 def parse_choice(relations: str | None, exclude: str | None) -> "Choice":
     """Return the choice of scored rows; all by default."""
-    from polyprobe.runs.rows import make_choice
+    from polyprobe.schema.run.rows import make_choice
 
     only = None if relations is None else split_list(relations)
     return make_choice(only, parse_exclude(exclude))

@@ -129,7 +129,7 @@ def relate(
     check_drawn(figure, draw, order, names)
     from polyprobe.analysis.relate.outcome import list_pictures, relate_run
     from polyprobe.report.page.relate import write_relations
-    from polyprobe.runs.folder import Run
+    from polyprobe.schema.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", others=True):

@@ -25,7 +25,6 @@ ROOMS = (
     "metrics",
     "publish",
     "report",
-    "runs",
     "schema",
     "scoring",
     "system",

@@ -29,10 +29,10 @@ from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.known_scores import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
-from polyprobe.runs.protocol import as_asked, protocol_of
-from polyprobe.runs.rows import choose, choose_rows, choose_to_score
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
+from polyprobe.schema.run.protocol import as_asked, protocol_of
+from polyprobe.schema.run.rows import choose, choose_rows, choose_to_score
 from polyprobe.scoring.chat import ChatOptions, render_chat, take_chat
 from polyprobe.scoring.given import configuration_of, name_of, unwrap
 from polyprobe.scoring.load import check_chat, family_of

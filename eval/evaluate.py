@@ -27,12 +27,12 @@ from polyprobe.eval.work.fill import (
 )
 from polyprobe.eval.work.known_scores import as_known
 from polyprobe.eval.work.predictions import fill_predictions
-from polyprobe.runs.folder import AGREE, FinishedRun, Run, Settings
-from polyprobe.runs.protocol import as_asked, check_askable, check_rows, protocol_of
-from polyprobe.runs.rows import choose, choose_rows, choose_to_score
 from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.schema.run.folder import AGREE, FinishedRun, Run, Settings
+from polyprobe.schema.run.protocol import as_asked, check_askable, check_rows, protocol_of
+from polyprobe.schema.run.rows import choose, choose_rows, choose_to_score
 from polyprobe.scoring.given import name_of
 from polyprobe.scoring.load import Loaded, is_name, load
 from polyprobe.scoring.options import (

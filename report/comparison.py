@@ -15,7 +15,7 @@ from polyprobe.analysis.compare.sentences.compare import VersionComparison, Want
 from polyprobe.analysis.compare.sentences.several import Several, compare_several
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.report.results import NO_WIDTH, differences_table, has_no_width, short_title
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
 from . import wordings as sentences_table

@@ -15,7 +15,7 @@ from polyprobe.analysis.groups.measure import (
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.report.pictures.picture import Bars, Series
 from polyprobe.report.results import format_interval, format_p_value, make_table, number
-from polyprobe.runs.rows import ALL_ROWS, describe
+from polyprobe.schema.run.rows import ALL_ROWS, describe
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution
 PAIRS, SHOWN = 20, 8  # in the terminal: pairs, columns of the table of groups

@@ -29,8 +29,8 @@ from polyprobe.analysis.figures.options import (
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.report.errors import errors_table
-from polyprobe.runs.naming import shorten_signature
-from polyprobe.runs.rows import describe, make_choice
+from polyprobe.schema.run.naming import shorten_signature
+from polyprobe.schema.run.rows import describe, make_choice
 
 _WIDE = 90  # characters
 NARROW = 9  # of a column's head

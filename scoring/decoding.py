@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from polyprobe.runs.fillings import find_winner, value_of
+from polyprobe.schema.run.fillings import find_winner, value_of
 from polyprobe.scoring.engine import Input, Plan
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer

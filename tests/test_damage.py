@@ -11,8 +11,8 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval.work.known_scores import ScoreStore
 from polyprobe.publish.export import export_run
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore
 from tests.eval.facts import write_facts

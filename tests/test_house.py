@@ -17,7 +17,7 @@ import pytest
 
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
-from polyprobe.runs.protocol import PROTOCOLS
+from polyprobe.schema.run.protocol import PROTOCOLS
 from polyprobe.scoring.options import ALL, SCORING_NAMES
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 
@@ -30,7 +30,6 @@ ROOMS = (
     "metrics",
     "publish",
     "report",
-    "runs",
     "schema",
     "scoring",
     "system",

@@ -13,8 +13,8 @@ from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 from polyprobe.report.results import NARROW, NO_WIDTH, format_interval, has_no_width, number
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import list_differing
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import list_differing
 
 # Parts of the signature that belong to the protocol, and those that may differ beside it: of two
 # runs the common rows are compared, and the product changes scores by rounding only.

@@ -22,11 +22,11 @@ from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy,
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
-from polyprobe.runs.fillings import choose_again
-from polyprobe.runs.folder import Run, read_aligned
-from polyprobe.runs.naming import describe_differing, name_runs
-from polyprobe.runs.rows import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.schema.identity import key_rows
+from polyprobe.schema.run.fillings import choose_again
+from polyprobe.schema.run.folder import Run, read_aligned
+from polyprobe.schema.run.naming import describe_differing, name_runs
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, Chosen, choose, list_names
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track

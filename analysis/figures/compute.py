@@ -15,11 +15,11 @@ from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.rows import name_pairs, take
-from polyprobe.runs.fillings import choose_again
-from polyprobe.runs.folder import Run, read_aligned
-from polyprobe.runs.protocol import protocol_of
-from polyprobe.runs.rows import ALL_ROWS, Choice, choose
 from polyprobe.schema.checks import find_different
+from polyprobe.schema.run.fillings import choose_again
+from polyprobe.schema.run.folder import Run, read_aligned
+from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track

@@ -14,7 +14,7 @@ from polyprobe.metrics.factual_accuracy.formulas import (
 )
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
-from polyprobe.runs.fillings import count_masks, has_fillings, replace_column, value_of
+from polyprobe.schema.run.fillings import count_masks, has_fillings, replace_column, value_of
 
 from .facts import count_correct
 from .further.calibration import calibrate_predictions

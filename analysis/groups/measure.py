@@ -28,9 +28,9 @@ from polyprobe.metrics.shared.intervals import (
     mean_of,
     sum_by,
 )
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import ALL_ROWS, Choice
 from polyprobe.schema.identity import split_fact
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
 from .labels import Labels, find_labels

@@ -22,10 +22,10 @@ from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.report.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.report.results import format_interval, format_p_value, number
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import name_runs, shorten_signature
-from polyprobe.runs.rows import ALL_ROWS, Choice
 from polyprobe.schema.languages import list_traits
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import name_runs, shorten_signature
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from . import ACCURACIES, ACCURACY, FILLED, PROMPTS, SUBWORDS

@@ -16,9 +16,9 @@ from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy,
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.metrics.shared.intervals import Figure
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import Choice
 from polyprobe.schema.languages import find_language
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 
 OVERLAP = "coverlap"

@@ -8,10 +8,10 @@ import numpy as np
 
 from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.metrics.shared.intervals import Figure
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import name_runs
-from polyprobe.runs.rows import Choice
 from polyprobe.schema.languages import TRAITS, find_language
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with

@@ -19,12 +19,12 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
-from polyprobe.runs.dataset import load_again
-from polyprobe.runs.folder import Run, Settings
-from polyprobe.runs.protocol import as_asked
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.load import read_splits
+from polyprobe.schema.run.dataset import load_again
+from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.protocol import as_asked
 from polyprobe.scoring.options import FINAL_STOP, SERVED
 from polyprobe.scoring.weights.places import Place
 from polyprobe.system.errors import PolyprobeError, one_line

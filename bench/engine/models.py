@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from bench.gguf_files import write_gguf
-from polyprobe.runs.rows import choose_rows
+from polyprobe.schema.run.rows import choose_rows
 
 CONFIG = "17"
 

@@ -37,11 +37,11 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.recipes import FLUENT_WIDE
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, WORDINGS
-from polyprobe.runs.folder import SCORES, Run, Settings
 from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import split_list
+from polyprobe.schema.run.folder import SCORES, Run, Settings
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.hashing import hash_text
 

@@ -18,8 +18,8 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
-from polyprobe.runs.folder import SCORES, Run, Settings
 from polyprobe.schema.names import split_list
+from polyprobe.schema.run.folder import SCORES, Run, Settings
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.hashing import hash_json
 

@@ -14,8 +14,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from polyprobe.eval.donors import DONOR, DONOR_PROMPT
 from polyprobe.eval.prompts import PROMPT_START
-from polyprobe.runs.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
 from polyprobe.schema.columns import SLOT, has_prompts
+from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
 from polyprobe.scoring.load import Loaded
 from polyprobe.scoring.options import WorkerSettings
 from polyprobe.scoring.scorers import Scored, Scorer

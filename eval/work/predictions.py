@@ -7,8 +7,8 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import TaskID
 
-from polyprobe.runs.folder import PREDICTIONS, Run
-from polyprobe.runs.protocol import read_forms
+from polyprobe.schema.run.folder import PREDICTIONS, Run
+from polyprobe.schema.run.protocol import read_forms
 from polyprobe.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer

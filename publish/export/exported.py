@@ -17,10 +17,10 @@ from polyprobe.analysis.figures.figures import BY_NAME, JOINT, OF_MODULES
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.report.results import find_chance, find_floor
-from polyprobe.runs.folder import Run, Settings
-from polyprobe.runs.rows import ALL_ROWS, describe, make_choice
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
+from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.rows import ALL_ROWS, describe, make_choice
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash

@@ -11,8 +11,8 @@ from polyprobe.report.comparison import list_notes
 from polyprobe.report.page.pictures import list_pictures
 from polyprobe.report.pictures.picture import Picture
 from polyprobe.report.results import format_p_value, number
-from polyprobe.runs.folder import FinishedRun
-from polyprobe.runs.naming import describe_differing
+from polyprobe.schema.run.folder import FinishedRun
+from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
 
 from .page import write_page

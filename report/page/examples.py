@@ -11,12 +11,12 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import masked_scores
-from polyprobe.runs.dataset import load_again
-from polyprobe.runs.folder import Run, Settings
-from polyprobe.runs.protocol import as_asked
-from polyprobe.runs.rows import ALL_ROWS, Choice, choose
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.locate import read_relation_names
+from polyprobe.schema.run.dataset import load_again
+from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.protocol import as_asked
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose
 from polyprobe.scoring.options import FINAL_STOP
 from polyprobe.system.errors import PolyprobeError
 

@@ -13,8 +13,8 @@ from polyprobe.report.groups import (
     list_pairs,
 )
 from polyprobe.report.page.page import write_page
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import name_runs
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import name_runs
 
 TERMS = [
     (

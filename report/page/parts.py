@@ -28,8 +28,8 @@ from polyprobe.report.results import (
     list_relations,
     number,
 )
-from polyprobe.runs.folder import Settings
-from polyprobe.runs.rows import Choice, describe, make_choice
+from polyprobe.schema.run.folder import Settings
+from polyprobe.schema.run.rows import Choice, describe, make_choice
 
 PAIRS = 10  # at most, in each list of pairs
 _CORRECTED = ("rankc_subject", "rankc_adjusted")

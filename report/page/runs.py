@@ -15,9 +15,9 @@ from polyprobe.report.comparison import LEVEL, Outcome, list_notes
 from polyprobe.report.page.pictures import find_scale, list_pictures
 from polyprobe.report.pictures.picture import Picture
 from polyprobe.report.results import NO_WIDTH
-from polyprobe.runs.folder import FinishedRun, Run
-from polyprobe.runs.naming import describe_differing, name_runs
-from polyprobe.runs.rows import ALL_ROWS, Choice, make_choice
+from polyprobe.schema.run.folder import FinishedRun, Run
+from polyprobe.schema.run.naming import describe_differing, name_runs
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
 from polyprobe.system.errors import PolyprobeError
 
 from .decodings import write_decodings

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from polyprobe.runs.folder import AGREE
+from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError, guess
 from polyprobe.system.sending import hide_password
 

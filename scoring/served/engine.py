@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.runs.folder import AGREE
+from polyprobe.schema.run.folder import AGREE
 from polyprobe.scoring.engine import Forecast, Plan
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system.errors import PolyprobeError

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.runs.folder import AGREE
+from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import (
     BrokenAnswerError,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from polyprobe.runs.folder import AGREE
+from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.sending import BrokenAnswerError
 
 from .completions import Completions

@@ -19,8 +19,8 @@ from typer.testing import CliRunner
 from docs.reproduce.fluent_logs import main, read_ranks, score_ranks
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
 from polyprobe.cli import app
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.conftest import UPSTREAM
 

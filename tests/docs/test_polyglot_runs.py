@@ -11,7 +11,7 @@ from docs.reproduce import polyglot_runs
 from docs.reproduce.polyglot_runs import main
 from polyprobe.analysis.board.board import make_board
 from polyprobe.report.board import board_table
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.tests.builder.test_polyglot_build import ERRORS, built
 from tests.docs.test_polyglot_errors import HEAD, IDS, write_errors
 

@@ -5,7 +5,7 @@ import shutil
 from itertools import combinations
 from pathlib import Path
 
-from polyprobe.runs.folder import RUN_SEAL, SEAL, Run, Settings
+from polyprobe.schema.run.folder import RUN_SEAL, SEAL, Run, Settings
 from polyprobe.system.hashing import hash_json
 from tests.eval import runs
 from tests.eval.facts import write_facts

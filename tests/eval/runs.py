@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.runs.folder import SCORES as SCHEMA
-from polyprobe.runs.folder import Run, Settings
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import SCORES as SCHEMA
+from polyprobe.schema.run.folder import Run, Settings
 
 TIE = None
 POOLS = (4, 4, 4, 4, 2, 2, 2, 2)

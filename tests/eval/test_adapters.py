@@ -13,8 +13,8 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import name_runs
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import name_runs
 from polyprobe.scoring.load import load
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain

@@ -3,8 +3,8 @@
 import pytest
 
 from polyprobe.eval import load_scorer
-from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.rows import choose_rows
 from tests.eval import plain, tiny
 
 LANGUAGES = ["en", "ru", "el", "zh", "ja", "ko", "ar", "he"]

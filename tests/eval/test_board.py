@@ -28,7 +28,7 @@ from polyprobe.report.board import (
     write_markdown,
 )
 from polyprobe.report.board_pictures import list_pictures
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.eval.facts import write_facts

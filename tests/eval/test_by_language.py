@@ -9,7 +9,7 @@ import pytest
 from polyprobe.analysis.figures.compute import measure_languages
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import read_clusters
-from polyprobe.runs.folder import SCORES
+from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 
 OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}

@@ -17,7 +17,7 @@ from polyprobe.analysis.figures.further.calibration import (
 )
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
-from polyprobe.runs.folder import PREDICTIONS
+from polyprobe.schema.run.folder import PREDICTIONS
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run
 

@@ -9,8 +9,8 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 
 from polyprobe.eval import load_scorer
-from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.rows import choose_rows
 from polyprobe.scoring.chat import THOUGHTS, ChatOptions, parse_chat_options, render_chat, take_chat
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny

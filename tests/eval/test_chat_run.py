@@ -11,8 +11,8 @@ from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.export import export_run
 from polyprobe.report.page import write_report
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import describe_differing
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import PROMPTS, write_facts

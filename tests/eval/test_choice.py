@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from polyprobe.analysis.figures.compute import compute_results, find_results
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import ALL_ROWS, choose, choose_rows, choose_to_score, make_choice
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS, choose, choose_rows, choose_to_score, make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.publish.install import install_dataset
-from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.rows import choose_rows
 from polyprobe.system.errors import PolyprobeError, one_line
 from tests.eval.facts import CITIES, rows, write_facts
 

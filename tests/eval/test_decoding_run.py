@@ -13,7 +13,7 @@ from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work import predictions
 from polyprobe.eval.work.predictions import predict
-from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError

@@ -13,7 +13,7 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.runs.folder import PREDICTIONS, Run, Settings
+from polyprobe.schema.run.folder import PREDICTIONS, Run, Settings
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, write_run

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from polyprobe.eval import load_scorer
-from polyprobe.runs.rows import choose_rows
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.rows import choose_rows
 from polyprobe.scoring.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
 
 MODELS = {

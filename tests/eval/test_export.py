@@ -17,7 +17,7 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.publish.export import RUN_FORMATS, export_run, tables
 from polyprobe.publish.export.exported import list_rows
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 from tests.eval.runs import reseal
 

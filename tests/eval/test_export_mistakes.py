@@ -7,7 +7,7 @@ import re
 import pytest
 
 from polyprobe.publish.export import RUN_FORMATS, export_run
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.exported import ID, copy_run, make_run, make_wide, read_results
 from tests.eval.runs import reseal

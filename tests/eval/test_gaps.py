@@ -12,7 +12,7 @@ from polyprobe.analysis.compare.gaps import compare_gaps, list_notes
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.cli import app
-from polyprobe.runs.folder import Run, fill_columns
+from polyprobe.schema.run.folder import Run, fill_columns
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, scores, write_run
 

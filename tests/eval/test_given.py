@@ -10,8 +10,8 @@ from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokeniz
 import polyprobe.builder.objects
 import polyprobe.eval
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.given import identify
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny

@@ -5,7 +5,7 @@ import pytest
 
 from polyprobe.analysis.figures.predictions import compare_with_gold, summarize_predictions
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.runs.folder import PREDICTIONS, Run
+from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import read_confidences
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError

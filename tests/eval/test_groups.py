@@ -19,8 +19,8 @@ from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.report.groups import list_cautions, list_notes, list_pictures, render
 from polyprobe.report.pictures.picture import Bars
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import make_choice
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run

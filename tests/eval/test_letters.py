@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known
 from polyprobe.report.page import write_report
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import letters
 from polyprobe.scoring.scorers.letters import FLOOR, choose_shifts, separate
 from polyprobe.system.errors import PolyprobeError

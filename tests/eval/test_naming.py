@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import describe_differing, name_runs, shorten_signature
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import describe_differing, name_runs, shorten_signature
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run
 

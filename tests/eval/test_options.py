@@ -24,7 +24,7 @@ from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
-from polyprobe.runs.folder import SCORES
+from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.test_by_language import OPTIONS, table

@@ -15,8 +15,8 @@ from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.publish.export import export_run
 from polyprobe.report.page.runs import write_report
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import make_choice
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, write_facts
 from tests.eval.trainers import make_trainer, save_once

@@ -8,7 +8,7 @@ import pytest
 from transformers import LlamaForCausalLM
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
 from polyprobe.scoring.weights.code import find_code
 from polyprobe.scoring.weights.places import find_place

@@ -8,8 +8,8 @@ import torch
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.harness import export_dataset
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny, zoo
 

@@ -12,9 +12,9 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.paraphrases import measure_paraphrases
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.metrics.shared.subjects import find_repeated
-from polyprobe.runs.folder import SCORES
-from polyprobe.runs.protocol import as_asked, mark_repeated
 from polyprobe.schema.identity import read_lists
+from polyprobe.schema.run.folder import SCORES
+from polyprobe.schema.run.protocol import as_asked, mark_repeated
 from polyprobe.system.errors import PolyprobeError
 
 # Subject, its label, object, its label, in the relation P19.

@@ -13,10 +13,10 @@ from polyprobe.analysis.figures.further.popularity import split_popularity
 from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-from polyprobe.runs.folder import PREDICTIONS, Run, Settings
-from polyprobe.runs.rows import make_choice
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import PREDICTIONS, Run, Settings
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, write_facts
 from tests.eval.test_relations import LANGUAGES, RELATIONS, N, write_scores

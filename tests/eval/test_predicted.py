@@ -5,7 +5,7 @@ import pytest
 
 from polyprobe.analysis.figures.predictions import summarize_predictions
 from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.runs.folder import PREDICTIONS
+from polyprobe.schema.run.folder import PREDICTIONS
 
 OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
 RELATIONS = ("P36", "P36", "P36", "P19")

@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.prompts import PROMPT_START, add_starts
-from polyprobe.runs.folder import SCORES, Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.system.errors import PolyprobeError
 
 GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")

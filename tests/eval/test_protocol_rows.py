@@ -8,8 +8,8 @@ import pytest
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.page import write_report
-from polyprobe.runs.folder import Run
-from polyprobe.runs.protocol import as_asked, bare_template, list_objects
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.protocol import as_asked, bare_template, list_objects
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import plain, tiny
 from tests.eval.facts import CITIES, COUNTRIES, write_facts

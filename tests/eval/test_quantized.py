@@ -15,7 +15,7 @@ from transformers.pytorch_utils import Conv1D
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.callback import undisturbed
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.given import unwrap
 from polyprobe.scoring.load import load
 from polyprobe.system.errors import PolyprobeError

@@ -20,7 +20,7 @@ from polyprobe.eval.work.known_scores import list_stores
 from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
-from polyprobe.runs.folder import versions
+from polyprobe.schema.run.folder import versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
 from tests.eval.tiny import save_model

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.metrics.shared import rows
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from tests.eval import tiny
 from tests.eval.facts import CITIES, write_facts
 

@@ -14,9 +14,9 @@ from polyprobe.analysis.relate.pairs import find_known
 from polyprobe.analysis.relate.sources import compare_traits
 from polyprobe.cli import app
 from polyprobe.report.pictures.picture import Heat, Points
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import make_choice
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval.runs import write_run
 from polyprobe.tests.eval.test_decodings import write_predictions

@@ -23,8 +23,8 @@ from polyprobe.analysis.relate.vocabularies import (
 )
 from polyprobe.analysis.tokens import find_tokenizer
 from polyprobe.eval.evaluate import evaluate_model
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.tests.eval import tiny
 from polyprobe.tests.eval.test_relate import make_run

@@ -18,8 +18,8 @@ from polyprobe.analysis.figures.predictions import summarize_predictions
 from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.results import list_relations
-from polyprobe.runs.folder import SCORES, Run
-from polyprobe.runs.rows import make_choice
+from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import write_run

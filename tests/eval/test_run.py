@@ -14,7 +14,7 @@ import pytest
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.eval import evaluate_model
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny

@@ -11,8 +11,8 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.donors import choose_donors
-from polyprobe.runs.folder import SCORES, Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.eval import tiny

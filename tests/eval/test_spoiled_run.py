@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import write_facts
 from tests.eval.runs import SCORES, reseal, write_run

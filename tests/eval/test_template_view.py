@@ -17,8 +17,8 @@ from polyprobe.cli import app
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.page import write_report
 from polyprobe.report.page.templates import list_template_pictures
-from polyprobe.runs.folder import SCORES, fill_columns
-from polyprobe.runs.rows import make_choice
+from polyprobe.schema.run.folder import SCORES, fill_columns
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.facts import CITIES, rows, write_facts
 from tests.eval.runs import write_run

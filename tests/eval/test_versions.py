@@ -15,8 +15,8 @@ from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
 from polyprobe.report.wordings import as_json, list_figures, list_notes
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import make_choice
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import make_choice
 from tests.eval.runs import reseal
 from tests.eval.versions import CONFIGS, N, write_dataset, write_run, write_versions
 

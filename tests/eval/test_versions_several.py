@@ -18,7 +18,7 @@ from polyprobe.analysis.compare.sentences.texts import find_versions, name_answe
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.runs import reseal
 from tests.eval.versions import write_versions

@@ -6,11 +6,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.runs.folder import SCORES, Run, Settings
-from polyprobe.runs.protocol import protocol_of
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import SCORES, Run, Settings
+from polyprobe.schema.run.protocol import protocol_of
 
 CONFIGS = ("small", "small-sentence")
 FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}

@@ -16,9 +16,9 @@ import pyarrow as pa
 from polyprobe.analysis.compare.runs import match_runs
 from polyprobe.analysis.figures.options import read_clusters
 from polyprobe.metrics.joint.significance import Averages, swap_averages
-from polyprobe.runs.folder import PROMPT
-from polyprobe.runs.naming import list_differing
-from polyprobe.runs.rows import ALL_ROWS, Choice
+from polyprobe.schema.run.folder import PROMPT
+from polyprobe.schema.run.naming import list_differing
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import (

@@ -9,9 +9,9 @@ from polyprobe.analysis.figures.options import resolve_clusters
 from polyprobe.metrics.joint.significance import Paired
 from polyprobe.report.results import format_p_value, number
 from polyprobe.report.wordings import as_json, list_notes, list_rows, relations_tables
-from polyprobe.runs.folder import Run
-from polyprobe.runs.rows import ALL_ROWS
 from polyprobe.schema.identity import key_rows
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.errors import PolyprobeError
 
 from .compare import NOTHING, VersionComparison, Wanted, compare_versions

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.runs.dataset import load_again
-from polyprobe.runs.folder import Run
-from polyprobe.runs.protocol import protocol_of
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import key_rows, split_fact
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.dataset import load_again
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 
 # Wordings and the ends of their configurations' names; a reference is in front of the others.

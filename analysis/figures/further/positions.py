@@ -10,7 +10,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.metrics.shared.intervals import estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import take
-from polyprobe.runs.folder import EFFECTS
+from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
 
 

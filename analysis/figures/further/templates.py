@@ -16,9 +16,9 @@ from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.report.results import format_interval, make_ruled_table, number, of_languages
-from polyprobe.runs.dataset import load_again
-from polyprobe.runs.folder import Run
 from polyprobe.schema.identity import key_rows, name_candidates
+from polyprobe.schema.run.dataset import load_again
+from polyprobe.schema.run.folder import Run
 
 SUBJECT = "[X]"
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from polyprobe.runs.folder import versions
+from polyprobe.schema.run.folder import versions
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
 

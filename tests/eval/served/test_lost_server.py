@@ -12,9 +12,9 @@ from transformers import T5Config
 
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.eval import evaluate_model
-from polyprobe.runs.folder import Run
-from polyprobe.runs.naming import list_differing
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import list_differing
 from polyprobe.scoring.served import engine
 from polyprobe.scoring.served.handshake import SAMPLE
 from polyprobe.scoring.served.vllm import Vllm

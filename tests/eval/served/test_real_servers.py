@@ -14,8 +14,8 @@ import pytest
 from polyprobe.bench import servers
 from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.runs.folder import Run
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE

@@ -11,7 +11,7 @@ from transformers import AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import run_evaluation
-from polyprobe.runs.folder import Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.served import TopCompletions
 from polyprobe.scoring.served.cover import Request
 from polyprobe.scoring.served.kind import Served

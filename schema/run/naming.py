@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from polyprobe.schema.run.folder import AGREE, Run, Settings
 from polyprobe.system.errors import PolyprobeError
-
-from .folder import AGREE, Run, Settings
 
 _WEIGHTS = ("model", "base", "adapter", "quantize", "code")
 # What belongs to a model: runs of one protocol differ in these. `bos` is that of its family.

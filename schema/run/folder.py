@@ -17,13 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import UNREADABLE
+from polyprobe.schema.run.fillings import FILLING
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import HASH, hash_json, is_hash
 from polyprobe.system.progress import report
-
-from .fillings import FILLING
-from .protocol import protocol_of
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"

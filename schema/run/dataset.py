@@ -7,10 +7,9 @@ import pyarrow as pa
 from polyprobe.schema.checks import COLUMNS
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, read_splits
+from polyprobe.schema.run.folder import Settings
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
-
-from .folder import Settings
-from .protocol import protocol_of
 
 
 def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Table]:
