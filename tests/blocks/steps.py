@@ -4,8 +4,8 @@ import re
 import shlex
 from typing import NamedTuple
 
-from polyprobe.tests.blocks.pages import Block
-from polyprobe.tests.blocks.table import Entry, find_entry
+from tests.blocks.pages import Block
+from tests.blocks.table import Entry, find_entry
 
 COMMANDS = ("polyprobe", "python")
 SHELLS = ("bash", "sh")

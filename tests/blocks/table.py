@@ -5,7 +5,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.tests.blocks.pages import Block
+from tests.blocks.pages import Block
 
 TABLE = Path(__file__).with_name("table.toml")
 KINDS = {

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import to_table
-from polyprobe.tests.blocks.pages import ROOT
-from polyprobe.tests.blocks.steps import Step
+from tests.blocks.pages import ROOT
+from tests.blocks.steps import Step
 from tests.hub.client import environment
 from tests.hub.samples import rows
 from tests.hub.server import HubServer

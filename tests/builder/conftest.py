@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.tests.builder.tiny import TINY, TINY_BLOCKS, describe, pack
-from polyprobe.tests.builder.upstream_server import server
+from tests.builder.tiny import TINY, TINY_BLOCKS, describe, pack
+from tests.builder.upstream_server import server
 
 __all__ = ["server"]
 

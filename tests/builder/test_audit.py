@@ -11,7 +11,7 @@ from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.audit.report import audit_table, render_page, to_json
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.audited import IDS, make_tables, with_ids
+from tests.builder.audited import IDS, make_tables, with_ids
 
 # code: the changes, and the number of rows of fr with a finding
 SPOILED = {

@@ -6,7 +6,7 @@ from math import e
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-from polyprobe.tests.builder.audited import make_tables, with_ids
+from tests.builder.audited import make_tables, with_ids
 
 
 def rankc(one, other):

@@ -12,7 +12,7 @@ from polyprobe.builder.audit.templates import count_templates, list_templates, r
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.audit import audit
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny_mpararel import PATTERNS, release
+from tests.builder.tiny_mpararel import PATTERNS, release
 
 
 def edit(one: str, other: str) -> int:

@@ -20,7 +20,7 @@ from polyprobe.builder.recipes.balanced.request import Request
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny_facts import CAPITALS, make_facts, serve
+from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
 NONE = pl.DataFrame(schema=TEMPLATES)
 

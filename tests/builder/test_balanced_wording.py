@@ -8,7 +8,7 @@ from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.request import Request, check_request
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny_facts import make_facts
+from tests.builder.tiny_facts import make_facts
 
 
 def name(subject, thing):

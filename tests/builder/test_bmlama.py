@@ -20,7 +20,7 @@ from polyprobe.builder.sources.bmlama.files import (
     parse_columns,
     read_published,
 )
-from polyprobe.tests.builder.tiny import HEAD, TINY
+from tests.builder.tiny import HEAD, TINY
 
 ROWS = {"17": 6792, "53": 3070}
 LANGUAGES = {"17": 17, "53": 53}

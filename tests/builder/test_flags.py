@@ -8,7 +8,7 @@ import pytest
 from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.labels import occurs
 from polyprobe.schema.columns import FLAGGED, FLAGS, SCHEMA, to_table
-from polyprobe.tests.builder.audited import make_rows
+from tests.builder.audited import make_rows
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 HEAD = (
     *("sub_uri", "en_sub_label", "sub_label", "obj_uri", "en_obj_label", "obj_label"),

@@ -16,8 +16,8 @@ from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, ask, build
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
 from polyprobe.system.download import read_files
-from polyprobe.tests.builder.tiny import describe, pack
-from polyprobe.tests.conftest import UPSTREAM
+from tests.builder.tiny import describe, pack
+from tests.conftest import UPSTREAM
 
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
 WIDE_LOGS = LOGS.with_name("fluent-mlama-wide-logs.zip")

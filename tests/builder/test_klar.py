@@ -14,7 +14,7 @@ from polyprobe.builder.sources import klar
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.system.download import Repository
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import pack
+from tests.builder.tiny import pack
 
 CARD = Path(__file__).parents[2] / "datasets" / "klar"
 NAMES = {

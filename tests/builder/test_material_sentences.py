@@ -10,7 +10,7 @@ from polyprobe.builder.recipes.balanced.request import Request, check_request
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny_facts import make_facts
+from tests.builder.tiny_facts import make_facts
 
 TEXTS = {"[X] lies in [Y].": "[X] ligt in [Y].", "[X] is near [Y].": "[X] is dichtbij."}
 

@@ -12,7 +12,7 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.sources import mlama, mlama_hub
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.hub.client import NOWHERE, run_client
+from tests.hub.client import NOWHERE, run_client
 
 BIRTH, DEATH = mlama.GOOGLE_RE
 # (lineid, sub_uri, sub_label, obj_uri, obj_label) by language and relation; `None`: no such key.

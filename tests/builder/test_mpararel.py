@@ -5,7 +5,7 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES
 from polyprobe.builder.sources import mpararel, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny_mpararel import PATTERNS, release
+from tests.builder.tiny_mpararel import PATTERNS, release
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.cli.audit import audit as audit_command
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import FLAGGED, RELEASED
-from polyprobe.tests.builder.tiny_mpararel import PATTERNS, TUPLES, release
+from tests.builder.tiny_mpararel import PATTERNS, TUPLES, release
 
 # Reviewed lines and all lines of the patterns.
 REVIEWED = {

@@ -12,9 +12,9 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources import mpararel_translations as translations
 from polyprobe.builder.translators.votes import is_agreed
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.test_mpararel_rows import REVIEWED
-from polyprobe.tests.builder.tiny import describe, pack
-from polyprobe.tests.builder.tiny_mpararel import PATTERNS, TUPLES, write_lines
+from tests.builder.test_mpararel_rows import REVIEWED
+from tests.builder.tiny import describe, pack
+from tests.builder.tiny_mpararel import PATTERNS, TUPLES, write_lines
 
 # (translator, relation): its lines, one for each English template.
 GIVEN = {

@@ -15,8 +15,8 @@ from polyprobe.builder.recipes.own.build import OwnRequest, make
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts
-from polyprobe.tests.blocks.pages import read_blocks
-from polyprobe.tests.builder.sentences.phrases import Told
+from tests.blocks.pages import read_blocks
+from tests.builder.sentences.phrases import Told
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own"
 LANGUAGES = ("en", "fr", "de")

@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 # relation, dataset_id, stem, true, subject, object, as in the released files.
 ENGLISH = [

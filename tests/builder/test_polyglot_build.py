@@ -31,9 +31,9 @@ from polyprobe.schema.languages import find_language
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.test_polyglot import ROWS, known
-from polyprobe.tests.builder.tiny import describe, pack
-from polyprobe.tests.conftest import UPSTREAM
+from tests.builder.test_polyglot import ROWS, known
+from tests.builder.tiny import describe, pack
+from tests.conftest import UPSTREAM
 
 CARDS = Path(__file__).parents[2] / "datasets" / "polyglot"
 ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"

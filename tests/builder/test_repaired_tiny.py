@@ -10,7 +10,7 @@ from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.linked import read_linked
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 NAMES = {
     "en": {"Q585": "Oslo", "Q20": "Norway", "Q2868": "Lima", "Q419": "Peru", "Q1": "krone"},

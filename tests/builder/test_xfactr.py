@@ -11,7 +11,7 @@ from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.xfactr import reduce_prompt
 from polyprobe.system.download import read_files
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 # (subject, its form, object, its form), as in the released files.
 TUPLES = {

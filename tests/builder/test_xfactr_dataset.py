@@ -17,8 +17,8 @@ from polyprobe.builder.recipes.xfactr import build as recipe
 from polyprobe.builder.recipes.xfactr.card import PUBLISHED
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
-from polyprobe.tests.conftest import UPSTREAM
+from tests.builder.tiny import describe, pack
+from tests.conftest import UPSTREAM
 
 RESULTS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
 CARD = Path(__file__).parents[2] / "datasets" / "xfactr" / "README.md"

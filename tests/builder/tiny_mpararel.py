@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from polyprobe.builder.sources import mpararel
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 # (subject, its label, object, its label), as in the released files.
 TUPLES = {

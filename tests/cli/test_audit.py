@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli.audit import audit
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.facts import write_facts
+from tests.making.facts import write_facts
 
 app = typer.Typer()
 app.command()(audit)

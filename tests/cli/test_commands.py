@@ -8,9 +8,9 @@ import pytest
 
 from polyprobe import __version__
 from polyprobe.cli import main
-from tests.eval import tiny
-from tests.eval.facts import CITIES, write_facts
 from tests.hub.client import run_polyprobe
+from tests.making import tiny
+from tests.making.facts import CITIES, write_facts
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from polyprobe.cli.publish import export, find_dataset
 from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.facts import write_facts
+from tests.making.facts import write_facts
 
 
 @pytest.fixture

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from tests.eval.facts import write_facts
 from tests.hub.client import run_client, run_polyprobe
+from tests.making.facts import write_facts
 
 MISTAKES = {
     "eval geolm --dataset geofact --output r": "no dataset 'geofact' .*did you mean 'geofacts'?",

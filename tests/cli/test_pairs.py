@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from polyprobe.eval import evaluate_model
-from tests.eval import tiny
-from tests.eval.facts import write_facts
+from tests.making import tiny
+from tests.making.facts import write_facts
 
 PAIRS = 10
 SCRIPT = Path(__file__).with_name("pairs.py")

@@ -12,7 +12,7 @@ from docs.reproduce.polyglot_runs import main
 from polyprobe.analysis.board.board import make_board
 from polyprobe.report.board import board_table
 from polyprobe.schema.run.folder import Run
-from polyprobe.tests.builder.test_polyglot_build import ERRORS, built
+from tests.builder.test_polyglot_build import ERRORS, built
 from tests.docs.test_polyglot_errors import HEAD, IDS, write_errors
 
 __all__ = ["built"]

@@ -14,10 +14,10 @@ from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
-from tests.eval import tiny
-from tests.eval.facts import PROMPTS, write_facts
-from tests.eval.templates import CASES
-from tests.eval.trainers import follow, make_trainer, ours, save_once, saved_figures
+from tests.making import tiny
+from tests.making.facts import PROMPTS, write_facts
+from tests.making.trainers import follow, make_trainer, ours, save_once, saved_figures
+from tests.scoring.templates import CASES
 
 HEAD = "<|im_start|>system\n{}<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n"
 

@@ -17,10 +17,10 @@ from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
-from tests.eval import tiny
-from tests.eval.facts import CITIES, rows, write_facts
-from tests.eval.fixed import save_fixed
-from tests.eval.runs import reseal
+from tests.making import tiny
+from tests.making.facts import CITIES, rows, write_facts
+from tests.making.runs import reseal
+from tests.making.stable import save_fixed
 
 OPTIONS = {"scoring": "xfactr", "initial": "order", "refinement": "order", "max_masks": 3}
 

@@ -14,8 +14,9 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.given import identify
 from polyprobe.system.errors import PolyprobeError
-from tests.eval import plain, tiny
-from tests.eval.facts import write_facts
+from tests.making import tiny
+from tests.making.facts import write_facts
+from tests.scoring import plain
 
 PROMPT, CANDIDATES = "The capital of France is [Y].", ["Paris", "Berlin", "Rome"]
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from tests.eval import tiny
-from tests.eval.facts import write_facts
 from tests.hub.client import run_polyprobe
+from tests.making import tiny
+from tests.making.facts import write_facts
 
 
 @pytest.fixture

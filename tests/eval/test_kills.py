@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval import tiny
-from tests.eval.facts import write_facts
-from tests.eval.kept import rows
 from tests.eval.test_run import contents
+from tests.making import tiny
+from tests.making.facts import write_facts
+from tests.making.stores import rows
 
 SCRIPT = Path(__file__).with_name("kill_runs.py")
 

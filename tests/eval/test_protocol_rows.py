@@ -11,8 +11,9 @@ from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked, bare_template, list_objects
 from polyprobe.system.errors import PolyprobeError
-from tests.eval import plain, tiny
-from tests.eval.facts import CITIES, COUNTRIES, write_facts
+from tests.making import tiny
+from tests.making.facts import CITIES, COUNTRIES, write_facts
+from tests.scoring import plain
 
 TEMPLATES = [
     ("The capital of St. Lucia is: [Y].", "St. Lucia", "the capital of St. Lucia is [Y]"),

@@ -23,8 +23,8 @@ from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
 from polyprobe.schema.run.folder import versions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
-from tests.eval.tiny import save_model
 from tests.hub.client import POLYPROBE
+from tests.making.tiny import save_model
 
 needs_ray = pytest.mark.skipif(not find_spec("ray"), reason="needs Ray (pip install ray)")
 MEMORY = 80 * 2**20

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.metrics.shared import rows
 from polyprobe.schema.run.folder import Run
-from tests.eval import tiny
-from tests.eval.facts import CITIES, write_facts
+from tests.making import tiny
+from tests.making.facts import CITIES, write_facts
 
 
 @pytest.fixture

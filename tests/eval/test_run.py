@@ -17,10 +17,10 @@ from polyprobe.eval import evaluate_model
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
-from tests.eval import tiny
-from tests.eval.facts import CITIES, rows, write_facts
-from tests.eval.runs import reseal
 from tests.hub.client import POLYPROBE
+from tests.making import tiny
+from tests.making.facts import CITIES, rows, write_facts
+from tests.making.runs import reseal
 
 PAIRS = ["en-ru", "en-zh_hans", "ru-zh_hans"]
 

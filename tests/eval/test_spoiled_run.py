@@ -11,8 +11,8 @@ import pytest
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.facts import write_facts
-from tests.eval.runs import SCORES, reseal, write_run
+from tests.making.facts import write_facts
+from tests.making.runs import SCORES, reseal, write_run
 
 
 @pytest.mark.parametrize(

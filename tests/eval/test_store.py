@@ -15,7 +15,7 @@ from polyprobe.eval.work import known_scores as store_module
 from polyprobe.eval.work.known_scores import Known, ScoreStore, key_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
-from tests.eval.kept import IDENTITY, WARNING, execute, names, queries, rows
+from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows
 
 
 def test_scores_come_back_as_the_same_bits(tmp_path):

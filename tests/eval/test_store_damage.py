@@ -6,7 +6,7 @@ import pytest
 
 from polyprobe.eval.work.known_scores import ScoreStore
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.kept import IDENTITY, WARNING, execute, names, queries, rows
+from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows
 
 SET = "UPDATE scores SET value = ? WHERE key = ?"
 

@@ -13,13 +13,13 @@ import pytest
 
 from polyprobe.eval.work.known_scores import Known, ScoreStore
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.kept import IDENTITY, names, queries, rows
+from tests.making.stores import IDENTITY, names, queries, rows
 
 ADD = """
 import os, signal, sqlite3, sys
 from pathlib import Path
 from polyprobe.eval.work.known_scores import ScoreStore
-from tests.eval.kept import IDENTITY, queries
+from tests.making.stores import IDENTITY, queries
 """
 ROOT = Path(__file__).parents[2]
 KILL = "os.kill(os.getpid(), signal.SIGKILL)"

@@ -15,10 +15,10 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
-from tests.eval import tiny
-from tests.eval.facts import CITIES, write_facts
-from tests.eval.runs import reseal
 from tests.eval.test_kills import number_subjects
+from tests.making import tiny
+from tests.making.facts import CITIES, write_facts
+from tests.making.runs import reseal
 
 
 def query(name, size=2):

@@ -14,8 +14,8 @@ from transformers import TrainerCallback
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import undisturbed
 from polyprobe.scoring.scorers import Scorer
-from tests.eval.facts import write_facts
-from tests.eval.trainers import (
+from tests.making.facts import write_facts
+from tests.making.trainers import (
     AUTO,
     examples,
     figures_of,

@@ -24,8 +24,8 @@ from polyprobe.scoring.engine import Engine
 from polyprobe.scoring.load import load
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.facts import write_facts
-from tests.eval.tiny import save_model
+from tests.making.facts import write_facts
+from tests.making.tiny import save_model
 
 PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
 SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столица {} — [Y]."]

@@ -2,9 +2,9 @@
 
 from http import HTTPStatus
 
-from polyprobe.tests.hub.history import Commit, Folder, Repository
-from polyprobe.tests.hub.messages import Call, HubError
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.history import Commit, Folder, Repository
+from tests.hub.messages import Call, HubError
+from tests.hub.tokens import Token
 
 UNKNOWN_TOKEN = "Invalid credentials in Authorization header"
 NO_TOKEN = "Invalid username or password."

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from polyprobe.tests.hub.store import Blob
+from tests.hub.store import Blob
 
 LICENSES = """
 afl-3.0 agpl-3.0 apache-2.0 artistic-2.0 bigcode-openrail-m bigscience-bloom-rail-1.0

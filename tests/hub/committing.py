@@ -5,14 +5,14 @@ from base64 import b64decode
 from http import HTTPStatus
 from typing import Any
 
-from polyprobe.tests.hub.access import find_commit, find_to_write, require_token
-from polyprobe.tests.hub.attributes import is_ignored, is_lfs
-from polyprobe.tests.hub.cards import check_card
-from polyprobe.tests.hub.creating import tell_url
-from polyprobe.tests.hub.history import Commit, Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
-from polyprobe.tests.hub.pulls import open_pull
-from polyprobe.tests.hub.store import Blob
+from tests.hub.access import find_commit, find_to_write, require_token
+from tests.hub.attributes import is_ignored, is_lfs
+from tests.hub.cards import check_card
+from tests.hub.creating import tell_url
+from tests.hub.history import Commit, Repository
+from tests.hub.messages import Answer, Call, HubError, send_json
+from tests.hub.pulls import open_pull
+from tests.hub.store import Blob
 
 SINCE = "A commit has happened since. Please refresh and try again."
 DANGLING = (

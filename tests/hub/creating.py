@@ -4,11 +4,11 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from polyprobe.tests.hub.access import find_commit, find_to_write, require_token
-from polyprobe.tests.hub.attributes import write_attributes
-from polyprobe.tests.hub.history import Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
-from polyprobe.tests.hub.store import Blob
+from tests.hub.access import find_commit, find_to_write, require_token
+from tests.hub.attributes import write_attributes
+from tests.hub.history import Repository
+from tests.hub.messages import Answer, Call, HubError, send_json
+from tests.hub.store import Blob
 
 NAME = re.compile(r"(?!.*(?:--|\.\.))[A-Za-z0-9_](?:[\w.-]{0,94}[A-Za-z0-9_])?", re.ASCII)
 NO_RIGHTS = 'You don\'t have the rights to create a {kind} under the namespace "{namespace}"'

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from http import HTTPStatus
 
-from polyprobe.tests.hub.access import NO_TOKEN, READ_ONLY
-from polyprobe.tests.hub.messages import Answer, HubError
+from tests.hub.access import NO_TOKEN, READ_ONLY
+from tests.hub.messages import Answer, HubError
 
 CUTS = ("cut", "cut before")
 MESSAGES = {

@@ -5,7 +5,7 @@ from threading import Thread
 
 import pytest
 
-from polyprobe.tests.hub.server import HubServer
+from tests.hub.server import HubServer
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.tests.hub.attributes import LFS_SUFFIXES
-from polyprobe.tests.hub.store import Blob, read_blob
-from polyprobe.tests.hub.tokens import DATE
+from tests.hub.attributes import LFS_SUFFIXES
+from tests.hub.store import Blob, read_blob
+from tests.hub.tokens import DATE
 
 SKIPPED = {".git", "__pycache__", ".pytest_cache"}
 

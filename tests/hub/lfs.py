@@ -9,9 +9,9 @@ import re
 from http import HTTPStatus
 from typing import Any
 
-from polyprobe.tests.hub.access import find_to_write
-from polyprobe.tests.hub.history import Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
+from tests.hub.access import find_to_write
+from tests.hub.history import Repository
+from tests.hub.messages import Answer, Call, HubError, send_json
 
 PART = 2**20  # bytes: from here on a content is sent in parts of this size, if the client can
 

@@ -4,10 +4,10 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-from polyprobe.tests.hub.cards import read_card
-from polyprobe.tests.hub.history import Commit, Repository
-from polyprobe.tests.hub.store import Blob
-from polyprobe.tests.hub.tokens import DATE
+from tests.hub.cards import read_card
+from tests.hub.history import Commit, Repository
+from tests.hub.store import Blob
+from tests.hub.tokens import DATE
 
 
 def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, Any]:

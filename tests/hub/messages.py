@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.tokens import Token
 
 if TYPE_CHECKING:
-    from polyprobe.tests.hub.server import HubServer
+    from tests.hub.server import HubServer
 
 
 class Request(NamedTuple):

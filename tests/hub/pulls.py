@@ -3,10 +3,10 @@
 from http import HTTPStatus
 from typing import Any
 
-from polyprobe.tests.hub.access import find_commit, find_repository, find_to_write, require_token
-from polyprobe.tests.hub.history import Commit, Pull, Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
-from polyprobe.tests.hub.tokens import DATE
+from tests.hub.access import find_commit, find_repository, find_to_write, require_token
+from tests.hub.history import Commit, Pull, Repository
+from tests.hub.messages import Answer, Call, HubError, send_json
+from tests.hub.tokens import DATE
 
 
 def open_pull(repository: Repository, title: str, author: str, base: Commit) -> str:

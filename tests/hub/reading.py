@@ -3,17 +3,17 @@
 import re
 from http import HTTPStatus
 
-from polyprobe.tests.hub.access import (
+from tests.hub.access import (
     check_gate,
     find_commit,
     find_repository,
     find_to_write,
     require_token,
 )
-from polyprobe.tests.hub.history import Commit
-from polyprobe.tests.hub.listing import list_entries, list_tree, tell_commit, tell_info, tell_refs
-from polyprobe.tests.hub.messages import Answer, Call, HubError, is_true, send_json
-from polyprobe.tests.hub.store import Blob
+from tests.hub.history import Commit
+from tests.hub.listing import list_entries, list_tree, tell_commit, tell_info, tell_refs
+from tests.hub.messages import Answer, Call, HubError, is_true, send_json
+from tests.hub.store import Blob
 
 
 def answer_whoami(call: Call) -> Answer:

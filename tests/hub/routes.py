@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from polyprobe.tests.hub import committing, creating, lfs, pulls, reading, xet
-from polyprobe.tests.hub.messages import Answer, Call
+from tests.hub import committing, creating, lfs, pulls, reading, xet
+from tests.hub.messages import Answer, Call
 
 PARTS = {
     "kind": "model|dataset|space",

@@ -39,14 +39,14 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from polyprobe.tests.hub.access import UNKNOWN_TOKEN
-from polyprobe.tests.hub.failures import CUTS, MESSAGES, Failure, find_failure
-from polyprobe.tests.hub.history import Folder, Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, Request
-from polyprobe.tests.hub.routes import find_route
-from polyprobe.tests.hub.store import Store
-from polyprobe.tests.hub.tokens import Token
-from polyprobe.tests.hub.xet_store import XetStore
+from tests.hub.access import UNKNOWN_TOKEN
+from tests.hub.failures import CUTS, MESSAGES, Failure, find_failure
+from tests.hub.history import Folder, Repository
+from tests.hub.messages import Answer, Call, HubError, Request
+from tests.hub.routes import find_route
+from tests.hub.store import Store
+from tests.hub.tokens import Token
+from tests.hub.xet_store import XetStore
 
 
 class HubServer(ThreadingHTTPServer):

@@ -6,8 +6,8 @@ from http.client import HTTPConnection
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, errors
 
-from polyprobe.tests.hub.access import NO_TOKEN, NOT_YOURS, READ_ONLY, UNKNOWN_TOKEN
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.access import NO_TOKEN, NOT_YOURS, READ_ONLY, UNKNOWN_TOKEN
+from tests.hub.tokens import Token
 
 NAME, DATA = "me/geo", {"repo_type": "dataset"}
 TOKENS = {

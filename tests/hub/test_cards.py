@@ -3,7 +3,7 @@
 import pytest
 from huggingface_hub import CommitOperationAdd, DatasetCard, HfApi, errors
 
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.tokens import Token
 
 NAME = "me/geo"
 CARD = "---\nlicense: mit\n---\n# geo\n"

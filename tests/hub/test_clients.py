@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import polyprobe
-from polyprobe.tests.hub.client import NOWHERE, run_client
-from polyprobe.tests.hub.samples import LANGUAGES, write_dataset, write_metric, write_model
+from tests.hub.client import NOWHERE, run_client
+from tests.hub.samples import LANGUAGES, write_dataset, write_metric, write_model
 
 LOAD = """
 from datasets import load_dataset

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, errors
 
-from polyprobe.tests.hub.failures import MESSAGES
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.failures import MESSAGES
+from tests.hub.tokens import Token
 
 NAME, DATA = "me/geo", {"repo_type": "dataset"}
 FILES = {"a.parquet": b"PAR1 a", "b.txt": b"b"}

@@ -3,9 +3,9 @@
 import pytest
 from huggingface_hub import HfApi
 
-from polyprobe.tests.hub.client import run_client
-from polyprobe.tests.hub.samples import write_dataset, write_metric
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.client import run_client
+from tests.hub.samples import write_dataset, write_metric
+from tests.hub.tokens import Token
 
 PUSH = """
 from datasets import Dataset

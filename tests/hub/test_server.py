@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from huggingface_hub import HfApi, HfFileSystem, errors
 
-from polyprobe.tests.hub.samples import write_dataset, write_metric
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.samples import write_dataset, write_metric
+from tests.hub.tokens import Token
 
 PARQUET = "data/small/en.parquet"
 

@@ -14,8 +14,8 @@ from huggingface_hub import (
     errors,
 )
 
-from polyprobe.tests.hub.lfs import PART
-from polyprobe.tests.hub.tokens import Token
+from tests.hub.lfs import PART
+from tests.hub.tokens import Token
 
 NAME = "me/geo"
 CARD = "---\nlicense: mit\n---\n# geo\n"

@@ -11,10 +11,10 @@ import pytest
 from huggingface_hub import CommitOperationAdd, HfApi, errors
 from huggingface_hub.utils import http_backoff
 
-from polyprobe.tests.hub.client import run_client
-from polyprobe.tests.hub.tokens import Token
-from polyprobe.tests.hub.xet_client import XET, use_xet
-from polyprobe.tests.hub.xet_format import (
+from tests.hub.client import run_client
+from tests.hub.tokens import Token
+from tests.hub.xet_client import XET, use_xet
+from tests.hub.xet_format import (
     GROUPED_LZ4,
     LZ4,
     STORED,

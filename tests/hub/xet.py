@@ -18,11 +18,11 @@ telemetry) the requests of the client.
 import time
 from http import HTTPStatus
 
-from polyprobe.tests.hub.access import find_to_write
-from polyprobe.tests.hub.history import Repository
-from polyprobe.tests.hub.messages import Answer, Call, HubError, send_json
-from polyprobe.tests.hub.xet_format import XetError
-from polyprobe.tests.hub.xet_store import LIFETIME
+from tests.hub.access import find_to_write
+from tests.hub.history import Repository
+from tests.hub.messages import Answer, Call, HubError, send_json
+from tests.hub.xet_format import XetError
+from tests.hub.xet_store import LIFETIME
 
 
 def answer_token(call: Call) -> Answer:

@@ -4,8 +4,8 @@ import hashlib
 import time
 from collections.abc import Callable
 
-from polyprobe.tests.hub.history import Repository
-from polyprobe.tests.hub.xet_format import (
+from tests.hub.history import Repository
+from tests.hub.xet_format import (
     File,
     XetError,
     Xorb,

@@ -16,7 +16,7 @@ from polyprobe.metrics.contrastive_knowledge.formulas import (
     compare_contrasts,
     measure_knowledge,
 )
-from polyprobe.tests.conftest import UPSTREAM
+from tests.conftest import UPSTREAM
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 LOGS = UPSTREAM.parent / "oracles" / "polyglot-or-not-logs.zip"

@@ -28,7 +28,7 @@ from typing import NamedTuple
 import evaluate
 import pytest
 
-from polyprobe.tests.conftest import UPSTREAM
+from tests.conftest import UPSTREAM
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"

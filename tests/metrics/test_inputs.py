@@ -17,7 +17,7 @@ import pytest
 from polyprobe.metrics.shared import frequency, inputs, intervals, ranks, rows
 from polyprobe.metrics.shared.inputs import ARGUMENTS, RESAMPLING
 from polyprobe.metrics.shared.intervals import Resampling
-from polyprobe.tests.metrics.cases import CASES, RESULTS
+from tests.metrics.cases import CASES, RESULTS
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 SCORES, OTHER = [[0.1, 0.9, 0.3], [0.5, 0.6, 0.7]], [[0.3, 0.2, 0.1], [0.1, 0.6, 0.7]]

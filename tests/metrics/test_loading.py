@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.tests.hub.client import run_client, run_polyprobe
-from polyprobe.tests.metrics.cases import CASES, RESULTS
+from tests.hub.client import run_client, run_polyprobe
+from tests.metrics.cases import CASES, RESULTS
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow

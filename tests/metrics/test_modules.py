@@ -15,9 +15,9 @@ import yaml
 from evaluate.loading import get_imports
 
 from polyprobe.publish.source import bundle
-from polyprobe.tests.hub.client import environment
-from polyprobe.tests.metrics.cases import CASES, RESULTS
-from polyprobe.tests.metrics.test_spaces_input import FIRST
+from tests.hub.client import environment
+from tests.metrics.cases import CASES, RESULTS
+from tests.metrics.test_spaces_input import FIRST
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))

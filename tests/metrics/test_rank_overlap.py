@@ -23,7 +23,7 @@ from polyprobe.metrics.rank_overlap.formulas import (
     rbo_weights,
 )
 from polyprobe.metrics.rankc import formulas as rankc
-from polyprobe.tests.metrics.test_modules import METRICS
+from tests.metrics.test_modules import METRICS
 
 
 def list_orders(scores):

@@ -19,7 +19,7 @@ from urllib.parse import unquote
 import pytest
 
 from polyprobe.publish.source import bundle
-from polyprobe.tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
+from tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
 if not find_spec("gradio"):  # which takes seconds to import
     pytest.skip("gradio is not installed: no Space can be started", allow_module_level=True)

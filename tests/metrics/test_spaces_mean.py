@@ -10,7 +10,7 @@ from polyprobe.analysis.figures.compute import summarize
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.metrics.space import entries
 from polyprobe.schema.run.folder import fill_columns
-from polyprobe.tests.metrics.test_spaces_input import compute, import_app, write_table
+from tests.metrics.test_spaces_input import compute, import_app, write_table
 
 LANGUAGES = ["en", "es", "ru"]
 SPACES = [

@@ -1,3 +1,3 @@
-from polyprobe.tests.builder.conftest import server, tiny
+from tests.builder.conftest import server, tiny
 
 __all__ = ["server", "tiny"]

@@ -8,7 +8,7 @@ from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.system.download import Repository, parse_sums, read_archive, read_files
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 A = bytes(range(256)) * 160  # 40,960 bytes
 CONTENTS = {"data/a.bin": A, "data/b.txt": "ä\r\n".encode()}

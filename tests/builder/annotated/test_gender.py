@@ -9,7 +9,7 @@ from polyprobe.builder.annotated.entities import (
     read_traits,
 )
 from polyprobe.builder.sources import xfactr
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 
 @pytest.mark.parametrize(

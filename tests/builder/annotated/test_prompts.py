@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.balanced.sentences import (
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.tiny import describe, pack
+from tests.builder.tiny import describe, pack
 
 WRITTEN = {
     "pid": ["P1", "P2"],

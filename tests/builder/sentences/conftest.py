@@ -1,3 +1,3 @@
-from polyprobe.tests.builder.sentences.phrases import tiny
+from tests.builder.sentences.phrases import tiny
 
 __all__ = ["tiny"]

@@ -12,8 +12,8 @@ from polyprobe.builder.recipes.sentences.build import is_last
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import Apertium
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.sentences.phrases import NAMES, make_rows
-from polyprobe.tests.builder.sentences.test_version import (
+from tests.builder.sentences.phrases import NAMES, make_rows
+from tests.builder.sentences.test_version import (
     HU,
     SENTENCE,
     Told,

@@ -18,9 +18,9 @@ from polyprobe.builder.recipes.sentences.outcomes import (
 from polyprobe.builder.translators import Translation
 from polyprobe.schema.columns import SENTENCES
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.sentences import phrases
-from polyprobe.tests.builder.sentences.phrases import FACTS, NAMES, Phrasebook, Told
-from polyprobe.tests.builder.tiny_facts import CAPITALS, serve
+from tests.builder.sentences import phrases
+from tests.builder.sentences.phrases import FACTS, NAMES, Phrasebook, Told
+from tests.builder.tiny_facts import CAPITALS, serve
 
 SENTENCE = {
     (subject, answer): f"Who rules {NAMES['en'][subject]} sits in {NAMES['en'][answer]}."

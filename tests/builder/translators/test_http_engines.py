@@ -9,7 +9,7 @@ from polyprobe.builder.translators.engines.googletrans import Googletrans, read_
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
-from polyprobe.tests.builder.translators.server import serving
+from tests.builder.translators.server import serving
 
 FAST = Pace(tries=3, first_wait=0.001, longest_wait=0.01, give_up=4)
 SENTENCE = "Oslo lies in Norway."

@@ -11,7 +11,7 @@ from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.builder.translators.translator import key_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
-from polyprobe.tests.builder.translators.server import serving
+from tests.builder.translators.server import serving
 
 SENTENCES = [f"sentence {number}" for number in range(30)]
 TRANSLATE = """

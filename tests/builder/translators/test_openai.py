@@ -16,7 +16,7 @@ from polyprobe.builder.translators.engines.openai import (
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, Pace
 from polyprobe.system.store import CHECKSUM, cache_folder
-from polyprobe.tests.builder.translators.server import serving
+from tests.builder.translators.server import serving
 
 SENTENCE = "Ada Lovelace was born in London."
 TERMS = {"Ada Lovelace": "Ada Lovelace", "London": "Londres"}

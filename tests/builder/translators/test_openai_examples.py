@@ -5,7 +5,7 @@ import pytest
 from polyprobe.builder.translators import load_translator
 from polyprobe.builder.translators.examples import LIMIT, read_own
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.builder.translators.server import serving
+from tests.builder.translators.server import serving
 
 FILE = """
 [[ru.P36]]

@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
-from tests.eval import tiny
+from tests.making import tiny
 
 pytest.importorskip("fastapi", reason="needs transformers[serving]")
 

@@ -12,7 +12,7 @@ import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.publish.harness.harness_rows import ROWS, write_dataset
+from tests.publish.harness.harness_rows import ROWS, write_dataset
 
 
 @pytest.fixture

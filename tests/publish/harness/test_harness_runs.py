@@ -15,7 +15,7 @@ import pytest
 from polyprobe.eval import load_scorer
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.publish.harness import export_dataset
-from polyprobe.tests.publish.harness.harness_rows import load_module, write_dataset
+from tests.publish.harness.harness_rows import load_module, write_dataset
 
 ROOT = Path(__file__).parents[3]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")

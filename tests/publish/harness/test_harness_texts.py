@@ -13,7 +13,7 @@ from polyprobe.publish.harness import export_dataset
 from polyprobe.scoring.engine import Plan
 from polyprobe.scoring.scorers import Queries
 from polyprobe.scoring.scorers.causal import CausalObjectScorer, CausalScorer
-from polyprobe.tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
+from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 ENVIRONMENT = jinja2.Environment(undefined=jinja2.StrictUndefined, keep_trailing_newline=True)
 EVERY = [row for rows in ROWS.values() for row in rows]

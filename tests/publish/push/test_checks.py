@@ -7,7 +7,7 @@ import pytest
 from polyprobe.publish.checks import STAGES, check_source, find_objections
 from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.publish.push.folders import ROOT, change, edit, metric, small_dataset
+from tests.publish.push.folders import ROOT, change, edit, metric, small_dataset
 
 EN = "data/default/en.parquet"
 FR = "data/default/fr.parquet"

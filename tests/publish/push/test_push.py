@@ -11,8 +11,8 @@ from polyprobe.cli.publish import push
 from polyprobe.publish.hub import read_remote
 from polyprobe.publish.source import address_card, read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
-from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
+from tests.publish.push.clients import TOKEN, api, hub_token
+from tests.publish.push.folders import edit, metric, small_dataset
 
 __all__ = ["api"]
 

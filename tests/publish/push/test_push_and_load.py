@@ -4,11 +4,11 @@ import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset
 from polyprobe.builder.recipes.balanced.request import Request
-from polyprobe.tests.publish.push.clients import TOKEN, hub_token
-from polyprobe.tests.publish.push.folders import ROOT
 from tests.builder.tiny_facts import CAPITALS, serve
 from tests.hub.client import run_client, run_polyprobe
 from tests.metrics.cases import CASES, RESULTS
+from tests.publish.push.clients import TOKEN, hub_token
+from tests.publish.push.folders import ROOT
 
 pytestmark = pytest.mark.acceptance
 LOAD_DATASET = """

@@ -15,10 +15,10 @@ from polyprobe.publish.checks import check_source
 from polyprobe.publish.hub import Remote, check_ours
 from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.publish.push.clients import TOKEN, api, hub_token
-from polyprobe.tests.publish.push.folders import edit, metric, small_dataset
-from polyprobe.tests.publish.push.test_push import contents, held, run
 from tests.hub.client import POLYPROBE, environment
+from tests.publish.push.clients import TOKEN, api, hub_token
+from tests.publish.push.folders import edit, metric, small_dataset
+from tests.publish.push.test_push import contents, held, run
 
 __all__ = ["api"]
 

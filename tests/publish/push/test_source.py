@@ -9,7 +9,7 @@ import polyprobe
 from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.tests.publish.push.folders import ROOT, metric, small_dataset
+from tests.publish.push.folders import ROOT, metric, small_dataset
 
 
 def test_what_is_published_and_what_stays(tmp_path):

@@ -1,0 +1,190 @@
+"""Pairs of languages: directed shares, high-consistency pairs, best partners."""
+
+import json
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.further.pairs import (
+    describe_high_pairs,
+    find_high_pairs,
+    find_partners,
+)
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.cli import app
+from polyprobe.eval import evaluate_model
+from polyprobe.metrics.joint.measures import (
+    find_right_alone,
+    find_right_given_right,
+    find_right_in_both,
+)
+from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.publish.export import export_run
+from polyprobe.report.page import write_report
+from polyprobe.system.errors import PolyprobeError
+from tests.making.facts import write_facts
+from tests.making.runs import SCORES, write_run
+from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
+
+DIRECTED = ("right_in_both", "right_given_right", "right_alone")
+LANGUAGES = ("en", "fr", "ru", "zh")
+
+
+def test_shares_are_counted_fact_by_fact():
+    """Also where a language has not all facts (NaN), as in Polyglot or Not."""
+    random = np.random.default_rng(0)
+    facts = range(60)
+    had = {x: {n for n in facts if random.random() < 0.8} for x in LANGUAGES}
+    known = {x: {n for n in had[x] if random.random() < p} for x, p in
+             zip(LANGUAGES, (0.8, 0.6, 0.4, 0.2), strict=True)}  # fmt: skip
+    right = {x: [float(n in known[x]) if n in had[x] else np.nan for n in facts] for x in LANGUAGES}
+    found = [
+        estimate_figure(find(right), n_resamples=200)
+        for find in (find_right_in_both, find_right_given_right, find_right_alone)
+    ]
+    for a, b in permutations(LANGUAGES, 2):
+        common, both = had[a] & had[b], known[a] & known[b]
+        if f"{a}-{b}" in found[0]:
+            assert found[0][f"{a}-{b}"] == pytest.approx(len(both) / len(common))
+        assert found[1][f"{a}-{b}"] == pytest.approx(len(both) / len(known[b] & had[a]))
+        alone = (known[a] - known[b]) & common
+        assert found[2][f"{a}-{b}"] == pytest.approx(len(alone) / len(common))
+        for values in found[1:]:
+            low, high = values[f"{a}-{b}_ci"]
+            assert 0 <= low < values[f"{a}-{b}"] < high <= 1
+    assert len(found[0]) == 2 * (6 + 1)
+    assert [len(values) for values in found[1:]] == [2 * (12 + 1)] * 2
+
+
+def test_a_share_of_nothing_is_undefined():
+    right = {"en": [1, 1], "la": [0, 0]}
+    found = estimate_figure(find_right_given_right(right), n_resamples=0)
+    assert found == {"en-la": None, "la-en": 0.0, "mean": 0.0}
+
+
+@pytest.fixture
+def run(tmp_path):
+    return write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+
+
+def test_directed_shares_are_computed_if_they_are_named(run):
+    assert not {*DIRECTED} & {*run.read_results()}
+    options = MetricOptions(figures=("default", *DIRECTED))
+    found = find_results(run, Bootstrap(100), options=options)
+    both = 1 + 1 + 1 + 0 + 0 + 0.5 + 1 + 1  # runs.PICKS: en has all facts, ru half of a tie
+    assert found["right_in_both"]["en-ru"] == pytest.approx(both / 8)
+    assert found["right_given_right"]["en-ru"] == pytest.approx(1)
+    assert found["right_given_right"]["ru-en"] == pytest.approx(both / 8)
+    assert found["right_alone"]["en-ru"] == pytest.approx(1 - both / 8)
+    assert found["right_alone"]["ru-en"] == pytest.approx(0)
+    assert len(found["intervals"]["right_given_right"]) == 6
+    run.write_results(found)
+    rows = export_run(run.folder, "csv").read_text().splitlines()
+    assert [row for row in rows if row.startswith("right_given_right,ru,en,")]
+    assert [row for row in rows if row.startswith("right_given_right,en,ru,")]
+    write_report([run.folder], run.folder / "report.html")
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    assert 'value="right_given_right"' in page
+    assert '"right_given_right":{"en-ru":1.0' in page
+
+
+# RankC, COverlap of six pairs: means .5 and .4
+RESULTS = {
+    "languages": [*LANGUAGES],
+    "rankc": dict(zip(map("-".join, combinations(LANGUAGES, 2)),
+                      (0.8, 0.5, 0.5, 0.3, 0.5, 0.4), strict=True)),
+    "coverlap": dict(zip(map("-".join, combinations(LANGUAGES, 2)),
+                         (0.9, 0.3, 0.4, 0.4, None, 0.0), strict=True)),
+    "mean": {"rankc": 3.0 / 6, "coverlap": 2.0 / 5},
+    "intervals": {"rankc": {"en-fr": [0.7, 0.9]}},
+}  # fmt: skip
+
+
+def test_high_pairs_are_at_or_above_the_mean():
+    found = find_high_pairs(RESULTS, "rankc", "coverlap")
+    assert found.both == ["en-fr", "en-zh"]
+    assert found.first == ["en-ru", "fr-zh"]
+    assert found.second == ["fr-ru"]
+    assert [*describe_high_pairs(RESULTS, "rankc", "coverlap")] == [
+        "pairs at or above the mean of all, 0.500 by RankC, 0.400 by COverlap:",
+        "by both: 2: en-fr, en-zh",
+        "by RankC alone: 2: en-ru, fr-zh",
+        "by COverlap alone: 1: fr-ru",
+    ]
+
+
+def test_the_best_partner_is_the_highest_of_a_language():
+    found = find_partners(RESULTS, "rankc")
+    assert [(x.language, x.partner, x.value) for x in found] == [
+        ("en", "fr", 0.8), ("fr", "en", 0.8), ("ru", "en", 0.5), ("zh", "en", 0.5)
+    ]  # fmt: skip
+    assert found[0].interval == [0.7, 0.9]
+    assert found[2].interval is None
+    given = dict.fromkeys(("en-fr", "en-ru", "fr-en", "ru-en", "ru-fr"), 0.5)
+    given |= {"en-ru": 0.9, "ru-fr": None}
+    ways = {"languages": ["en", "fr", "ru"], "right_given_right": given}
+    assert [(x.language, x.partner) for x in find_partners(ways, "right_given_right")] == [
+        ("en", "ru"), ("fr", "en"), ("ru", "en")
+    ]  # fmt: skip
+
+
+def call(*words):
+    return CliRunner().invoke(app, ["metrics", *map(str, words)], catch_exceptions=False)
+
+
+def test_the_command_prints_pairs_and_partners(run):
+    done = call(run.folder, "--resamples", 0, "--pairs", "rankc,coverlap")
+    results = json.loads((run.folder / "results.json").read_text())
+    for line in describe_high_pairs(results, "rankc", "coverlap"):
+        assert line in done.output
+    assert "best by" in done.output
+    page = (run.folder / "report.html").read_text(encoding="utf-8")
+    best = find_partners(results, "rankc")[0]
+    assert f"{best.partner} {best.value:.3f}" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (["--pairs", "rankc"], "--pairs rankc: expected two figures, such as rankc,coverlap"),
+        (["--pairs", "rankc,accuracy"], "unknown --pairs 'accuracy'; known: rankc_subject, rankc"),
+        (["--pairs", "rankc,coverlap", "--figures", "rankc"], "coverlap is not among the figures"),
+    ],
+)
+def test_mistakes_are_refused(run, words, error):
+    with pytest.raises(PolyprobeError, match=error):
+        call(run.folder, "--resamples", 0, *words)
+
+
+def test_a_figure_that_a_run_lacks_is_named(run, tmp_path, scorers):
+    folder, data = tmp_path / "other", str(write_facts(tmp_path / "small"))
+    evaluate_model(scorers("gpt2", "bmlama"), data, output=folder, donor=False)
+    with pytest.raises(
+        PolyprobeError, match="--pairs: .*other has no rankc_subject; choose another"
+    ):
+        call(folder, "--resamples", 0, "--pairs", "rankc_subject,rankc")
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_browser_draws_squares(run, browser):  # noqa: F811
+    call(run.folder, "--resamples", 0, "--figures", ",".join(("default", *DIRECTED)))
+    page = open_page(browser, run.folder / "report.html")
+    results = json.loads((run.folder / "results.json").read_text())
+    assert page.locator("#heat .square").count() == 0
+    page.check("input[value=rankc]")
+    page.select_option("#squares", "coverlap")
+    high = find_high_pairs(results, "rankc", "coverlap")
+    assert page.locator("#heat .square").count() == 2 * sum(map(len, high)) > 0
+    for kind, pairs in zip(("both", "shown", "other"), high, strict=True):
+        text = page.locator(f"#high [data-kind={kind}]").inner_text()
+        assert f"{len(pairs)} pairs" in text
+        assert all(pair in text for pair in pairs)
+    page.check("input[value=right_given_right]")
+    assert page.locator("#heat .square").count() == 0
+    page.locator("#heat [data-pair='ru/en']").hover()
+    value = results["right_given_right"]["ru-en"]
+    assert f"right where another is {value:.3f}" in page.locator(".tip").inner_text()

@@ -1,0 +1,1 @@
+"""What several tests need: datasets, runs, models and trainings, made on disk."""

@@ -1,0 +1,98 @@
+"""Small trainings with a callback."""
+
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+    default_data_collator,
+)
+
+from polyprobe.eval import evaluate_model
+from polyprobe.eval.callback import ConsistencyCallback
+from tests.scoring import zoo
+
+AUTO = {"gpt2": AutoModelForCausalLM, "bert": AutoModelForMaskedLM, "t5": AutoModelForSeq2SeqLM}
+TEXTS = [
+    "The capital of France is Paris.",
+    "Столица Германии — Берлин.",
+    "Rome is in Italy.",
+    "Москва — столица России.",
+]
+
+
+def save_once(folder, kind):
+    """Return the folder of a model of that kind, written on first use."""
+    if not (folder / kind).exists():
+        zoo.save_kind(kind, folder / kind)
+    return folder / kind
+
+
+class Logger(TrainerCallback):
+    """A target of `report_to` that receives the log."""
+
+    def __init__(self):
+        self.logged = []
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.logged.append((state.global_step, dict(logs)))
+
+    def steps(self, name):
+        return [step for step, logs in self.logged if name in logs]
+
+
+def examples(tokenizer):
+    rows = []
+    for text in TEXTS * 4:
+        ids = tokenizer(text)["input_ids"][:12]
+        rows.append({"input_ids": ids, "attention_mask": [1] * len(ids), "labels": ids})
+    return rows
+
+
+def make_trainer(folder, output, model=None, tokenizer=True, **options):
+    """Return a trainer with one example per step and dropout that logs every loss."""
+    words = AutoTokenizer.from_pretrained(folder)
+    options = {"max_steps": 4, "eval_strategy": "steps", "eval_steps": 2, **options}
+    arguments = TrainingArguments(
+        str(output), per_device_train_batch_size=1, per_device_eval_batch_size=1,
+        logging_steps=1, report_to=[], use_cpu=True, disable_tqdm=True,
+        **{"learning_rate": 1e-2, "save_strategy": "no", **options},
+    )  # fmt: skip
+    logger = Logger()
+    trainer = Trainer(
+        AUTO[folder.name].from_pretrained(folder) if model is None else model, arguments,
+        default_data_collator, examples(words), examples(words)[:2],
+        words if tokenizer else None, callbacks=[logger],
+    )  # fmt: skip
+    return trainer, logger
+
+
+def follow(trainer, facts, languages=("en", "ru"), **options):
+    callback = ConsistencyCallback(trainer, facts, languages=languages, **options)
+    trainer.add_callback(callback)
+    return callback
+
+
+def figures_of(results):
+    """Return the figures of results.json, under the names of the callback."""
+    parts = {
+        f"polyprobe/{name}.{of}": value
+        for name in ("accuracy", "rankc")
+        for of, value in results[name].items()
+    }
+    means = {f"polyprobe/{x}": results["mean"][x] for x in ("accuracy", "rankc", "rankc_adjusted")}
+    return {name: value for name, value in {**parts, **means}.items() if value is not None}
+
+
+def ours(logs, prefix="polyprobe/"):
+    return {name: value for name, value in logs.items() if name.startswith(prefix)}
+
+
+def saved_figures(trainer, facts, folder, **options):
+    """Return the figures of `evaluate_model` for the trainer's model, saved as a checkpoint."""
+    trainer.save_model(folder)
+    options = {"languages": ["en", "ru"], "device": "cpu", **options}
+    return figures_of(evaluate_model(str(folder), facts, output=folder / "run", **options))

@@ -1,0 +1,312 @@
+"""Exports in external formats, read by external readers."""
+
+import json
+import math
+import re
+import shutil
+import subprocess
+from datetime import UTC, datetime
+from itertools import chain, combinations
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+from huggingface_hub import ModelCard, parse_eval_result_entries
+
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.publish.export import RUN_FORMATS, export_run, tables
+from polyprobe.publish.export.exported import list_rows
+from polyprobe.schema.run.folder import Run
+from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
+from tests.making.runs import reseal
+
+GEOFACTS = Path(__file__).parents[2] / "datasets" / "geofacts"
+MEANS = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return make_run(tmp_path_factory.mktemp("export"))
+
+
+@pytest.fixture
+def wide(tmp_path):
+    return make_wide(tmp_path, 53)
+
+
+def parsed(file):
+    return parse_eval_result_entries(yaml.safe_load(file.read_text(encoding="utf-8")))
+
+
+def test_every_format_has_its_place_in_the_run(wide):
+    places = {name: export_run(wide, name).relative_to(wide).as_posix() for name in RUN_FORMATS}
+    assert places.pop("every-eval-ever").startswith(
+        "every-eval-ever/data/someone_facts/someone/model_1/"
+    )
+    assert places == {
+        "eval-results": ".eval_results/polyprobe-facts-17.yaml",
+        "model-index": "model-index.yaml",
+        "csv": "results.csv",
+        "latex": "table.tex",
+    }
+
+
+@pytest.mark.parametrize("name", RUN_FORMATS)
+def test_a_second_export_writes_the_same_bytes(run, name):
+    first = export_run(run, name, dataset_id=ID)
+    content = first.read_bytes()
+    assert export_run(run, name, dataset_id=ID) == first
+    assert first.read_bytes() == content
+
+
+def test_eval_results_are_read_by_the_hub_client(run):
+    entries = parsed(export_run(run, "eval-results", dataset_id=ID))
+    mean = read_results(run)["mean"]
+    assert [(e.dataset_id, e.task_id, e.value) for e in entries] == [
+        (ID, f"small_{figure}", mean[figure]) for figure in MEANS
+    ]
+    newest = max(file.stat().st_mtime for file in run.glob("scores/*"))
+    assert {e.date for e in entries} == {datetime.fromtimestamp(newest, UTC).date().isoformat()}
+    for entry in entries:
+        assert entry.notes.startswith("en, ru, zh_hans; all rows; scoring bmlama; 95% ")
+        assert entry.notes.endswith("; " + Run(run).settings().signature)
+        assert (entry.source_url, entry.dataset_revision) == (None, None)
+
+
+def test_tasks_are_those_that_the_builder_names(tmp_path):
+    tasks = yaml.safe_load((GEOFACTS / "eval.yaml").read_text(encoding="utf-8"))["tasks"]
+    run = make_wide(tmp_path, 3, dataset=str(GEOFACTS), config=None)
+    entries = parsed(export_run(run, "eval-results", dataset_id="someone/geofacts"))
+    once = [task["id"] for task in tasks if not task["id"].endswith("rankc_subject")]  # no donors
+    assert [entry.task_id for entry in entries] == once != [task["id"] for task in tasks]
+
+
+@pytest.mark.parametrize("name", RUN_FORMATS)
+@pytest.mark.parametrize("limit", [None, 60])
+def test_a_partial_run_is_reported_where_the_hub_would_show_it(tmp_path, capsys, name, limit):
+    run = make_wide(tmp_path, 3, limit=limit)
+    export_run(run, name)
+    said = capsys.readouterr()
+    assert said.out == ""
+    if limit and name in ("eval-results", "model-index"):
+        assert said.err.startswith(f"partial: {run} is of the first 60 rows, which ")
+        assert said.err.count("\n") == 1
+    else:
+        assert said.err == ""
+
+
+def test_a_partial_run_in_a_card_is_reported_too(tmp_path, capsys):
+    (tmp_path / "README.md").write_text("# model\n")
+    run = make_wide(tmp_path, 3, sample=7)
+    export_run(run, "model-index", card=tmp_path / "README.md")
+    assert "is of a sample of 7 rows" in capsys.readouterr().err
+
+
+def test_the_choice_of_rows_is_in_the_model_index(tmp_path, capsys):
+    run = make_wide(tmp_path, 3, relations=["P36", "P37"], left_out={"other relations": 5})
+    text = export_run(run, "model-index").read_text(encoding="utf-8")
+    (model,) = yaml.safe_load(text)["model-index"]
+    found = [metric["args"] for result in model["results"] for metric in result["metrics"]]
+    assert {(args["rows"], args["relations"]) for args in found} == {
+        ("relations P36, P37", "P36+P37")
+    }
+    assert "is of relations P36, P37, which only" in capsys.readouterr().err
+
+
+def test_a_run_of_the_hub_knows_its_dataset(wide):
+    assert {entry.dataset_id for entry in parsed(export_run(wide, "eval-results"))} == {ID}
+    named = export_run(wide, "eval-results", dataset_id="other/copy")
+    assert {entry.dataset_id for entry in parsed(named)} == {"other/copy"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"limit": 60}, "53 languages; partial: the first 60 rows; "),
+        ({"sample": 60}, "53 languages; partial: a sample of 60 rows; "),
+        ({"sample": 101}, "53 languages; all rows; "),  # there are 100
+        ({}, "53 languages; all rows; "),
+        ({"relations": ["P36"]}, "53 languages; partial: relations P36; "),
+        (
+            {"exclude": ["second_answers"], "left_out": {"second_answers": 1234}},
+            "53 languages; all rows but 1,234 with second_answers; ",
+        ),
+        (
+            {"sample": 60, "exclude": ["second_answers"], "left_out": {"second_answers": 9}},
+            "53 languages; partial: a sample of 60 rows; without second_answers; ",
+        ),
+    ],
+)
+def test_notes_say_first_what_is_partial_and_stay_short(tmp_path, changed, said):
+    run = make_wide(tmp_path, 53, **changed)
+    for entry in parsed(export_run(run, "eval-results")):
+        assert entry.notes.startswith(said + "scoring bmlama-eq10")
+        assert len(entry.notes) <= 500
+        assert re.search(r"\|languages:53@[0-9a-f]{12}\|", entry.notes)
+        assert "model:someone/model_1@0123abcd|data:someone/facts/17|lang" in entry.notes
+
+
+def test_csv_is_read_by_pandas_with_the_same_floats(run):
+    results = read_results(run)
+    table = pd.read_csv(export_run(run, "csv"))
+    assert list(table) == [
+        "figure", "language", "other_language", "value", "low", "high", "chance", "n", "floor",
+        "relation", "signature",
+    ]  # fmt: skip
+    assert set(table.signature) == {results["signature"]}
+    assert not table.duplicated(["figure", "language", "other_language", "relation"]).any()
+    assert set(table.relation.dropna()) == {"P36", "P37"}
+    table = table[table.relation.isna()]
+    keyed = table[table.other_language.isna()].set_index(["figure", "language"])
+    assert keyed.loc[("accuracy", "ru")].value == results["accuracy"]["ru"]
+    for figure in results["mean"]:
+        rows = table[(table.figure == figure) & table.other_language.notna()]
+        for row in rows.itertuples():
+            pair = f"{row.language}-{row.other_language}"
+            expected = results[figure][pair]
+            bounds = results["intervals"][figure][pair] or [None, None]
+            for value, known in zip(
+                (row.value, row.low, row.high), (expected, *bounds), strict=True
+            ):
+                assert math.isnan(value) if known is None else value == known
+        assert len(rows) in (0, len(list(combinations(results["languages"], 2))))
+    counts = table[table.figure.str.startswith("right_in_exactly_")]
+    assert counts.value.tolist() == results["k_correct"]
+    shares = table[table.figure.str.startswith("k_share.")]
+    assert shares.value.tolist() == results["k_share"]
+    recall = keyed.loc[("recall_at_k.recall@5", "en")]
+    assert recall.value == results["recall_at_k"]["en"]["recall@5"]
+    assert [recall.low, recall.high] == results["recall_at_k"]["en"]["recall@5_ci"]
+    assert recall.chance == results["recall_at_k"]["en"]["recall@5_chance"]
+
+
+def test_csv_holds_every_number_of_the_results(run):
+    """Every figure of results.json is in the table."""
+    told = set(pd.read_csv(export_run(run, "csv")).figure)
+    left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
+    left |= {"floors", "p_values", "by_relation", "subset"}
+    for name, value in read_results(run).items():
+        if name in left | {"resampling", "k_correct"} or name.endswith("_ci"):
+            continue
+        known = name in told or any(figure.startswith(f"{name}.") for figure in told)
+        assert known, f"{name}: {value}"
+
+
+def test_every_figure_is_described(run):
+    names = {row.figure for row in list_rows(read_results(run))}
+    counts = ("right_in_exactly_", "k_share.")
+    assert {name for name in names if not name.startswith(counts)} <= set(BY_NAME)
+
+
+def test_model_index_is_read_by_the_hub_client(run):
+    results = read_results(run)
+    block = export_run(run, "model-index", dataset_id=ID).read_text(encoding="utf-8")
+    found = ModelCard(f"---\n{block}---\n# synthetic\n").data.eval_results
+    assert {result.dataset_type for result in found} == {ID}
+    assert {result.metric_args["scoring"] for result in found} == {"bmlama"}
+    values = {(r.dataset_split, r.metric_type): r.metric_value for r in found}
+    assert len(values) == len(found) == 4 * (1 + 3)
+    assert [values[None, figure] for figure in MEANS] == [results["mean"][f] for f in MEANS]
+    for language in results["languages"]:
+        assert values[language, "accuracy"] == results["accuracy"][language]
+        own = [v for pair, v in results["rankc"].items() if language in pair.split("-")]
+        assert values[language, "rankc"] == pytest.approx(sum(own) / 2, rel=1e-12)
+
+
+def test_undefined_figures_are_left_out_or_empty(run, tmp_path):
+    results = read_results(run)
+    nothing = dict.fromkeys(results["coverlap"])
+    copy = copy_run(
+        run, tmp_path, coverlap=nothing, mean={**results["mean"], "coverlap": None},
+        intervals={**results["intervals"], "coverlap": nothing,
+                   "mean": {**results["intervals"]["mean"], "coverlap": None}}, by_relation={},
+    )  # fmt: skip
+    assert len(parsed(export_run(copy, "eval-results", dataset_id=ID))) == 3
+    block = export_run(copy, "model-index").read_text(encoding="utf-8")
+    assert "coverlap" not in block
+    table = pd.read_csv(export_run(copy, "csv"))
+    assert table[table.figure == "coverlap"].value.isna().all()
+    record = json.loads(export_run(copy, "every-eval-ever").read_text(encoding="utf-8"))
+    names = {r["evaluation_result_id"] for r in record["evaluation_results"]}
+    assert "rankc.mean" in names
+    assert "coverlap.mean" not in names
+    for file in copy.rglob("*.*"):
+        if file.suffix in (".yaml", ".csv", ".json", ".tex") and file.parent != copy / "scores":
+            assert not re.search(r"\b(nan|NaN|\.nan|None)\b", file.read_text(encoding="utf-8")), (
+                file
+            )
+
+
+def cells(table):
+    """Return the cells of each line of a LaTeX table, at ampersands that are not escaped."""
+    lines = [x for x in table.splitlines() if x.endswith(r"\\") and not x.startswith("%")]
+    return [[c.strip() for c in re.split(r"(?<!\\)&", line[:-2])] for line in lines]
+
+
+def test_latex_has_the_columns_of_table_5(run):
+    results = read_results(run)
+    text = export_run(run, "latex").read_text(encoding="utf-8")
+    assert text.splitlines()[1] == f"% {results['signature']}"
+    head, values, low, high = cells(text)
+    assert head == ["Model", "CLC", "Adj", "Acc", "en", "ru", r"zh\_hans"]
+    means = [results["mean"][figure] for figure in ("rankc", "rankc_adjusted", "accuracy")]
+    shown = [*means, *results["accuracy"].values()]
+    assert values == ["synthetic", *(f"{100 * value:.1f}" for value in shown)]
+    bounds = results["intervals"]["accuracy"].values()
+    assert low[4:] == [rf"\scriptsize {100 * bound[0]:.1f}" for bound in bounds]
+    assert high[4:] == [rf"\scriptsize {100 * bound[1]:.1f}" for bound in bounds]
+    assert rf"\begin{{tabular}}{{l{'r' * 6}}}" in text
+
+
+def test_latex_has_a_minus_and_not_a_hyphen(tmp_path):
+    run = make_wide(tmp_path, 3)
+    results = read_results(run)
+    results["mean"]["rankc_adjusted"] = -0.125
+    Run(run).write_results(results)
+    assert cells(export_run(run, "latex").read_text(encoding="utf-8"))[1][2] == "$-$12.5"
+
+
+def test_latex_of_many_languages_goes_on_below(wide):
+    text = export_run(wide, "latex").read_text(encoding="utf-8")
+    assert {len(row) for row in cells(text)} == {1 + 3 + 17}
+    heads, values = cells(text)[::2], cells(text)[1::2]
+    shown = dict(zip(chain(*heads), chain(*values), strict=True))
+    assert shown["Model"] == r"someone/model\_1"
+    assert (shown["CLC"], shown["Adj"], shown["Acc"]) == ("50.0", "50.0", "25.0")
+    assert "; scoring bmlama-eq10. Chance: CLC 20.0, Adj 0.0, Acc 10.0.}" in text
+    assert [shown[f"l{i}"] for i in range(53)] == [f"{i / 10:.1f}" for i in range(53)]
+
+
+@pytest.mark.parametrize("char", list(r"&%$#_{}\~^<>|"))
+def test_latex_escapes(char):
+    escaped = tables.escape(char)
+    assert escaped == f"\\{char}" or re.fullmatch(r"\\text[a-z]+\{\}", escaped)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex with booktabs")
+def test_latex_compiles(wide, run, tmp_path):
+    tables = [export_run(folder, "latex") for folder in (wide, run)]
+    odd = tables.escape(r"&%$#_{}\~^<>|")
+    body = "\n".join([odd, *(rf"\input{{{table}}}" for table in tables)])
+    style = r"\documentclass[twocolumn]{article}\usepackage{booktabs}"  # as the paper
+    document = f"{style}\\begin{{document}}\n{body}\n"
+    (tmp_path / "d.tex").write_text(document + "\\end{document}\n", encoding="utf-8")
+    done = subprocess.run(
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "d.tex"],
+        cwd=tmp_path, capture_output=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-1000:]
+    assert b"Overfull \\hbox" not in done.stdout
+
+
+def test_a_signature_of_many_languages_is_short_and_still_tells_the_data_apart(tmp_path):
+    runs = [make_wide(tmp_path / name, 11) for name in "abc"]
+    results, settings = read_results(runs[2]), Run(runs[2]).settings()
+    settings.fingerprint["l3"] = "0123456789ab"
+    reseal(runs[2], fingerprint=settings.fingerprint, signature=settings.signature)
+    Run(runs[2]).write_results({**results, "signature": settings.signature})
+    one, same, third = (pd.read_csv(export_run(run, "csv")).signature[0] for run in runs)
+    assert one == same != third
+    assert one.startswith("model:someone/model_1@0123abcd|data:someone/facts/17|languages:11@")

@@ -1,0 +1,108 @@
+"""The report of runs of free decoding."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.cli import app
+from polyprobe.eval import evaluate_model
+from polyprobe.report.page import write_report
+from polyprobe.system.errors import PolyprobeError
+from tests.analysis.test_decodings import FIRST, SECOND, write_predictions
+from tests.making import tiny
+from tests.making.facts import CITIES, write_facts
+from tests.making.reader import Reader
+from tests.making.runs import SCORES, write_run
+from tests.making.stable import save_fixed
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Two runs with all fillings."""
+    folder = tmp_path_factory.mktemp("pages")
+    save_fixed("bert", folder / "bert", [*tiny.TEXT, *CITIES["en"], *CITIES["ru"]])
+    write_facts(folder / "facts")
+    for initial in ("order", "confidence"):
+        evaluate_model(
+            str(folder / "bert"), str(folder / "facts"), output=folder / initial,
+            languages=["en", "ru"], scoring="xfactr", initial=initial, max_masks=3, gold=True,
+        )  # fmt: skip
+    return folder
+
+
+def read_page(file):
+    reader = Reader(file.read_text(encoding="utf-8"))
+    assert reader.loaded == []
+    return reader, json.loads(reader.scripts[0])["runs"]
+
+
+def test_a_page_has_the_results_of_the_run(place, tmp_path):
+    write_report([place / "order"], tmp_path / "page.html")
+    reader, [drawn] = read_page(tmp_path / "page.html")
+    results = json.loads((place / "order" / "results.json").read_text(encoding="utf-8"))
+    for name, value in drawn["results"].items():
+        assert value == results[name], name
+    assert {"by_masks", "calibration", "coverlap"} <= set(drawn["results"])
+    texts = [text for _, _, text in reader.texts]
+    for head in ("known length", "one mask", "calibration\nerror", "at least\nright answer"):
+        assert head in texts
+    error = results["calibration"]["ru"]["ece"]
+    assert f"{error:.3f}" in texts
+
+
+def test_the_command_writes_the_page_of_a_run(place):
+    said = CliRunner().invoke(app, ["metrics", str(place / "order"), "--resamples", "40"])
+    assert said.exit_code == 0, said.output
+    assert "no report" not in said.output
+    read_page(place / "order" / "report.html")
+
+
+def test_two_runs_are_compared_fact_by_fact(tmp_path):
+    """Runs of older versions, without fillings."""
+    runs = [write_predictions(tmp_path / x, said) for x, said in (("a", FIRST), ("b", SECOND))]
+    write_report([run.folder for run in runs], tmp_path / "page.html")
+    reader, drawn = read_page(tmp_path / "page.html")
+    assert [run["name"] for run in drawn] == ["synthetic (a)", "synthetic (b)"]
+    cells = [text for _, tag, text in reader.texts if tag == "td"]
+    place = cells.index("en all")
+    assert cells[place : place + 6] == ["en all", "1", "3", "1", "1", "1"]
+    assert any(
+        "only synthetic (b), el: el 2 is [Y]. 'gold', not 'x'" in t for *_, t in reader.texts
+    )
+    said = CliRunner().invoke(
+        app, ["compare", *(str(r.folder) for r in runs), "--output", str(tmp_path / "two.html")]
+    )
+    assert said.exit_code == 0, said.output
+    assert "en multi" in (tmp_path / "two.html").read_text(encoding="utf-8")
+
+
+def test_runs_of_two_kinds_are_reported_apart(place, tmp_path):
+    scored = write_run(tmp_path / "scored", place / "facts", SCORES)
+    with pytest.raises(PolyprobeError, match="holds free predictions, other runs scores of"):
+        write_report([place / "order", scored.folder], tmp_path / "page.html")
+
+
+@pytest.mark.acceptance
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+@pytest.mark.parametrize("kind", ["free", "candidates"])
+def test_a_browser_draws_the_pictures(place, tmp_path, kind):
+    folders = [place / "order", place / "confidence"]
+    if kind == "candidates":
+        folders = [write_run(tmp_path / "scored", place / "facts", SCORES).folder]
+    write_report(folders, tmp_path / "page.html")
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--dump-dom", (tmp_path / "page.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    results = json.loads((folders[0] / "results.json").read_text(encoding="utf-8"))
+    bins = results["calibration"]["en"]["bins"]["n"]
+    assert len(re.findall(r'class="bin"', done.stdout)) == sum(n > 0 for n in bins)
+    if kind == "free":
+        curves = [c for c in results["by_masks"]["en"].values() if None not in c]
+        assert len(re.findall(r'class="curve"', done.stdout)) == len(curves)

@@ -1,0 +1,450 @@
+"""The HTML report: content, counts, and the view of a pair of languages."""
+
+import json
+import re
+import shutil
+from itertools import combinations
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+from typer.testing import CliRunner
+
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
+from polyprobe.cli import app
+from polyprobe.report.page import page, write_report
+from polyprobe.report.page.parts import RunPart, list_languages
+from polyprobe.schema.load import load_facts
+from polyprobe.system.errors import PolyprobeError
+from tests.making.facts import write_facts
+from tests.making.reader import Reader
+from tests.making.runs import COUNTS, SCORES, write_run
+
+MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS if not figure.twice}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+
+@pytest.fixture
+def facts(tmp_path):
+    return write_facts(tmp_path / "facts")
+
+
+@pytest.fixture
+def run(tmp_path, facts):
+    return write_run(tmp_path / "run", facts, SCORES)
+
+
+def read_page(file):
+    text = file.read_text(encoding="utf-8")
+    reader = Reader(text)
+    return reader, json.loads(reader.scripts[0])["runs"]
+
+
+def report(tmp_path, *folders):
+    write_report(list(folders), tmp_path / "report.html")
+    return read_page(tmp_path / "report.html")
+
+
+def drawn(run):
+    """The results drawn by the page's script."""
+    results = run.read_results()
+    measures = ("accuracy", *MEASURES)
+    intervals = {name: results["intervals"][name] for name in measures}
+    names = ("languages", "chance", "floors", "calibration", "k_share", *measures)
+    figures = {name: results[name] for name in names}
+    return {**figures, "intervals": intervals}
+
+
+def test_the_real_page_loads_nothing_and_holds_the_results(tmp_path, run):
+    reader, runs = report(tmp_path, run.folder)
+    assert reader.loaded == []
+    assert reader.addresses
+    assert all(address.startswith("#") for address in reader.addresses)
+    assert "default-src 'none'" in (tmp_path / "report.html").read_text(encoding="utf-8")[:400]
+    assert [part["results"] for part in runs] == [drawn(run)]
+    assert [part["counts"] for part in runs] == [[list(COUNTS[p]) for p in COUNTS]]
+    assert (tmp_path / "report.html").stat().st_size < 100_000
+
+
+def test_a_run_of_the_first_rows_shows_those(tmp_path, facts):
+    picked = {language: values[:3] for language, values in SCORES.items()}
+    run = write_run(tmp_path / "run", facts, picked, rows=3)
+    reader, (part,) = report(tmp_path, run.folder)
+    assert part["total"] == 3
+    assert {fact["id"] for fact in part["facts"]} == {"P36:C0:0", "P36:C1:1", "P36:C2:2"}
+    assert "limit 3" in " ".join(reader.under("answer"))
+
+
+def test_the_answer_is_at_the_top(tmp_path, run):
+    reader, _ = report(tmp_path, run.folder)
+    mean = run.read_results()["mean"]
+    # ties in expectation: ru 5 + 1/2 correct of 8; zh_hans 2, its tie in fact 2 lacks the answer
+    accuracy = (8 / 8 + 5.5 / 8 + 2 / 8) / 3
+    chance = (1 / 4 + 1 / 2) / 2
+    answer = " ".join(reader.under("answer"))
+    assert f"{100 * accuracy:.1f}% of 8 facts right, averaged over 3 languages" in answer
+    assert f"(guessing: {100 * chance:.1f}%)" in answer
+    assert f"{mean['rankc_adjusted']:.3f}" in answer
+    assert answer.startswith("synthetic on facts/default gets")
+    assert reader.under("signature") == [run.settings().signature]
+
+
+def made_results(languages, values):
+    pairs = ["-".join(pair) for pair in combinations(languages, 2)]
+    return {
+        "signature": "s",
+        "languages": list(languages),
+        "n_queries": 3,
+        "accuracy": dict.fromkeys(languages, 0.5),
+        **{key: dict(zip(pairs, values, strict=True)) for key in MEASURES},
+        "chance": {"accuracy": 0.25, "rankc": 0.3},
+        "mean": dict.fromkeys(("accuracy", *MEASURES), 0.5),
+        "left_out": {"rankc_adjusted": 0, "coverlap": 0},
+    }
+
+
+@pytest.mark.parametrize(
+    ("languages", "most", "least"),
+    [("ab", 1, 0), ("abc", 2, 1), ("abcdef", 8, 7), ("abcdefg", 10, 10)],
+)
+def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
+    count = len(languages) * (len(languages) - 1) // 2
+    values = [float(v) for v in np.random.default_rng(5).permutation(count) / 100]
+    examples = {"facts": [], "total": 3, "note": None}
+    part = RunPart("m", run.settings(), made_results(languages, values), examples)
+    section = page.make_environment().get_template("pairs.html")
+    shown = {"measures": MEASURES, "shorts": MEASURES, "many": False}
+    reader = Reader(section.render(index=0, part=part, **shown))
+    shown = {k: [float(x) for x in reader.under(k, "td")[::3]] for k in ("most", "least")}
+    assert shown["most"] == sorted(values, reverse=True)[:most]
+    assert shown["least"] == sorted(values)[:least]
+    names = dict(zip(combinations(languages, 2), values, strict=True))
+    assert reader.under("most", "a")[0] == " – ".join(max(names, key=names.get))
+    assert "#0/" + "/".join(min(names, key=names.get)) in reader.addresses
+
+
+def test_accuracies_that_frequent_answers_reach_are_marked(run):
+    results = made_results("ab", [0.5])
+    results["floors"] = {"frequency": {"accuracy": 0.4}}
+    results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
+    part = RunPart("m", run.settings(), results, {})
+    rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
+    assert list_languages([part], []) == (["language", "m"], rows)
+
+
+def test_everything_is_escaped(tmp_path):
+    evil = "</script><script>alert(1)</script>"
+
+    def spoil(language, made):
+        return [
+            row._replace(
+                prompt=f"{evil} [Y]",
+                candidates=[evil, *"bcd"][: len(row.candidates)],
+                relation=evil,
+            )
+            for row in made
+        ]
+
+    facts = write_facts(tmp_path / "facts", spoil)
+    run = write_run(tmp_path / "run", facts, SCORES, model=evil)
+    reader, (part,) = report(tmp_path, run.folder)
+    assert evil not in (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert part["facts"][0]["rows"][0][0] == f"{evil} [Y]"
+    assert part["name"] == evil
+    assert evil in reader.text
+
+
+@pytest.mark.parametrize("how", ["gone", "changed"])
+def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, how):
+    shutil.rmtree(facts)
+    if how == "changed":
+        write_facts(facts, lambda _, made: [r._replace(prompt=f"! {r.prompt}") for r in made])
+    _, (part,) = report(tmp_path, run.folder)
+    assert part["results"] == drawn(run)
+    ranking = [[1, 0, None, 2.0], [2, 1, None, -1.0], [3, 2, None, -2.0], [4, 3, None, -3.0]]
+    fact = {fact["id"]: fact for fact in part["facts"]}["P36:C3:3"]
+    assert fact["rows"][1] == [None, ranking, 1, 0]
+    assert fact["right"] == [3]
+    reason = "no dataset" if how == "gone" else "has changed since the run"
+    assert "not at hand" in part["note"]
+    assert reason in part["note"]
+
+
+def test_two_runs_are_side_by_side(tmp_path, facts, run):
+    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+    reader, parts = report(tmp_path, run.folder, other.folder)
+    assert [p["results"] for p in parts] == [drawn(r) for r in (run, other)]
+    assert [p["name"] for p in parts] == ["synthetic (run)", "synthetic (other)"]
+    means = [r.read_results()["mean"] for r in (run, other)]
+    head, rows = read_table(tmp_path / "report.html", "figure")
+    names = ["synthetic (run)", "synthetic (other)"]
+    assert head == ["figure", *names, " − ".join(names)]
+    for figure in HEADLINE[0], *HEADLINE_PAIRS:
+        if not figure.twice:
+            shown = [cell.split(" (")[0] for cell in rows[figure.title][:2]]
+            assert shown == [f"{mean[figure.name]:.3f}" for mean in means]
+    assert means[0] != means[1]
+    assert any("differ in languages" in note for note in reader.under("note"))
+
+
+def read_table(file, first):
+    """Return head and rows, by their first cell, of the table whose head begins so."""
+    tables = re.findall(r"<table>(.*?)</table>", file.read_text(encoding="utf-8"), re.DOTALL)
+    lines = [re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL) for table in tables]
+    cells = [
+        [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.DOTALL) for line in table]
+        for table in lines
+    ]
+    head, *rows = next(table for table in cells if table[0][0] == first)
+    return head, {row[0]: row[1:] for row in rows}
+
+
+def test_two_runs_that_asked_the_same_are_not_cautioned(tmp_path, facts, run):
+    other = write_run(tmp_path / "other", facts, SCORES, model="other")
+    reader, _ = report(tmp_path, run.folder, other.folder)
+    assert not any("differ" in note for note in reader.under("note"))
+
+
+def test_one_language_has_no_pairs(tmp_path, facts):
+    run = write_run(tmp_path / "run", facts, {"en": SCORES["en"]})
+    reader, (part,) = report(tmp_path, run.folder)
+    assert "100.0% of 8 facts right, in one language" in " ".join(reader.under("answer"))
+    assert part["counts"] == []
+    assert reader.under("examples-block") == []
+
+
+def spoil_nothing_there(run):
+    shutil.rmtree(run.folder)
+
+
+def spoil_results(run):
+    (run.folder / "results.json").unlink()
+
+
+def spoil_scores(run):
+    (run.folder / "scores" / "ru.parquet").unlink()
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_nothing_there, "is not a run folder: it has no run.json"),
+        (spoil_results, "has no results.json; make it with `polyprobe metrics"),
+        (spoil_scores, "ru.parquet is missing; run the same `polyprobe eval` again"),
+    ],
+)
+def test_a_run_that_is_not_whole_is_one_line(tmp_path, run, spoil, message):
+    spoil(run)
+    with pytest.raises(PolyprobeError, match=message) as caught:
+        write_report([run.folder], tmp_path / "report.html")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path, run):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(PolyprobeError, match="cannot write .*; choose another --output"):
+        write_report([run.folder], tmp_path / "file" / "report.html")
+
+
+def test_the_command_writes_the_file(tmp_path, run):
+    output = tmp_path / "new" / "r.html"
+    result = CliRunner().invoke(app, ["report", str(run.folder), "--output", str(output)])
+    assert result.exit_code == 0, result.output
+    assert f"report: {output}" in result.output.replace("\n", "")
+    assert read_page(output)[1][0]["results"] == drawn(run)
+
+
+@pytest.mark.parametrize("name", ["r.pdf", "r", "r.html.gz"])
+def test_a_report_has_the_ending_of_its_format(tmp_path, name):
+    with pytest.raises(PolyprobeError, match=rf"{name}: expected a name that ends in \.html"):
+        write_report([tmp_path / "run"], tmp_path / name)  # before any run is read
+    assert not (tmp_path / name).exists()
+
+
+def test_two_runs_have_the_tests_of_their_differences(tmp_path, facts, run):
+    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+    reader, _ = report(tmp_path, run.folder, other.folder)
+    found = compare_runs(run, other, test="randomisation", n_resamples=10_000, clusters="subject")
+    _, rows = read_table(tmp_path / "report.html", "figure")
+    for name, title in (("accuracy", "accuracy"), ("rankc", "RankC")):
+        mean = found.differences[name][-1]
+        low, high = mean.ci
+        tested = f"{mean.difference:z.3f} ({low:z.3f} to {high:z.3f})\np = {mean.p_adjusted:.2g}"
+        assert rows[title][2] == tested
+    (drawn_values,) = json.loads(reader.scripts[0])["differences"]
+    (pair,) = found.differences["rankc"][:-1]
+    assert drawn_values["values"]["rankc"] == {
+        "en-ru": [pair.difference, *pair.ci, pair.p_adjusted]
+    }
+    assert (drawn_values["runs"], drawn_values["languages"]) == ([0, 1], ["en", "ru"])
+    assert "excluded (only in one run): languages zh_hans" in reader.text
+
+
+def test_runs_without_a_common_fact_have_a_note_instead(tmp_path, run):
+    facts = write_facts(
+        tmp_path / "others", lambda _, made: [r._replace(fact_id=f"x{r.fact_id}") for r in made]
+    )
+    other = write_run(tmp_path / "other", facts, SCORES)
+    reader, _ = report(tmp_path, run.folder, other.folder)
+    assert "not compared: " in reader.text
+    assert json.loads(reader.scripts[0])["differences"] == []
+
+
+@pytest.mark.acceptance
+def test_twelve_languages_fit_into_two_megabytes(tmp_path):
+    random = np.random.default_rng(0)
+    languages = ["en", "es", "ru", "ar", "zh", "hi", "el", "hy", "ka", "ko", "ta", "th"]
+    tables = load_facts("geofacts", None, languages)
+    made = {
+        x: [random.normal(size=len(row)).tolist() for row in table["candidates"].to_pylist()]
+        for x, table in tables.items()
+    }
+    run = write_run(tmp_path / "run", "geofacts", made)
+    write_report([run.folder, run.folder], tmp_path / "report.html")
+    assert (tmp_path / "report.html").stat().st_size < 2_000_000
+    assert "continent" in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as made:
+        browser = made.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+def open_page(browser, file, fragment="", **options):
+    """Open a page that must have no error; colour scheme and size are options."""
+    page, errors = browser.new_page(**options), []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.on("console", lambda message: errors.append(message.text))
+    page.goto(f"{Path(file).as_uri()}#{fragment}")
+    assert errors == []
+    return page
+
+
+NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html", "0/zh_hans/ru")
+    reader = Reader(page.locator("#examples").evaluate("element => element.outerHTML"))
+    rankc = run.read_results()["rankc"]["ru-zh_hans"]
+    assert f"RankC {rankc:.3f}" in reader.under("values")[0]
+    assert reader.under("values")[0].startswith("Chinese (simplified) (zh_hans) – Russian (ru): ")
+    assert [text for _, tag, text in reader.texts if tag == "h4"] == [
+        "Same answer: 4 of 8 facts (2 right, 2 wrong)",
+        "Different answers: 2 of 8 facts",
+        "Tie for the best score: 2 of 8 facts",
+    ]
+    assert page.locator("#examples-of").inner_text().startswith("Examples from 8 of 8 facts")
+    first = page.locator(".agree .ranking li:first-child bdi").all_inner_texts()
+    # facts 1 and 6, both correct; 3 and 4, both wrong
+    best = ["柏林", "Берлин", "罗马", "Рим", "巴黎", "Париж", "柏林", "Берлин"]
+    assert sorted(first) == sorted(best)
+    right = page.locator(".agree .ranking .is-right").all_inner_texts()
+    assert len(right) == len(first)
+    assert all("✓" in text for text in right)
+    assert page.locator(".tied .tie").all_inner_texts()[0] == "model: tie between 2 candidates"
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html")
+    assert page.locator("#accuracy .bar").count() == 3
+    labels = page.locator("#accuracy .level")
+    assert labels.all_text_contents() == ["chance 37.5%"]
+    # labels are above all bars and intervals
+    tops = [page.locator(f"#accuracy .{kind}").first.bounding_box() for kind in ("level", "bar")]
+    assert tops[0]["y"] + tops[0]["height"] <= tops[1]["y"]
+    assert page.locator("#heat .cell").count() == 9
+    assert page.locator("#heat .chance").count() == 1
+    cell = page.locator("#heat [data-pair='en/ru']")
+    value = run.read_results()["rankc_adjusted"]["en-ru"]  # before raw RankC
+    cell.hover()
+    assert f"adjusted RankC {value:.3f}" in page.locator(".tip").inner_text()
+    cell.click()
+    assert page.url.endswith("#0/en/ru")
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_cells_are_ordered_and_named_as_chosen(tmp_path, run, browser):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html")
+    names = "#heat text[text-anchor=end]"
+    page.select_option("#order", "script")
+    assert page.locator(names).all_text_contents()[:3] == [
+        "Russian",
+        "Chinese (simplified)",
+        "English",
+    ]
+    page.select_option("#order", "family")  # Germanic, Slavic; Sino-Tibetan
+    assert page.locator(names).all_text_contents()[:2] == ["English", "Russian"]
+    page.select_option("#order", "given")
+    page.select_option("#labels", "codes")
+    assert page.locator(names).all_text_contents()[:3] == ["en", "ru", "zh_hans"]
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts, browser):
+    wrong = {x: [[*row[::-1]] for row in rows] for x, rows in SCORES.items()}
+    runs = [
+        write_run(tmp_path / name, facts, values) for name, values in (("a", SCORES), ("b", wrong))
+    ]
+    write_report([run.folder for run in runs], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html")
+    (data,) = json.loads(page.locator("#data").inner_text())["differences"]
+    page.select_option("#view", "difference-0")
+    for measure, rows in data["values"].items():
+        page.check(f"input[value={measure}]")
+        low = sum(p is not None and p < 0.05 for *_, p in rows.values())
+        assert page.locator("#heat .marked").count() == 2 * low
+    page.locator("#heat [data-pair='en/ru']").hover()
+    assert "p = " in page.locator(".tip").inner_text()
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html", color_scheme=scheme)
+    for name, count in (("accuracy", 3), ("shares", 3), ("heat", 9)):
+        with page.expect_download() as waiting:
+            page.locator(f".drawing:has(#{name}) .save[data-kind=svg]").click()
+        assert waiting.value.suggested_filename.endswith(".svg")
+        text = waiting.value.path().read_text(encoding="utf-8")
+        root = ElementTree.fromstring(text)
+        shapes = [x for x in root.iter() if x.get("class") in ("bar", "cell")]
+        assert len(shapes) == count
+        assert "var(" not in text
+        assert ("#14171b" in text) == (scheme == "dark")  # the background
+        with page.expect_download() as waiting:
+            page.locator(f".drawing:has(#{name}) .save[data-kind=png]").click()
+        assert waiting.value.suggested_filename.endswith(".png")
+        image = Image.open(waiting.value.path())
+        assert image.size == tuple(2 * int(float(root.get(x))) for x in ("width", "height"))
+        back = (20, 23, 27) if scheme == "dark" else (255, 255, 255)
+        assert image.convert("RGB").getpixel((1, 1)) == back
+        assert len(image.convert("RGB").getcolors(1 << 20)) > 10  # not blank
+
+
+@NEEDS_CHROMIUM
+@pytest.mark.acceptance
+def test_a_telephone_shows_the_page_without_scrolling_sideways(tmp_path, facts, run, browser):
+    other = write_run(tmp_path / "other", facts, SCORES, model="a-model-with-a-rather-long-name")
+    write_report([run.folder, other.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html", viewport={"width": 390, "height": 844})
+    assert page.evaluate("document.documentElement.scrollWidth") == 390

@@ -1,0 +1,110 @@
+"""The HTML page of versions: no external resources, complete results, plots in a browser."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from typer.testing import CliRunner
+
+from polyprobe.analysis.compare.sentences.compare import compare_versions
+from polyprobe.analysis.compare.sentences.texts import find_versions
+from polyprobe.cli import app
+from polyprobe.report.page.sentences import write_versions as write_versions_page
+from polyprobe.report.wordings import as_json
+from tests.making.reader import Reader
+from tests.making.versions import write_dataset, write_run, write_versions
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
+
+
+def write(folder, runs):
+    versions = find_versions(*reversed(runs))
+    found = compare_versions(versions, **OPTIONS)
+    write_versions_page(found, OPTIONS, folder / "page.html")
+    return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
+
+
+def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
+    found, reader = write(tmp_path, write_versions(tmp_path, two_forms=True))
+    assert reader.loaded == reader.addresses == []
+    drawn = json.loads(reader.scripts[0])
+    values = as_json(found)
+    assert drawn["boxes"] == values["boxes"]
+    assert drawn["curves"] == [values["ranks"][f"recall@{k}"]["macro"] for k in range(1, 5)]
+    mean = found.ranks["recall@1"]["macro"][-1]
+    answer = " ".join(reader.under("answer"))
+    assert f"{100 * mean.first:.1f}% of the sentences" in re.sub(r"\s+", " ", answer)
+    cells = reader.under("figure-cell", "td")
+    for rows in found.inflection.delta.values():
+        assert all(f"{row.difference:.3f}" in cells for row in rows)
+    assert "chrF signature: nrefs:1" in reader.text
+
+
+def test_what_a_run_is_called_is_escaped(tmp_path):
+    evil = "</script><script>alert(1)</script>"
+    dataset = write_dataset(tmp_path / "tiny")
+    runs = [
+        write_run(tmp_path / config, dataset, config, model=evil)
+        for config in ("small", "small-sentence")
+    ]
+    _, reader = write(tmp_path, runs)
+    assert evil not in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert evil in reader.text
+
+
+def test_the_command_writes_the_whole_page(tmp_path):
+    template, sentence = write_versions(tmp_path)
+    arguments = [template.folder, sentence.folder, "--resamples", 99]
+    arguments += ["--output", tmp_path / "p.html"]
+    result = CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    text = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in text[:400]
+    assert Reader(text).loaded == []
+    assert len(text) < 100_000
+    assert f"report: {tmp_path / 'p.html'}" in result.output
+
+
+def test_the_pictures_have_the_values_of_the_page(tmp_path):
+    found = compare_versions(find_versions(*write_versions(tmp_path, two_forms=True)), **OPTIONS)
+    pictures, values = write_versions_page(found, OPTIONS, None), as_json(found)
+    for language in ("mean", "en", "ru"):
+        rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
+        for series in pictures[f"recall-{language}"].series:
+            assert series.values == [row[series.name] for row in rows]
+            assert series.bounds == [row[f"{series.name}_ci"] for row in rows]
+    for series in pictures["ranks"].series:
+        boxes = [values["boxes"][language][series.name] for language in ("en", "ru")]
+        assert series.values == [box["median"] for box in boxes]
+        assert series.bounds == [(box["q1"], box["q3"]) for box in boxes]
+    part = values["by_relation"]["en"]["figures"]
+    name = next(name for name in part if name != "recall@1")
+    points = pictures[f"changes-en+{name}"].points
+    assert [(p.label, p.x, p.y) for p in points] == [
+        (relation, x, part["recall@1"][relation]) for relation, x in part[name].items()
+    ]
+
+
+def test_the_command_saves_a_picture_of_two_wordings(tmp_path):
+    runs = [str(run.folder) for run in write_versions(tmp_path)]
+    options = ["--resamples", "99", "--figure", str(tmp_path / "p.png"), "--draw"]
+    result = CliRunner().invoke(app, ["compare", *runs, *options, "recall-ru"])
+    assert f"figure: {tmp_path / 'p.png'} (recall-ru)" in result.output.replace("\n", "")
+    result = CliRunner().invoke(app, ["compare", *runs, *options, "recall"])
+    assert "unknown --draw 'recall'; did you mean" in str(result.exception)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
+def test_a_browser_draws_all_pictures(tmp_path):
+    write(tmp_path, write_versions(tmp_path))
+    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
+    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
+    command += ["--dump-dom", (tmp_path / "page.html").as_uri()]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert len(re.findall(r'class="box"', done.stdout)) == 4  # two languages, two wordings
+    assert len(re.findall(r'class="curve"', done.stdout)) == 3  # with the select
+    assert len(re.findall(r'class="point"', done.stdout)) == 2  # P19 and P20

@@ -1,0 +1,285 @@
+"""Datasets: lookup by name, and one-line errors."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import datasets
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from polyprobe.publish.install import install_dataset
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.rows import choose_rows
+from polyprobe.system.errors import PolyprobeError, one_line
+from tests.making.facts import CITIES, rows, write_facts
+
+
+def only(language, number, **changes):
+    """Return a function that changes one row of one language."""
+
+    def spoil(name, made):
+        if name == language:
+            made[number] = made[number]._replace(**changes)
+        return made
+
+    return spoil
+
+
+SPOILED = {
+    "no slot": (only("ru", 3, prompt="нет"), "the prompt must hold the slot [Y] exactly once"),
+    "two slots": (
+        only("ru", 3, prompt="[Y] [Y]"),
+        "the prompt must hold the slot [Y] exactly once",
+    ),
+    "no prompt": (only("ru", 3, prompt=None), "the prompt must hold the slot [Y] exactly once"),
+    "no candidates": (only("ru", 3, candidates=[]), "there are no candidates"),
+    "empty candidate": (only("ru", 3, candidates=["Рим", " ", "a", "b"]), "a candidate is empty"),
+    "no list": (only("ru", 3, candidates=None), "a value is missing"),
+    "null candidate": (only("ru", 3, candidates=["Рим", None, "a", "b"]), "a value is missing"),
+    "null answer": (only("ru", 3, answers=[None]), "a value is missing"),
+    "candidate twice": (
+        only("ru", 3, candidates=["Рим", "Москва", "Рим", "Париж"]),
+        "a candidate occurs twice",
+    ),
+    "no answer": (only("ru", 3, answers=[]), "there is no right answer"),
+    "answer too large": (only("ru", 3, answers=[4]), "an answer is no index into the candidates"),
+    "answer negative": (only("ru", 3, answers=[-1]), "an answer is no index into the candidates"),
+    "other fact": (only("ru", 3, fact_id="P36:X"), "not parallel: the fact_id differs"),
+    "other pool": (only("ru", 3, candidates=list("abcde")), "the number of candidates differs"),
+    "other answer": (only("ru", 3, answers=[0]), "not parallel: the right answers differ"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILED)
+def test_spoiled_rows_are_named_by_language_row_and_fact(name, tmp_path):
+    spoil, problem = SPOILED[name]
+    folder = write_facts(tmp_path / "facts", spoil)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    message = str(error.value)
+    fact = "P36:X" if name == "other fact" else rows("ru")[3].fact_id
+    assert f"language 'ru', row 3 ({fact}): " in message
+    assert problem in message
+    assert "\n" not in message
+
+
+def test_rows_that_are_missing_in_a_language(tmp_path):
+    folder = write_facts(tmp_path / "facts", lambda name, made: made[: 8 if name == "en" else 7])
+    with pytest.raises(PolyprobeError, match="'en' has 8 rows, 'ru' has 7"):
+        load_facts(str(folder))
+    assert len(load_facts(str(folder), languages=["ru", "zh_hans"])["ru"]) == 7
+
+
+def test_facts_come_in_the_languages_asked_for(tmp_path):
+    folder = str(write_facts(tmp_path / "facts"))
+    assert list(load_facts(folder)) == list(CITIES)
+    assert list(load_facts(folder, "small", ["ru", "en", "ru"])) == ["ru", "en"]
+    assert load_facts(folder)["zh_hans"]["prompt"][0].as_py() == "法国的首都是[Y]。"
+
+
+@pytest.mark.parametrize(
+    ("config", "languages", "message"),
+    [
+        (None, ["en", "xx"], "unknown language 'xx' in {}; available: en, ru, zh_hans"),
+        ("large", None, "unknown configuration 'large' in {}; available: small"),
+    ],
+)
+def test_unknown_names_list_the_known(config, languages, message, tmp_path):
+    folder = str(write_facts(tmp_path / "facts"))
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(folder, config, languages)
+    assert str(error.value) == message.format(folder)
+
+
+def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(PolyprobeError, match="no dataset 'nowhere' here.*polyprobe build"):
+        load_facts("nowhere")
+
+
+def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    write_facts(tmp_path / "datasets" / "capitals")
+    (tmp_path / "datasets" / "empty").mkdir()
+    write_facts(tmp_path / "rivers")
+    install_dataset(tmp_path / "rivers")
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    datasets.load_dataset("parquet", data_files=str(tmp_path / "a.parquet"))
+    here = {path.name for path in (tmp_path / "cache").iterdir() if path.is_dir()}
+    assert {"parquet", "rivers"} <= here
+    embedded = Path(str(files("polyprobe"))) / "datasets"
+    known = {x.name for x in embedded.iterdir() if any(x.rglob("*.parquet"))}
+    listed = ", ".join(sorted({"capitals", "rivers"} | known))
+    assert "geofacts" in known
+    for asked, guess in {
+        "geofact": "did you mean 'geofacts'? ",
+        "zzz": "",
+        "river": "did you mean 'rivers'? ",
+    }.items():
+        with pytest.raises(PolyprobeError) as error:
+            load_facts(asked, "default")
+        said = f"no dataset '{asked}' here, under ./datasets or installed; "
+        assert str(error.value).startswith(f"{said}{guess}available: {listed}; build it (")
+    assert len(load_facts("rivers")["en"]) == 8
+    with pytest.raises(PolyprobeError, match="on the Hub; build it"):
+        load_facts("me/geofact")
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("short\n  and plain.", "short and plain"),
+        ("", "ValueError"),
+        ("a" * 200, "a" * 200),
+        (f"see {'a' * 190} https://x.y/z", f"see {'a' * 190} …"),
+        (f"{'a' * 198} b c", f"{'a' * 198} …"),
+        (f"{'a' * 199} b", f"{'a' * 199}…"),
+        (f"{'a' * 300} b", f"{'a' * 199}…"),
+    ],
+)
+def test_a_long_error_ends_behind_a_word(text, line):
+    assert one_line(ValueError(text)) == line
+    assert len(line) <= 200
+
+
+def test_corrupt_parquet_is_named(tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    file = folder / "data" / "small" / "ru.parquet"
+    file.write_bytes(file.read_bytes()[:200])
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert str(error.value).startswith(f"{file} is not readable Parquet")
+
+
+def put(folder, column, values):
+    for file in (folder / "data" / "small").glob("*.parquet"):
+        table = pq.read_table(file)
+        at = table.column_names.index(column)
+        pq.write_table(table.set_column(at, column, pa.array([values] * len(table))), file)
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "message"),
+    [
+        ("answers", 0, "'answers' is int64; expected lists of whole numbers"),
+        ("answers", ["0"], "expected lists of whole numbers"),
+        ("answers", [0.5], "expected lists of whole numbers"),
+        ("candidates", "Paris", "'candidates' is string; expected lists of text"),
+        ("candidates", [1, 2], "expected lists of text"),
+        ("prompt", 1, "'prompt' is int64; expected text"),
+        ("fact_id", 1, "'fact_id' is int64; expected text"),
+    ],
+)
+def test_columns_of_another_type_are_named(column, values, message, tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    put(folder, column, values)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert str(error.value).startswith(f"{folder}: language 'en': column ")
+    assert message in str(error.value)
+
+
+def no_rows(folder):
+    file = folder / "data" / "small" / "ru.parquet"
+    pq.write_table(pq.read_table(file).slice(0, 0), file)
+
+
+def other_type(folder):
+    file = folder / "data" / "small" / "ru.parquet"
+    table = pq.read_table(file).drop_columns(["answers"])
+    pq.write_table(table.append_column("answers", pa.array([0] * len(table))), file)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (no_rows, "ru.parquet has no rows; build the dataset again"),
+        (other_type, "Couldn't cast array of type int64 to List(Value('int32'))"),
+        (lambda folder: (folder / "README.md").write_text("---\nconfigs: [\n---\n"), "flow node"),
+        (lambda folder: (folder / "facts.py").write_text(""), "scripts are no longer supported"),
+    ],
+)
+def test_folders_that_cannot_be_loaded_end_in_one_line(spoil, message, tmp_path):
+    folder = write_facts(tmp_path / "facts")
+    spoil(folder)
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(folder))
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_a_folder_under_datasets_is_found_by_its_name(tmp_path, monkeypatch):
+    write_facts(tmp_path / "datasets" / "mine")
+    monkeypatch.chdir(tmp_path)
+    assert len(load_facts("mine")["en"]) == 8
+
+
+def test_fingerprint_changes_with_what_is_scored(tmp_path):
+    tables = load_facts(str(write_facts(tmp_path / "a")))
+    other = load_facts(str(write_facts(tmp_path / "b", only("ru", 3, prompt="x [Y]."))))
+    subject = load_facts(str(write_facts(tmp_path / "c", only("ru", 3, subject="x"))))
+    assert fingerprint(tables["en"]) == fingerprint(other["en"]) != fingerprint(tables["ru"])
+    assert fingerprint(tables["ru"]) != fingerprint(other["ru"])
+    assert fingerprint(tables["ru"]) == fingerprint(subject["ru"])
+
+
+def test_sample_keeps_the_relations_shares_and_is_the_same_in_every_language(tmp_path):
+    tables = load_facts(str(write_facts(tmp_path / "facts", copies=50)))
+    for size in (1, 7, 40, 199):
+        chosen = choose_rows(tables["en"], sample=size)
+        assert len(set(chosen)) == size
+        assert chosen == sorted(chosen) == choose_rows(tables["ru"], sample=size)
+        relations = tables["en"]["relation"].take(chosen).to_pylist()
+        assert abs(relations.count("P36") - size / 2) <= 1
+    assert choose_rows(tables["en"], sample=500) == list(range(200))
+    assert choose_rows(tables["en"], limit=3) == [0, 1, 2]
+
+
+def test_sample_does_not_depend_on_the_order_of_rows(tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts", copies=50)))["en"]
+    turned = table.take(list(range(len(table)))[::-1])
+    ids = {table["fact_id"][k].as_py() for k in choose_rows(table, sample=20)}
+    assert ids == {turned["fact_id"][k].as_py() for k in choose_rows(turned, sample=20)}
+
+
+def test_a_larger_sample_holds_the_smaller(tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts", copies=50)))["en"]
+    assert set(choose_rows(table, sample=20)) < set(choose_rows(table, sample=21))
+
+
+def test_a_repaired_dataset_gives_the_published_facts(tmp_path):
+    """By `published_row`, independently of new ids; removed rows change no other relation."""
+
+    def repaired(language, made):
+        made = [r._replace(published_row=r.fact_id, fact_id=f"new:{r.fact_id}") for r in made]
+        return [row for row in made if row.published_row not in gone]
+
+    published = load_facts(str(write_facts(tmp_path / "a", copies=50)))["en"]
+    chosen = [published["fact_id"][k].as_py() for k in choose_rows(published, sample=20)]
+    gone = [name for name in chosen if published_relation(published, name) == "P37"][:1]
+    table = load_facts(str(write_facts(tmp_path / "b", repaired, copies=50)))["en"]
+    again = [table["published_row"][k].as_py() for k in choose_rows(table, sample=20)]
+    assert len(set(chosen) & set(again)) == 20 - 1
+
+
+def published_relation(table, name):
+    return table["relation"][table["fact_id"].to_pylist().index(name)].as_py()
+
+
+@pytest.mark.parametrize(
+    ("limit", "sample", "message"),
+    [
+        (1, 1, "--limit and --sample were both given; choose one"),
+        (0, None, "--limit must be at least 1, got 0"),
+        (None, -2, "--sample must be at least 1, got -2"),
+    ],
+)
+def test_contradictions_are_refused(limit, sample, message, tmp_path):
+    table = load_facts(str(write_facts(tmp_path / "facts")))["en"]
+    with pytest.raises(PolyprobeError) as error:
+        choose_rows(table, limit, sample)
+    assert str(error.value) == message
