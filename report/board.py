@@ -11,9 +11,10 @@ from rich.table import Table
 from polyprobe.analysis.board import TABLES
 from polyprobe.analysis.board.board import Board
 from polyprobe.analysis.figures.declaration import RunFigure
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.latex import escape, join_cells, percent
 from polyprobe.report.pictures.order import shorten
-from polyprobe.report.results import format_interval, format_p_value, make_table, number
+from polyprobe.report.results import make_table
 
 PLUS_MINUS = (
     "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "

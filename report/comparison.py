@@ -14,7 +14,8 @@ from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.compare.sentences.compare import VersionComparison, Wanted, compare_versions
 from polyprobe.analysis.compare.sentences.several import Several, compare_several
 from polyprobe.analysis.compare.sentences.texts import find_versions
-from polyprobe.report.results import NO_WIDTH, differences_table, has_no_width, short_title
+from polyprobe.report.format import NO_WIDTH, has_no_width
+from polyprobe.report.results import differences_table, short_title
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 

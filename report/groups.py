@@ -13,8 +13,9 @@ from polyprobe.analysis.groups.measure import (
     Outcome,
 )
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.picture import Bars, Series
-from polyprobe.report.results import format_interval, format_p_value, make_table, number
+from polyprobe.report.results import make_table
 from polyprobe.schema.run.rows import ALL_ROWS, describe
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution

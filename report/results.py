@@ -29,12 +29,19 @@ from polyprobe.analysis.figures.options import (
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.report.errors import errors_table
+from polyprobe.report.format import (
+    NARROW,
+    NO_WIDTH,
+    format_interval,
+    format_p_value,
+    has_no_width,
+    mark_end,
+    number,
+)
 from polyprobe.schema.run.naming import shorten_signature
 from polyprobe.schema.run.rows import describe, make_choice
 
 _WIDE = 90  # characters
-NARROW = 9  # of a column's head
-NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 
 
 def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
@@ -69,7 +76,9 @@ def results_table(results: dict[str, Any], width: int = 80) -> RenderableType:
     ends = [of_means.get(figure.name) for figure in shown]
     for side, name in enumerate(("95% from", "95% to")):
         if any(ends):
-            table.add_row(name, *(_mark(None if end is None else end[side], end) for end in ends))
+            table.add_row(
+                name, *(mark_end(None if end is None else end[side], end) for end in ends)
+            )
     table.add_section()
     for title, values in list_floors(results):
         table.add_row(title, *(number(values.get(figure.name)) for figure in shown))
@@ -152,33 +161,6 @@ def find_chance(results: Mapping[str, Any], name: str) -> float | None:
     known = results.get("chance", {})
     level = BY_NAME[name].chance
     return level if known and isinstance(level, float) else known.get(name)
-
-
-def number(value: float | None) -> str:
-    """Return a figure with three decimals, `–` where it is undefined."""
-    return "–" if value is None else f"{value:z.3f}"
-
-
-def format_interval(bounds: list[float] | None) -> str:
-    """Return an interval with three decimals, `*` if it has no width, `–` where there is none."""
-    if bounds is None:
-        return "–"
-    return f"{number(bounds[0])} to {_mark(bounds[1], bounds)}"
-
-
-def _mark(value: float | None, bounds: list[float] | None) -> str:
-    """Return an end of an interval, with `*` if the interval has no width."""
-    return f"{number(value)}{'*' if has_no_width(bounds) else ''}"
-
-
-def has_no_width(bounds: list[float] | None) -> bool:
-    """Return whether all resamples gave the same value, as of equal facts: too short."""
-    return bounds is not None and bounds[0] == bounds[1]
-
-
-def format_p_value(value: float | None) -> str:
-    """Return a p-value with two digits, `–` where there is none."""
-    return "–" if value is None else f"{value:.2g}"
 
 
 def differences_table(

@@ -16,7 +16,7 @@ from scipy.special import bdtr
 
 from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.metrics.joint.significance import correct
-from polyprobe.report.results import format_p_value
+from polyprobe.report.format import format_p_value
 
 SHOWN = 3  # examples of each direction in the terminal
 _ACCEPTED = 3  # accepted forms of an example

@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
-from polyprobe.report.results import NARROW, NO_WIDTH, format_interval, has_no_width, number
+from polyprobe.report.format import NARROW, NO_WIDTH, format_interval, has_no_width, number
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import list_differing
 

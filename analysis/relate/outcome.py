@@ -20,8 +20,8 @@ from polyprobe.metrics.joint.relate import (
 )
 from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.picture import Heat, Picture, Point, Points
-from polyprobe.report.results import format_interval, format_p_value, number
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs, shorten_signature

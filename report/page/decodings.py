@@ -8,9 +8,9 @@ from polyprobe.analysis.compare.decodings import list_notes as list_notes_of_dec
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
 from polyprobe.report.comparison import list_notes
+from polyprobe.report.format import format_p_value, number
 from polyprobe.report.page.pictures import list_pictures
 from polyprobe.report.pictures.picture import Picture
-from polyprobe.report.results import format_p_value, number
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError

@@ -6,7 +6,7 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from polyprobe.report.results import format_interval, format_p_value, number
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 

@@ -17,16 +17,14 @@ from polyprobe.analysis.figures.further.templates import (
     list_templates,
 )
 from polyprobe.metrics.joint.significance import Difference
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.order import ORDERS, name_labels, order_languages
 from polyprobe.report.results import (
-    format_interval,
-    format_p_value,
     is_above_floor,
     list_floors,
     list_left_out,
     list_options,
     list_relations,
-    number,
 )
 from polyprobe.schema.run.folder import Settings
 from polyprobe.schema.run.rows import Choice, describe, make_choice

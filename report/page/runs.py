@@ -12,9 +12,9 @@ from polyprobe.analysis.figures.further.templates import QUANTITIES, SHARES
 from polyprobe.analysis.figures.options import DEFAULTS, Bootstrap, MetricOptions
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.report.comparison import LEVEL, Outcome, list_notes
+from polyprobe.report.format import NO_WIDTH
 from polyprobe.report.page.pictures import find_scale, list_pictures
 from polyprobe.report.pictures.picture import Picture
-from polyprobe.report.results import NO_WIDTH
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice

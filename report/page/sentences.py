@@ -9,8 +9,8 @@ from scipy.stats import linregress
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.relations import RECALL, list_lines
 from polyprobe.metrics.joint.significance import Paired
+from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.picture import Bars, Picture, Point, Points, Series
-from polyprobe.report.results import format_interval, format_p_value, number
 from polyprobe.report.wordings import as_json, list_figures, list_notes, name_difference
 
 from .page import write_page

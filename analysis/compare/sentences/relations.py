@@ -12,7 +12,7 @@ import numpy as np
 from rich.table import Table
 from scipy.stats import pearsonr
 
-from polyprobe.report.results import format_p_value, number
+from polyprobe.report.format import format_p_value, number
 
 RECALL = "recall@1"
 FEWEST = 3  # relations for a correlation

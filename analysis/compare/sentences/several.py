@@ -7,7 +7,7 @@ from rich.table import Table
 
 from polyprobe.analysis.figures.options import resolve_clusters
 from polyprobe.metrics.joint.significance import Paired
-from polyprobe.report.results import format_p_value, number
+from polyprobe.report.format import format_p_value, number
 from polyprobe.report.wordings import as_json, list_notes, list_rows, relations_tables
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run

@@ -9,7 +9,8 @@ from rich.text import Text
 
 from polyprobe.analysis.figures.declaration import PAIR, WAY
 from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
-from polyprobe.report.results import format_interval, number, short_title
+from polyprobe.report.format import format_interval, number
+from polyprobe.report.results import short_title
 from polyprobe.system.errors import PolyprobeError, check_option
 
 Pairs = list[str]

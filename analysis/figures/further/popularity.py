@@ -9,7 +9,7 @@ from rich.table import Table
 
 from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.rows import take
-from polyprobe.report.results import format_interval, number
+from polyprobe.report.format import format_interval, number
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run

@@ -15,7 +15,8 @@ from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
-from polyprobe.report.results import format_interval, make_ruled_table, number, of_languages
+from polyprobe.report.format import format_interval, number
+from polyprobe.report.results import make_ruled_table, of_languages
 from polyprobe.schema.identity import key_rows, name_candidates
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run

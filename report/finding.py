@@ -1,0 +1,146 @@
+"""The shape of every result that people read: titles, tables of raw values, lines and pictures.
+
+An analysis returns numbers; `report/findings/` makes a `Finding` of them; `report/show.py` writes
+it to the terminal, CSV, Markdown and LaTeX, and `report/page/` as a page. No writer computes.
+"""
+
+from collections.abc import Mapping, Sequence
+from enum import Enum, auto
+from typing import Any, NamedTuple
+
+from polyprobe.report.pictures.picture import Picture
+
+
+class Role(Enum):
+    """What a column holds; the role decides alignment and format. `None` is shown as `–`.
+
+    A string in a column of numbers is shown as it is, such as "" in a row without that number.
+    """
+
+    NAME = auto()  # short text, left, never wrapped
+    LABEL = auto()  # text, left, wrapped
+    TEXT = auto()  # text, right
+    COUNT = auto()  # 1,234
+    AMOUNT = auto()  # 1,234.5: counts with fractions
+    SIZE = auto()  # 1.2B: numbers of parameters
+    VALUE = auto()  # 0.123
+    SHARE = auto()  # 12.3: a share in percent; of an `Estimate`, its interval below
+    CHANGE = auto()  # +12.3%: a change that is in percent already
+    SLOPE = auto()  # +0.12
+    P = auto()  # 0.012: two digits
+    INTERVAL = auto()  # [low, high] → 0.100 to 0.200, `*` if it has no width
+    LOW = auto()  # low end of [low, high]
+    HIGH = auto()  # high end of [low, high], `*` if it has no width
+    SLOPES = auto()  # [low, high] of a slope → +0.12 to +0.34
+    ESTIMATE = auto()  # an `Estimate`: value ± half, interval below
+
+
+class Estimate(NamedTuple):
+    """A value with its uncertainty.
+
+    Attributes:
+        value: the value; None: undefined.
+        interval: its 95% interval, [low, high]; None: unknown.
+        half: half the width of an interval of its parts, shown after `±`; None: unknown.
+    """
+
+    value: float | None
+    interval: Sequence[float] | None = None
+    half: float | None = None
+
+
+class Cell(NamedTuple):
+    """A value with another role than its column, or in bold."""
+
+    value: Any
+    role: Role | None = None
+    bold: bool = False
+
+
+class Column(NamedTuple):
+    """A column of a table.
+
+    Attributes:
+        head: its heading; lines of a long one are separated by newlines.
+        role: of its values.
+        key: name in CSV; by default the head.
+        width: the least width of the terminal that shows it; None: in CSV only.
+        percent: in LaTeX, values are shown in percent, as in papers; else with two decimals.
+        help: explanation of the heading on the page.
+    """
+
+    head: str
+    role: Role = Role.VALUE
+    key: str = ""
+    width: int | None = 0
+    percent: bool = False
+    help: str = ""
+
+
+class Table(NamedTuple):
+    """A table of raw values.
+
+    Attributes:
+        columns: heading, role and key of each column.
+        rows: values, of types that fit the roles; a `Cell` has its own role.
+        title: line above the table.
+        ruled: has rules in the terminal.
+        sections: places of the rows that begin a section, below a rule.
+        limit: number of rows in the terminal; None: all.
+        noun: what a row is, in the plural, for the line below a table with a limit.
+        folded: the page shows it on request, under its title.
+    """
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Any]]
+    title: str = ""
+    ruled: bool = False
+    sections: Sequence[int] = ()
+    limit: int | None = None
+    noun: str = "rows"
+    folded: bool = False
+
+
+class Part(NamedTuple):
+    """A part of a finding.
+
+    Attributes:
+        title: heading on the page.
+        blocks: tables, and lines of text, in order.
+        pictures: names of the finding's pictures that the page draws here.
+        heading: the terminal shows the title too.
+    """
+
+    title: str
+    blocks: Sequence[Table | str]
+    pictures: Sequence[str] = ()
+    heading: bool = False
+
+
+class Finding(NamedTuple):
+    """What an analysis shows.
+
+    Attributes:
+        title: what was measured, of which run and dataset.
+        parts: tables, lines and pictures.
+        lead: the answer in one sentence, on the page.
+        settings: signatures and options, on the page.
+        notes: what the figures mean and count, one line each.
+        cautions: why a figure or test is inexact or omitted, one line each.
+        terms: glossary of the page: term and meaning.
+        pictures: pictures by name, in the order of `--draw`.
+    """
+
+    title: str
+    parts: Sequence[Part]
+    lead: str = ""
+    settings: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    cautions: Sequence[str] = ()
+    terms: Sequence[tuple[str, str]] = ()
+    pictures: Mapping[str, Picture] = {}
+
+    @property
+    def tables(self) -> list[Table]:
+        """List the tables of all parts."""
+        return [block for part in self.parts for block in part.blocks if isinstance(block, Table)]

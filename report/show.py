@@ -1,0 +1,224 @@
+"""Write findings: tables and lines for the terminal; tables as CSV, Markdown and LaTeX."""
+
+import csv
+import html
+import io
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
+from polyprobe.report.format import (
+    UNDEFINED,
+    format_interval,
+    format_p_value,
+    mark_end,
+    number,
+)
+from polyprobe.report.latex import escape, join_cells, percent
+from polyprobe.report.pictures.order import shorten
+
+WIDE = 110  # characters of a terminal that shows the intervals of estimates
+_LEFT = (Role.NAME, Role.LABEL)
+_UNWRAPPED = (Role.NAME, Role.P, Role.INTERVAL, Role.SLOPES)
+_PERCENT = (Role.VALUE, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
+
+
+def _format_share(share: Any) -> str:
+    value, bounds, _ = share if isinstance(share, Estimate) else Estimate(share)
+    text = UNDEFINED if value is None else f"{100 * value:.1f}"
+    return f"{text}\n{100 * bounds[0]:.0f}–{100 * bounds[1]:.0f}" if bounds else text
+
+
+def _format_estimate(
+    estimate: Estimate, between: str = "\n", show: Callable[[float | None], str] = number
+) -> str:
+    text = show(estimate.value)
+    if estimate.half is not None:
+        text += f" ± {show(estimate.half)}"
+    if estimate.interval:
+        text += between + " to ".join(map(show, estimate.interval))
+    return text
+
+
+FORMATS: Mapping[Role, Callable[[Any], str]] = {
+    Role.NAME: str,
+    Role.LABEL: str,
+    Role.TEXT: str,
+    Role.COUNT: "{:,}".format,
+    Role.AMOUNT: lambda value: f"{round(value, 1):,.10g}",
+    Role.SIZE: shorten,
+    Role.VALUE: number,
+    Role.SHARE: _format_share,
+    Role.CHANGE: "{:+.1f}%".format,
+    Role.SLOPE: "{:+z.2f}".format,
+    Role.P: format_p_value,
+    Role.INTERVAL: format_interval,
+    Role.LOW: lambda bounds: mark_end(bounds[0], bounds),
+    Role.HIGH: lambda bounds: mark_end(bounds[1], bounds),
+    Role.SLOPES: lambda bounds: " to ".join(f"{end:+z.2f}" for end in bounds),
+    Role.ESTIMATE: _format_estimate,
+}
+
+
+def format_cell(value: Any, role: Role) -> str:
+    """Format a raw value by its role, a `Cell` by its own; a string stays as it is."""
+    if isinstance(value, Cell):
+        value, role = value.value, value.role or role
+    if value is None:
+        return UNDEFINED
+    return value if isinstance(value, str) else FORMATS[role](value)
+
+
+def format_table(table: Table) -> tuple[list[str], list[list[str]]]:
+    """Format the head and the rows of a table as text, without columns for CSV only."""
+    places = [i for i, column in enumerate(table.columns) if column.width is not None]
+    roles = [column.role for column in table.columns]
+    rows = [[format_cell(row[i], roles[i]) for i in places] for row in table.rows]
+    return [table.columns[i].head for i in places], rows
+
+
+def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
+    """Yield tables and lines for a rich console of a width in characters."""
+    for part in finding.parts:
+        if part.heading:
+            yield f"\n{part.title}"
+        for block in part.blocks:
+            if isinstance(block, str):
+                yield block
+            elif block.rows:
+                yield render_table(block, width)
+                if block.limit is not None and len(block.rows) > block.limit:
+                    rest = len(block.rows) - block.limit
+                    yield f"{rest:,} further {block.noun} are in --json and --output"
+    yield from finding.notes
+    yield from finding.cautions
+
+
+def render_table(table: Table, width: int = 80) -> RichTable:
+    """Make a table for a rich console of a width in characters."""
+    frame = {} if table.ruled else {"box": None, "pad_edge": False}
+    made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)  # type: ignore[arg-type]
+    places = [i for i, x in enumerate(table.columns) if x.width is not None and x.width <= width]
+    for i in places:
+        head, role = table.columns[i][:2]
+        side = "left" if role in _LEFT else "right"
+        made.add_column(Text(head), justify=side, no_wrap=role in _UNWRAPPED, overflow="fold")  # type: ignore[arg-type]
+    for place, row in enumerate(table.rows[: table.limit]):
+        if place in table.sections:
+            made.add_section()
+        made.add_row(*(_render_cell(row[i], table.columns[i].role, width) for i in places))
+    return made
+
+
+def _render_cell(value: Any, role: Role, width: int) -> Text:
+    text = format_cell(value, role)
+    if role is Role.ESTIMATE and width < WIDE:
+        text = text.partition("\n")[0].replace(" ± ", "\n±")
+    return Text(text, style="bold" if isinstance(value, Cell) and value.bold else "")
+
+
+def to_csv(table: Table) -> str:
+    """Write all columns as CSV; numbers have all digits, undefined values are empty.
+
+    An interval has the columns KEY_low and KEY_high; an estimate KEY, these, and KEY_plus_minus.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([key for column in table.columns for key in _list_keys(column)])
+    for row in table.rows:
+        cells = zip(row, table.columns, strict=True)
+        writer.writerow([raw for value, column in cells for raw in _list_raw(value, column.role)])
+    return text.getvalue()
+
+
+def _list_keys(column: Column) -> list[str]:
+    key = column.key or column.head
+    if column.role is Role.ESTIMATE:
+        return [key, f"{key}_low", f"{key}_high", f"{key}_plus_minus"]
+    if column.role in (Role.INTERVAL, Role.SLOPES):
+        return [f"{key}_low", f"{key}_high"]
+    return [key]
+
+
+def _list_raw(value: Any, role: Role) -> list[Any]:
+    """List the values of a cell, one for each of its column's keys."""
+    own = role
+    if isinstance(value, Cell):
+        value, own = value.value, value.role or role
+    if own in (Role.LOW, Role.HIGH) and value is not None:
+        value = value[own is Role.HIGH]
+    if role is Role.ESTIMATE:
+        value, bounds, half = value if isinstance(value, Estimate) else Estimate(value)
+        return [value, *(bounds or (None, None)), half]
+    if role in (Role.INTERVAL, Role.SLOPES):
+        return [*(value or (None, None))]
+    return [value.value if isinstance(value, Estimate) else value]
+
+
+def to_markdown(table: Table) -> str:
+    """Write a table in Markdown; HTML is shown as text."""
+    head, rows = format_table(table)
+    shown = [column for column in table.columns if column.width is not None]
+    rule = ["---" if column.role in _LEFT else "---:" for column in shown]
+    lines = [
+        [html.escape(x, quote=False).replace("|", "\\|").replace("\n", "; ") for x in row]
+        for row in (head, rule, *rows)
+    ]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def to_latex(table: Table, caption: str = "") -> str:
+    """Write a table for the LaTeX package booktabs; intervals of estimates are below the values."""
+    columns = [(i, x) for i, x in enumerate(table.columns) if x.width is not None]
+    sides = "".join("l" if column.role in _LEFT else "r" for _, column in columns)
+    lines = [
+        r"% \usepackage{booktabs}",
+        r"\begin{table*}",
+        r"\centering\small",
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        join_cells([_escape(column.head.replace("\n", " ")) for _, column in columns]),
+        r"\midrule",
+    ]
+    for place, row in enumerate(table.rows):
+        if place in table.sections:
+            lines.append(r"\midrule")
+        cells = [_format_latex(row[i], column).partition("\n") for i, column in columns]
+        lines.append(join_cells([first for first, *_ in cells]))
+        if any(below for *_, below in cells):
+            lines.append(join_cells([rf"\scriptsize {x}" if x else "" for *_, x in cells]))
+    lines += [r"\bottomrule", r"\end{tabular}"]
+    lines += [rf"\caption{{{_escape(caption)}}}"] if caption else []
+    return "\n".join([*lines, r"\end{table*}"]) + "\n"
+
+
+def _escape(text: str) -> str:
+    """Escape text, with the signs that LaTeX has as commands."""
+    text = escape(text).replace("–", "--").replace("±", r"$\pm$").replace("…", r"\ldots{}")
+    return text.replace("Δ", r"$\Delta$").replace("χ²", r"$\chi^2$").replace("ρ", r"$\rho$")
+
+
+def _format_latex(value: Any, column: Column) -> str:
+    """Format a cell: values in percent or with two decimals, other roles as in the terminal."""
+    role, bold = column.role, False
+    if isinstance(value, Cell):
+        value, role, bold = value.value, value.role or role, value.bold
+    show: Callable[[float | None], str] = percent if column.percent else _round
+    if role not in _PERCENT or isinstance(value, str) or value is None:
+        text = _escape(format_cell(value, role))
+    elif role is Role.ESTIMATE:
+        text = _format_estimate(value, show=show).replace("±", r"$\pm$")
+    elif role is Role.VALUE:
+        text = show(value)
+    elif role is Role.INTERVAL:
+        text = " to ".join(map(show, value))
+    else:
+        text = show(value[role is Role.HIGH])
+    return rf"\textbf{{{text}}}" if bold else text
+
+
+def _round(value: float | None) -> str:
+    return percent(value) if value is None else f"{value:.2f}"
