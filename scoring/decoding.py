@@ -93,18 +93,18 @@ def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
     """
     first = 1 if options.initial == "independent" else n_masks
     steps = first if options.refinement == "none" else 2 * max_masks
-    known: Readings = {}
+    readings: Readings = {}
     beam = [Hypothesis((UNFILLED,) * n_masks, (0.0,) * n_masks)]
     for step in range(steps):
         moves = [(h, _slots(h, step - first, options)) for h in beam]
         questions = [SlotQuestion(h.without(k), k) for h, slots in moves for k in slots]
         if not questions:
             break
-        yield from _ask(known, questions)
-        offered = [child for h, slots in moves for child in _extend(h, slots, known, options)]
+        yield from _ask(readings, questions)
+        offered = [child for h, slots in moves for child in _extend(h, slots, readings, options)]
         beam = _choose(offered, options.beam)
         if options.recompute:
-            beam = yield from _recompute(known, beam)
+            beam = yield from _recompute(readings, beam)
     return max(beam, key=lambda h: h.value)
 
 
@@ -121,29 +121,29 @@ def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
 
 
 def _ask(
-    known: Readings, questions: Iterable[SlotQuestion]
+    readings: Readings, questions: Iterable[SlotQuestion]
 ) -> Generator[list[SlotQuestion], list[Reading]]:
     """Yield the questions without an answer yet, and store the answers; old ones stay."""
-    new = [q for q in dict.fromkeys(questions) if not _is_known(known, q)]
+    new = [q for q in dict.fromkeys(questions) if not _has_answer(readings, q)]
     answers = (yield new) if new else []
     for question, answer in zip(new, answers, strict=True):
-        reading = known.setdefault((question.tokens, question.slot), {})
+        reading = readings.setdefault((question.tokens, question.slot), {})
         for token, log in answer.items():
             reading.setdefault(token, log)
 
 
-def _is_known(known: Readings, question: SlotQuestion) -> bool:
-    reading = known.get((question.tokens, question.slot))
+def _has_answer(readings: Readings, question: SlotQuestion) -> bool:
+    reading = readings.get((question.tokens, question.slot))
     return reading is not None and (question.target == UNFILLED or question.target in reading)
 
 
 def _extend(
-    h: Hypothesis, slots: list[int], known: Readings, options: DecodingOptions
+    h: Hypothesis, slots: list[int], readings: Readings, options: DecodingOptions
 ) -> list[Hypothesis]:
     """Return the B most probable continuations of a hypothesis, or itself if it has converged."""
     if not slots:
         return [h]
-    best = {k: list(known[h.without(k), k].items())[: options.beam] for k in slots}
+    best = {k: list(readings[h.without(k), k].items())[: options.beam] for k in slots}
     if options.initial == "independent" and UNFILLED in h.tokens:
         return _fill_all(list(best.values()), options.beam)
     offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
@@ -162,11 +162,11 @@ def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis
 
 def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOptions) -> Hypothesis:
     """Return the hypothesis with a token predicted or re-predicted in a slot."""
-    kept = h.tokens[slot] == token
-    changed = not kept or (h.changed and slot > 0)
+    same = h.tokens[slot] == token
+    changed = not same or (h.changed and slot > 0)
     scanned = slot == len(h.tokens) - 1 and not changed
-    converged = kept if options.refinement == "confidence" else scanned
-    if kept and options.refresh == "released":
+    converged = same if options.refinement == "confidence" else scanned
+    if same and options.refresh == "released":
         log = h.logs[slot]
     return Hypothesis(
         (*h.tokens[:slot], token, *h.tokens[slot + 1 :]),
@@ -185,16 +185,16 @@ def _choose(offered: list[Hypothesis], size: int) -> list[Hypothesis]:
 
 
 def _recompute(
-    known: Readings, beam: list[Hypothesis]
+    readings: Readings, beam: list[Hypothesis]
 ) -> Generator[list[SlotQuestion], list[Reading], list[Hypothesis]]:
     """Return the beam with log c_k = log p(y_k | s∖k) for all predicted tokens."""
-    asked = [[SlotQuestion(h.without(k), k, t) for k, t in enumerate(h.tokens)] for h in beam]
-    yield from _ask(known, (q for row in asked for q in row if q.target != UNFILLED))
+    questions = [[SlotQuestion(h.without(k), k, t) for k, t in enumerate(h.tokens)] for h in beam]
+    yield from _ask(readings, (q for row in questions for q in row if q.target != UNFILLED))
     logs = [
-        tuple(0.0 if q.target == UNFILLED else known[q.tokens, q.slot][q.target] for q in row)
-        for row in asked
+        tuple(0.0 if q.target == UNFILLED else readings[q.tokens, q.slot][q.target] for q in row)
+        for row in questions
     ]
-    return [h._replace(logs=found) for h, found in zip(beam, logs, strict=True)]
+    return [h._replace(logs=confidences) for h, confidences in zip(beam, logs, strict=True)]
 
 
 class Decoded(NamedTuple):
@@ -213,13 +213,13 @@ class Decoded(NamedTuple):
 
 
 @dataclass
-class _Live:
+class _ActiveSearch:
     """An active search, the ids around its slot, and its open questions."""
 
     prompt: str
     frame: Frame
     search: Search
-    asked: list[SlotQuestion]
+    questions: list[SlotQuestion]
 
 
 def decode(
@@ -242,23 +242,23 @@ def decode(
     _check(scorer, frames, max_masks)
     best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
     waiting = _start(frames, max_masks, options)
-    live: list[_Live] = []
+    live: list[_ActiveSearch] = []
     done, total = 0, len(frames) * max_masks
     while live := [*live, *islice(waiting, max(0, _window(scorer) - len(live)))]:
-        asked = [(one.frame, question) for one in live for question in one.asked]
-        answers = iter(_answer(scorer, asked, options.beam))
+        questions = [(state.frame, question) for state in live for question in state.questions]
+        answers = iter(_answer(scorer, questions, options.beam))
         going = []
-        for one in live:
-            found = _advance(one, list(islice(answers, len(one.asked))))
-            if found is None:
-                going.append(one)
+        for state in live:
+            filling = _advance(state, list(islice(answers, len(state.questions))))
+            if filling is None:
+                going.append(state)
             else:
-                best[one.prompt].append(found)
+                best[state.prompt].append(filling)
         done += len(live) - len(going)
         live = going
         if progress:
             progress(done, total)
-    decoded = {prompt: _decide(found, options.length_norm) for prompt, found in best.items()}
+    decoded = {prompt: _decide(fillings, options.length_norm) for prompt, fillings in best.items()}
     return [decoded[prompt] for prompt in prompts]
 
 
@@ -277,14 +277,14 @@ def read_confidences(
     Raises:
         PolyprobeError: a prompt without one slot, or too long for the model.
     """
-    plan, asked = Plan(), []
+    plan, questions = Plan(), []
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
         for k, token in enumerate(tokens):
             question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
-            asked.append(((before, after), question))
+            questions.append(((before, after), question))
     scorer.check_inputs(plan)
-    answers = iter(_answer(scorer, asked, 0))
+    answers = iter(_answer(scorer, questions, 0))
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
 
 
@@ -297,12 +297,14 @@ def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> No
     scorer.check_inputs(plan)
 
 
-def _start(frames: dict[str, Frame], max_masks: int, options: DecodingOptions) -> Iterator[_Live]:
+def _start(
+    frames: dict[str, Frame], max_masks: int, options: DecodingOptions
+) -> Iterator[_ActiveSearch]:
     """Yield the searches, the longest prompts first."""
     for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
         for m in range(max_masks, 0, -1):
-            one = search(m, max_masks, options)
-            yield _Live(prompt, frames[prompt], one, next(one))
+            steps = search(m, max_masks, options)
+            yield _ActiveSearch(prompt, frames[prompt], steps, next(steps))
 
 
 def _window(scorer: MaskedScorer) -> int:
@@ -310,33 +312,33 @@ def _window(scorer: MaskedScorer) -> int:
     return max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
 
 
-def _advance(one: _Live, answers: list[Reading]) -> Hypothesis | None:
+def _advance(state: _ActiveSearch, answers: list[Reading]) -> Hypothesis | None:
     """Send a search its answers; return its result, None if it has more questions."""
     try:
-        one.asked = one.search.send(answers)
+        state.questions = state.search.send(answers)
         return None
     except StopIteration as end:
         return end.value
 
 
-def _decide(found: list[Hypothesis], length_norm: bool) -> Decoded:
-    fillings = tuple(sorted(found, key=lambda h: len(h.tokens)))
+def _decide(hypotheses: list[Hypothesis], length_norm: bool) -> Decoded:
+    fillings = tuple(sorted(hypotheses, key=lambda h: len(h.tokens)))
     winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
     return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
 
 
 def _answer(
-    scorer: MaskedScorer, asked: list[tuple[Frame, SlotQuestion]], beam: int
+    scorer: MaskedScorer, questions: list[tuple[Frame, SlotQuestion]], beam: int
 ) -> list[Reading]:
     """Return the model's answers; equal sentences are run once."""
     plan = Plan()
-    for (before, after), question in asked:
+    for (before, after), question in questions:
         filling = [scorer.mask if token == UNFILLED else token for token in question.tokens]
         row = Input((*before, *filling, *after))
         plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
-    answers: list[Reading] = [{}] * len(asked)
+    answers: list[Reading] = [{}] * len(questions)
     for batch in scorer.engine.batches(plan):
-        for part, readings in scorer.engine.halved(batch, partial(_read, scorer, plan, beam)):
+        for part, readings in scorer.engine.run_parts(batch, partial(_read, scorer, plan, beam)):
             numbers = [number for row in part for number in plan.reads[row].numbers]
             for number, reading in zip(numbers, readings, strict=True):
                 answers[number] = reading
@@ -352,16 +354,16 @@ def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> li
     """
     logits, targets = scorer.engine.read(plan, batch)
     logs = logits - logits.logsumexp(1, keepdim=True)
-    asked = logs.gather(1, targets[:, None])
+    target_logs = logs.gather(1, targets[:, None])
     ids, values = [], []
     for _ in range(min(beam, logs.shape[1])):
         value, index = logs.max(1, keepdim=True)
         logs.scatter_(1, index, -torch.inf)
         ids.append(index)
         values.append(value)
-    found = torch.cat([*values, asked], 1).cpu().numpy()
-    scorer.check_numbers(found[found != -np.inf])  # a token may have probability 0
-    rows = zip(torch.cat([*ids, targets[:, None]], 1).tolist(), found.tolist(), strict=True)
+    table = torch.cat([*values, target_logs], 1).cpu().numpy()
+    scorer.check_numbers(table[table != -np.inf])  # a token may have probability 0
+    rows = zip(torch.cat([*ids, targets[:, None]], 1).tolist(), table.tolist(), strict=True)
     return [_reading(row, logs_of_row) for row, logs_of_row in rows]
 
 

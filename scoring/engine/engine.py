@@ -1,4 +1,4 @@
-"""Run a plan: batches within the budget and the memory, along a path, the head in parts."""
+"""Run a plan: batches within the budget and the memory, the head at a few places at a time."""
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from polyprobe.scoring.engine.forward import (
-    MOST_NODES,
+    MAX_NODES,
     Forecast,
     ForwardPath,
     Input,
@@ -19,7 +19,7 @@ from polyprobe.scoring.engine.forward import (
     Tree,
 )
 from polyprobe.scoring.engine.kernels import has_product
-from polyprobe.scoring.engine.trial import SMALLEST, Trial, window_of
+from polyprobe.scoring.engine.trial import SMALLEST, Trial, find_window
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
 
@@ -36,12 +36,12 @@ ReadValues = Callable[[torch.Tensor, torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 class BatchStates(NamedTuple):
-    """The states of a batch, [places, width], and the place of each read."""
+    """The states of a batch, [places, width], and the place of each of its reads."""
 
     path: ForwardPath
     batch: list[Input]
     states: torch.Tensor
-    which: list[int]
+    places: list[int]
 
 
 class Engine:
@@ -67,14 +67,14 @@ class Engine:
     ) -> None:
         self.network = network = kind(model, pad, special)
         tokens = batch_tokens or Tree.tokens[network.device.type != "cpu"]
-        self._trial = trial = Trial(network, min(tokens, MOST_NODES))
+        self._trial = trial = Trial(network, min(tokens, MAX_NODES))
         self.path = trial.fastest()
-        window = window_of(network.model.config)
+        window = find_window(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
-        windowed = self._window < math.inf
-        self._plain = trial.padded() if windowed else self.path
-        most = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
-        self._at_once = max(PLACES, most)
+        # The mask of a trie and the cache of a prefix know no window: longer inputs are plain rows.
+        self._long_path = trial.padded() if self._window < math.inf else self.path
+        gpu_places = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
+        self._head_places = max(PLACES, gpu_places)
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
 
     @property
@@ -94,14 +94,10 @@ class Engine:
         scores.
         """
         kernels = self.network.kernels
-        chosen = kernels.product
-        if product == chosen:
-            return True
-        if not has_product(product, self.network.model):
-            return False
-        kernels.product = product
-        if not self._trial.agrees(self.path):
-            kernels.product = chosen
+        if product != kernels.product and has_product(product, self.network.model):
+            with kernels.replaced_by(product, kernels.blockwise):
+                agrees = self._trial.agrees(self.path)
+            kernels.product = product if agrees else kernels.product
         return kernels.product == product
 
     @property
@@ -119,8 +115,8 @@ class Engine:
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         tables = (m for n, m in model.named_modules() if n.endswith("position_embeddings"))
         skipped = (getattr(table, "padding_idx", None) for table in tables)
-        most = max((index + 1 for index in skipped if index is not None), default=0)
-        return (positions or 10**30) - most
+        n_skipped = max((index + 1 for index in skipped if index is not None), default=0)
+        return (positions or 10**30) - n_skipped
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan; tokens include padding."""
@@ -131,46 +127,47 @@ class Engine:
     def run(
         self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]
     ) -> np.ndarray:
-        """Return the value of each read, float32; progress is called with (inputs done, inputs)."""
-        read: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
-        waiting: list[BatchStates] = []
+        """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
+        results: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
+        pending: list[BatchStates] = []
         done = 0
         for path, batch in self._batches(plan):
-            for part, found in self.halved(batch, partial(self._find, path, plan), path):
-                if waiting and waiting[0].path is not path:
-                    self._read_out(plan, waiting, values, read)
-                waiting.append(found)
-                if sum(len(one.states) for one in waiting) >= self._at_once:
-                    self._read_out(plan, waiting, values, read)
+            compute = partial(self._compute_states, path, plan)
+            for part, states in self.run_parts(batch, compute, path):
+                if pending and pending[0].path is not path:
+                    self._read_out(plan, pending, values, results)
+                pending.append(states)
+                if sum(len(entry.states) for entry in pending) >= self._head_places:
+                    self._read_out(plan, pending, values, results)
                 done += len(part)
                 progress(done, len(plan.reads))
-        self._read_out(plan, waiting, values, read)
-        return read
+        self._read_out(plan, pending, values, results)
+        return results
 
     def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
+        """Compute the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
 
         Gradients flow if the caller enables them, so a plan can also be trained on.
         """
         path, kernels = self.path, self.network.kernels
-        with nullcontext() if torch.is_grad_enabled() else kernels.used():
-            states, which = path.states(plan, batch)
+        with nullcontext() if torch.is_grad_enabled() else kernels.context():
+            states, places = path.states(plan, batch)
             targets = torch.tensor(_targets(plan, batch), device=states.device)
-            return path.logits(states).float()[which], targets
+            return path.logits(states).float()[places], targets
 
     def batches(self, plan: Plan) -> Iterator[list[Input]]:
         """Yield all inputs in batches within the budget, for `read`."""
         return self.path.batches(plan.reads, lambda: self.batch_tokens)
 
-    def halved(
+    def run_parts(
         self,
         batch: list[Input],
-        read: Callable[[list[Input]], Read],
+        compute: Callable[[list[Input]], Read],
         path: ForwardPath | None = None,
     ) -> Iterator[tuple[list[Input], Read]]:
-        """Yield parts of the batch with their values; a batch that is too large is halved."""
+        """Yield the batch with its values, or its halves if it is too large for the memory."""
         try:
-            values = read(batch)
+            values = compute(batch)
         except RuntimeError as error:
             if not is_out_of_memory(error):
                 raise
@@ -187,49 +184,52 @@ class Engine:
             yield batch, values
             return
         half = len(batch) // 2
-        yield from self.halved(batch[:half], read, path)
-        yield from self.halved(batch[half:], read, path)
+        yield from self.run_parts(batch[:half], compute, path)
+        yield from self.run_parts(batch[half:], compute, path)
 
     def _batches(self, plan: Plan) -> Iterator[tuple[ForwardPath, list[Input]]]:
         within = [row for row in plan.reads if len(row.ids) <= self._window]
         beyond = [row for row in plan.reads if len(row.ids) > self._window]
-        for path, inputs in ((self.path, within), (self._plain, beyond)):
+        for path, inputs in ((self.path, within), (self._long_path, beyond)):
             for batch in path.batches(inputs, lambda: self.batch_tokens):
                 yield path, batch
 
     @torch.inference_mode()
-    def _find(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
-        with self.network.kernels.used():
+    def _compute_states(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
+        with self.network.kernels.context():
             return BatchStates(path, batch, *path.states(plan, batch))
 
     @torch.inference_mode()
     def _read_out(
-        self, plan: Plan, waiting: list[BatchStates], values: ReadValues, read: np.ndarray
+        self, plan: Plan, pending: list[BatchStates], values: ReadValues, results: np.ndarray
     ) -> None:
         """Store the values of all reads of the waiting batches, a few places at a time.
 
         Each call reads the whole head from memory, so small batches share one.
         """
-        if not waiting:
+        if not pending:
             return
-        states = torch.cat([one.states for one in waiting])
-        sizes = [len(one.states) for one in waiting]
-        before = zip(np.cumsum(sizes) - sizes, waiting, strict=True)
-        at = np.concatenate([first + np.asarray(one.which) for first, one in before])
-        batch = [row for one in waiting for row in one.batch]
+        states = torch.cat([entry.states for entry in pending])
+        sizes = [len(entry.states) for entry in pending]
+        starts = zip(np.cumsum(sizes) - sizes, pending, strict=True)
+        places = np.concatenate([start + np.asarray(entry.places) for start, entry in starts])
+        batch = [row for entry in pending for row in entry.batch]
         numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
         targets = np.asarray(_targets(plan, batch))
-        path = waiting[0].path
-        waiting.clear()
+        path = pending[0].path
+        pending.clear()  # frees the states, of which there is a copy now
         start = 0
         while start < len(states):
-            size = self._at_once
-            here = np.flatnonzero((at >= start) & (at < start + size))
+            size = self._head_places
+            here = np.flatnonzero((places >= start) & (places < start + size))
             try:
-                with self.network.kernels.used():
+                with self.network.kernels.context():
                     logits = path.logits(states[start : start + size]).float()
-                asked = (torch.tensor(a[here], device=logits.device) for a in (at - start, targets))
-                read[numbers[here]] = values(logits, *asked).cpu().numpy()
+                rows, columns = (
+                    torch.tensor(index[here], device=logits.device)
+                    for index in (places - start, targets)
+                )
+                results[numbers[here]] = values(logits, rows, columns).cpu().numpy()
             except RuntimeError as error:
                 if not is_out_of_memory(error):
                     raise
@@ -237,7 +237,7 @@ class Engine:
                     raise PolyprobeError(
                         f"out of memory for a single token; {MEMORY_REMEDY}"
                     ) from error
-                self._at_once = size // 2
+                self._head_places = size // 2
                 continue
             start += size
 
@@ -252,18 +252,18 @@ def affordable_tokens(path: ForwardPath) -> int:
     One batch of random tokens is run and its memory is scaled up. On other devices nothing is
     measured: the engine halves the budget whenever memory runs out.
     """
-    most = path.tokens[path.network.device.type != "cpu"]
-    used, free = _measure(path)
-    if not used:
-        return most
-    allowed = int(SHARE * free / used * ROWS * WIDTH)
-    while most > max(allowed, SMALLEST):
-        most //= 2
-    return most
+    budget = path.tokens[path.network.device.type != "cpu"]
+    n_bytes, free = _measure(path)
+    if not n_bytes:
+        return budget
+    allowed = int(SHARE * free / n_bytes * ROWS * WIDTH)
+    while budget > max(allowed, SMALLEST):
+        budget //= 2
+    return budget
 
 
 def _measure(path: ForwardPath) -> tuple[int, int]:
-    """Return the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
+    """Measure the bytes that a batch takes and the bytes that are free, zeros without CUDA."""
     device = path.network.device
     if device.type != "cuda":
         return 0, 0
@@ -271,9 +271,10 @@ def _measure(path: ForwardPath) -> tuple[int, int]:
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
     _run(path, plan)
-    used = torch.cuda.max_memory_allocated(device) - before
+    n_bytes = torch.cuda.max_memory_allocated(device) - before
+    # torch keeps freed memory, which the driver counts as taken.
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
-    return used, torch.cuda.mem_get_info(device)[0] + cached
+    return n_bytes, torch.cuda.mem_get_info(device)[0] + cached
 
 
 def _random_plan(path: ForwardPath) -> Plan:
@@ -288,6 +289,6 @@ def _random_plan(path: ForwardPath) -> Plan:
 
 @torch.inference_mode()
 def _run(path: ForwardPath, plan: Plan) -> None:
-    with path.network.kernels.used():
+    with path.network.kernels.context():
         states, _ = path.states(plan, list(plan.reads))
         path.logits(states[:1])

@@ -66,12 +66,12 @@ class Plan:
         return numbers
 
 
-def shared(first: tuple[int, ...], second: tuple[int, ...]) -> int:
-    """Return the length of the common beginning."""
-    both = min(len(first), len(second))
-    if first[:both] == second[:both]:
-        return both
-    return next(k for k in range(both) if first[k] != second[k])
+def count_common(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+    """Count the ids of the common beginning."""
+    shorter = min(len(first), len(second))
+    if first[:shorter] == second[:shorter]:
+        return shorter
+    return next(k for k in range(shorter) if first[k] != second[k])
 
 
 class Network:
@@ -101,6 +101,7 @@ class Network:
     def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
         self.model = model
         self.kernels = Kernels()
+        # Some tokenizers pad with an id for which the model has no embedding.
         self.pad = 0 if pad is None or pad >= self.vocabulary else pad
         self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
         self.trunk = self.find_trunk()
@@ -150,7 +151,7 @@ class Network:
         return Input(ids)
 
     def logits(self, batch: Sequence[Input]) -> torch.Tensor:
-        """Return the model's own logits at every position, [inputs, tokens, V]."""
+        """Compute the model's own logits at every position, [inputs, tokens, V]."""
         return self.model(**self.forward_inputs(batch)).logits
 
     def run(self, **inputs: Any) -> Any:
@@ -160,26 +161,27 @@ class Network:
         return output
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return the logits of gathered hidden states, [places, width] → [places, V]."""
-        with self._replaced(hidden[None]):
+        """Compute the logits of gathered hidden states, [places, width] → [places, V]."""
+        with self._stub_trunk(hidden[None]):
             return self.model(**self.head_inputs(hidden[None])).logits[0]
 
     @contextmanager
-    def _replaced(self, hidden: torch.Tensor) -> Iterator[None]:
+    def _stub_trunk(self, hidden: torch.Tensor) -> Iterator[None]:
         """Let the trunk return these states for any input."""
         answer = self._output(last_hidden_state=hidden)
-        own = self.trunk.__dict__.get("forward")
+        # A wrapper (accelerate's hooks, say) may have replaced `forward` in the instance.
+        instance_forward = self.trunk.__dict__.get("forward")
         try:
             self.trunk.forward = lambda *args, **kwargs: answer
             yield
         finally:
             self.trunk.__dict__.pop("forward", None)
-            if own is not None:
-                self.trunk.forward = own
+            if instance_forward is not None:
+                self.trunk.forward = instance_forward
 
     @torch.inference_mode()
     def find_trunk(self) -> Any:
-        """Return the outermost part that the model's `forward` calls for hidden states.
+        """Find the outermost part that the model's `forward` calls for hidden states.
 
         It need not be `base_model` (OPT calls its decoder instead), so one token is run to see
         which part is called.
@@ -237,10 +239,10 @@ class ForwardPath(ABC):
 
     @abstractmethod
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return states, [places, width], and the place of each read of the batch, in its order."""
+        """Compute states, [places, width], and the place of each of the batch's reads, in order."""
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
-        """Return the logits of some of these places, [places, V]."""
+        """Compute the logits of some of these places, [places, V]."""
         return self.network.head(states)
 
 
@@ -251,7 +253,7 @@ class Full(ForwardPath):
     tokens = (512, 4096)
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return logits instead of states."""
+        """Compute logits instead of states."""
         return _pick(self.network.logits(batch), plan, batch)
 
     def logits(self, states: torch.Tensor) -> torch.Tensor:
@@ -279,21 +281,21 @@ class Gathered(ForwardPath):
     name = "gathered"
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return the states at the batch's reads."""
+        """Compute the states at the batch's reads."""
         return _pick(self.network.run(**self.network.trunk_inputs(batch))[0], plan, batch)
 
 
 def _pick(
     states: torch.Tensor, plan: Plan, batch: Sequence[Input]
 ) -> tuple[torch.Tensor, list[int]]:
-    """Return the states of the places that are read, [places, width], and each read's place."""
+    """Gather the states of the places that are read, [places, width], with each read's place."""
     reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
     places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
     at = torch.tensor(list(places), device=states.device).T
     return states[at[0], at[1]], [places[place] for place in reads]
 
 
-MOST_NODES = 4096  # of a trie: the work of attention grows with the square
+MAX_NODES = 4096  # of a trie: the work of attention grows with the square
 
 
 class Tree(ForwardPath):
@@ -309,7 +311,7 @@ class Tree(ForwardPath):
     name = "tree"
     looks_back = True
     crowded = True
-    tokens = (1024, MOST_NODES)
+    tokens = (1024, MAX_NODES)
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield the inputs in sorted order, in tries within the budget."""
@@ -317,8 +319,8 @@ class Tree(ForwardPath):
         size = 0
         before: tuple[int, ...] = ()
         for row in sorted(inputs):
-            new = len(row.ids) - shared(before, row.ids)
-            if batch and size + new > min(budget(), MOST_NODES):
+            new = len(row.ids) - count_common(before, row.ids)
+            if batch and size + new > min(budget(), MAX_NODES):
                 yield batch
                 batch, size, new = [], 0, len(row.ids)
             batch.append(row)
@@ -331,10 +333,10 @@ class Tree(ForwardPath):
         return len(Trie(batch).ids)
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return the states of the trie's nodes that are read."""
+        """Compute the states of the trie's nodes that are read."""
         trie = Trie(batch)
         device, dtype = self.network.device, self.network.model.dtype
-        with self.network.kernels.over(trie.ends, device):
+        with self.network.kernels.for_trie(trie.ends, device):
             output = self.network.run(
                 input_ids=torch.tensor([trie.ids], device=device),
                 attention_mask=trie.mask(device, dtype),
@@ -343,8 +345,8 @@ class Tree(ForwardPath):
             )
         nodes = [trie.nodes[row][p] for row in batch for p in plan.reads[row].positions]
         places = {node: place for place, node in enumerate(sorted(set(nodes)))}
-        asked = torch.tensor(list(places), device=device)
-        return output[0][0, asked], [places[node] for node in nodes]
+        index = torch.tensor(list(places), device=device)
+        return output[0][0, index], [places[node] for node in nodes]
 
 
 class Trie:
@@ -365,12 +367,13 @@ class Trie:
         trail: list[int] = []
         before: tuple[int, ...] = ()
         for row in sorted(inputs):
-            kept = shared(before, row.ids)
-            self._close(trail[kept:])
-            trail = trail[:kept] + list(range(len(self.ids), len(self.ids) + len(row.ids) - kept))
-            self.ids.extend(row.ids[kept:])
-            self.depths.extend(range(kept, len(row.ids)))
-            self.ends.extend([0] * (len(row.ids) - kept))
+            common = count_common(before, row.ids)
+            size = len(self.ids)
+            self._close(trail[common:])
+            trail = trail[:common] + list(range(size, size + len(row.ids) - common))
+            self.ids.extend(row.ids[common:])
+            self.depths.extend(range(common, len(row.ids)))
+            self.ends.extend([0] * (len(row.ids) - common))
             self.nodes[row], before = trail, row.ids
         self._close(trail)
 
@@ -388,4 +391,5 @@ class Trie:
         number = torch.arange(len(ends), device=device)
         seen = (number[:, None] >= number) & (number[:, None] < ends)
         mask = torch.zeros(seen.shape, dtype=dtype, device=device)
+        # The lowest number and not -inf: a class that adds two masks would get NaN.
         return mask.masked_fill_(~seen, torch.finfo(dtype).min)[None, None]

@@ -14,96 +14,106 @@ from torch.overrides import TorchFunctionMode
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system.devices import limit_threads
 
-# Nodes of a part of a trie: on a CPU their attention is smaller than the rest of a layer.
-PART = 64
-# Keys of a part are a multiple of this: kernels of accelerators take no other masks, and shapes
+# Nodes of a block of a trie: on a CPU their attention is smaller than the rest of a layer.
+BLOCK = 64
+# Keys of a block are a multiple of this: kernels of accelerators take no other masks, and shapes
 # that repeat are compiled once.
 BUCKET = 16
-# A trial of the products: the rows, the widths of the weights, the rounds, and how much faster
-# oneDNN must be. Processes of one machine must choose alike, so the time is that of one thread, and
-# no width is a power of two, whose times depend on the address. Beside three busy processes on two
-# cores of an Intel Xeon the ratio is .92 to 1.03; by the clock, with two threads, it is .9 to 3. On
-# AMD's Zen 5 it is 2.
+# The benchmark of the products: the rows, the widths of the weights, the rounds, and how much
+# faster oneDNN must be. Processes of one machine must choose alike, so the time is that of one
+# thread, and no width is a power of two, whose times depend on the address. Beside three busy
+# processes on two cores of an Intel Xeon the ratio is .92 to 1.03; by the clock, with two threads,
+# it is .9 to 3. On AMD's Zen 5 it is 2.
 ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
+# Subclasses of tensors (quantised, distributed) have products of their own.
 _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
+TORCH = (PRODUCTS[0], False)  # torch's own operators, for `Kernels.replaced_by`
 
 
-class Parts(NamedTuple):
-    """A trie in parts of `PART` neighbouring nodes.
+class Blocks(NamedTuple):
+    """A trie in blocks of `BLOCK` neighbouring nodes.
 
-    A node sees its ancestors only. In depth-first order those of a part are in the part itself, or
-    are ancestors of its first node.
+    A node sees its ancestors only. In depth-first order those of a block are in the block itself,
+    or are ancestors of its first node.
 
     Attributes:
         n: the number of nodes.
-        nodes: the nodes of each part, [parts, PART]; the last node fills up the last part.
-        keys: the nodes that a part sees, [parts, keys], filled up with node 0.
-        filled: which keys are fillers, [parts, 1, keys].
+        nodes: the nodes of each block, [blocks, BLOCK]; the last node fills up the last block.
+        keys: the nodes that a block sees, [blocks, keys], padded with node 0.
+        padding: which keys are padding, [blocks, 1, keys].
     """
 
     n: int
     nodes: torch.Tensor
     keys: torch.Tensor
-    filled: torch.Tensor
+    padding: torch.Tensor
 
 
-def divide(ends: Sequence[int], device: torch.device) -> Parts:
-    """Return the parts of a trie; `ends` as in `Trie`."""
+def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
+    """Divide a trie into blocks; `ends` as in `Trie`."""
     n = len(ends)
-    seen = [[*line, *range(a, min(a + PART, n))] for a, line in _lines(ends)]
+    seen = [[*line, *range(a, min(a + BLOCK, n))] for a, line in _list_ancestors(ends)]
     width = -(-max(map(len, seen)) // BUCKET) * BUCKET
     keys = torch.tensor([[*row, *[0] * (width - len(row))] for row in seen], device=device)
     sizes = torch.tensor([len(row) for row in seen], device=device)
-    filled = torch.arange(width, device=device) >= sizes[:, None]
-    nodes = torch.arange(len(seen) * PART, device=device).clamp(max=n - 1).view(-1, PART)
-    return Parts(n, nodes, keys, filled[:, None])
+    padding = torch.arange(width, device=device) >= sizes[:, None]
+    nodes = torch.arange(len(seen) * BLOCK, device=device).clamp(max=n - 1).view(-1, BLOCK)
+    return Blocks(n, nodes, keys, padding[:, None])
 
 
-def _lines(ends: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the first node of each part with its ancestors."""
+def _list_ancestors(ends: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
+    """Yield the first node of each block with its ancestors."""
     line: list[int] = []
     for node in range(len(ends)):
         while line and ends[line[-1]] <= node:
             line.pop()
-        if node % PART == 0:
+        if node % BLOCK == 0:
             yield node, [*line]
         line.append(node)
 
 
 class Kernels(TorchFunctionMode):
-    """A context in which float32 products are oneDNN's and attention runs in parts.
+    """A context in which float32 products are oneDNN's and attention runs block by block.
 
     The model is not changed, and its weights are not copied. Gradients are not supported.
 
     Attributes:
         product: one of `PRODUCTS`.
-        in_parts: whether tries are divided.
-        parts: those of the trie that is run.
+        blockwise: whether attention over a trie runs block by block.
+        blocks: those of the trie that is run.
     """
 
     def __init__(self) -> None:
         super().__init__()
-        self.product = PRODUCTS[0]
-        self.in_parts = False
-        self.parts: Parts | None = None
-
-    @property
-    def replaces(self) -> bool:
-        """Return whether any operator is replaced."""
-        return self.in_parts or self.product != PRODUCTS[0]
-
-    def used(self) -> AbstractContextManager[Any]:
-        """Return the context itself, or an empty one: each call of torch passes through it."""
-        return self if self.replaces else nullcontext()
+        self.product, self.blockwise = TORCH
+        self.blocks: Blocks | None = None
 
     @contextmanager
-    def over(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:
-        """Divide a trie while it is run; `ends` as in `Trie`."""
-        self.parts = divide(ends, device) if self.in_parts and len(ends) > PART else None
+    def replaced_by(self, product: str, blockwise: bool) -> Iterator[None]:
+        """Use other operators until the context ends."""
+        previous = self.product, self.blockwise
+        self.product, self.blockwise = product, blockwise
         try:
             yield
         finally:
-            self.parts = None
+            self.product, self.blockwise = previous
+
+    def context(self) -> AbstractContextManager[Any]:
+        """Return the context itself; an empty one if no operator is replaced.
+
+        Each call of torch passes through a context, which takes time.
+        """
+        return nullcontext() if (self.product, self.blockwise) == TORCH else self
+
+    @contextmanager
+    def for_trie(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:
+        """Divide a trie into blocks until the context ends; `ends` as in `Trie`."""
+        if self.blockwise and len(ends) > BLOCK:
+            self.blocks = split_into_blocks(ends, device)
+        try:
+            yield
+        finally:
+            self.blocks = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Run a function of torch, or what replaces it."""
@@ -113,15 +123,15 @@ class Kernels(TorchFunctionMode):
             if func is torch.addmm and not kwargs:  # GPT-2's layers: bias, inputs, [in, out]
                 bias, inputs, weight = args
                 return _multiply(inputs, weight.t(), bias)
-        if func is scaled_dot_product_attention and self.parts:
-            return _attend(self.parts, *args, **(kwargs or {}))
+        if func is scaled_dot_product_attention and self.blocks:
+            return _attend(self.blocks, *args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
 def _multiply(
     input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
 ) -> torch.Tensor:
-    """Return the product by oneDNN, without a packed copy of the weight."""
+    """Multiply by oneDNN, without a packed copy of the weight."""
     if type(weight) not in _WEIGHTS or not weight.dtype == input.dtype == torch.float32:
         return linear(input, weight, bias)
     product: torch.Tensor = _onednn()(input, weight, bias, "none", [], "")
@@ -129,33 +139,35 @@ def _multiply(
 
 
 def _attend(
-    parts: Parts,
+    blocks: Blocks,
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
     attn_mask: torch.Tensor | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """Return the attention of one row, [1, heads, n, width], whose mask is that of a trie.
+    """Compute the attention of one row, [1, heads, n, width], whose mask is that of a trie.
 
-    All that a part does not see has the weight 0, so it can be left out.
+    All that a block does not see has the weight 0, so it can be left out.
     """
-    n = parts.n
+    n = blocks.n
+    # Attention of another shape, or without a mask, is not over the trie.
     if attn_mask is None or (len(query), query.shape[2], *attn_mask.shape[-2:]) != (1, n, n, n):
         return scaled_dot_product_attention(query, key, value, attn_mask, **options)
-    mask = attn_mask.expand(1, -1, n, n)[0][:, parts.nodes[:, :, None], parts.keys[:, None]]
+    mask = attn_mask.expand(1, -1, n, n)[0][:, blocks.nodes[:, :, None], blocks.keys[:, None]]
     hidden = False if mask.dtype == torch.bool else torch.finfo(mask.dtype).min
-    mask = mask.masked_fill(parts.filled, hidden).transpose(0, 1)
-    query = _pick(query, parts.nodes)
-    key, value = _pick(key, parts.keys), _pick(value, parts.keys)
-    found = scaled_dot_product_attention(query, key, value, mask, **options)
-    return found.transpose(0, 1).flatten(1, 2)[None, :, :n]
+    # Blocks take the place of the batch, so that one call computes all of them.
+    mask = mask.masked_fill(blocks.padding, hidden).transpose(0, 1)
+    query = _pick(query, blocks.nodes)
+    key, value = _pick(key, blocks.keys), _pick(value, blocks.keys)
+    output = scaled_dot_product_attention(query, key, value, mask, **options)
+    return output.transpose(0, 1).flatten(1, 2)[None, :, :n]
 
 
-def _pick(states: torch.Tensor, at: torch.Tensor) -> torch.Tensor:
-    """Return the states of each part, [1, heads, n, width] → [parts, heads, nodes, width]."""
-    picked = states[0].index_select(1, at.flatten())
-    return picked.unflatten(1, at.shape).transpose(0, 1)
+def _pick(states: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
+    """Gather the states of each block, [1, heads, n, width] → [blocks, heads, nodes, width]."""
+    picked = states[0].index_select(1, nodes.flatten())
+    return picked.unflatten(1, nodes.shape).transpose(0, 1)
 
 
 def _onednn() -> Callable[..., torch.Tensor]:
@@ -169,7 +181,7 @@ def _onednn() -> Callable[..., torch.Tensor]:
 
 
 def faster_product(model: Any) -> str:
-    """Return the product that is faster on this machine, by a short trial of some shapes."""
+    """Return the product that is faster on this machine, by a short benchmark of some shapes."""
     return _faster() if has_product("onednn", model) else PRODUCTS[0]
 
 
@@ -177,14 +189,14 @@ def faster_product(model: Any) -> str:
 @torch.inference_mode()
 def _faster() -> str:
     """Return the faster of the products, the same for all models of the process."""
-    both, seconds = (linear, _multiply), np.zeros(2)
+    products, seconds = (linear, _multiply), np.zeros(2)
     with limit_threads(1):
         for width in WIDTHS:
             inputs, weight = torch.ones(ROWS, width), torch.ones(1536 - width, width)
-            laps = [[_time(one, inputs, weight) for one in both] for _ in range(ROUNDS)]
+            laps = [[_time(product, inputs, weight) for product in products] for _ in range(ROUNDS)]
             seconds += np.min(laps, axis=0)
-    own, onednn = seconds.tolist()
-    return PRODUCTS[own > GAIN * onednn]
+    torch_seconds, onednn_seconds = seconds.tolist()
+    return PRODUCTS[torch_seconds > GAIN * onednn_seconds]
 
 
 def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
@@ -201,7 +213,7 @@ def has_product(product: str, model: Any) -> bool:
     if model.dtype != torch.float32 or model.device.type != "cpu":
         return False
     try:
-        one = torch.ones(1, 1)
-        return bool(torch.backends.mkldnn.is_available() and _multiply(one, one).item() == 1)
+        unit = torch.ones(1, 1)
+        return bool(torch.backends.mkldnn.is_available() and _multiply(unit, unit).item() == 1)
     except (AttributeError, RuntimeError):
         return False

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import torch
 
-from polyprobe.scoring.engine.forward import ForwardPath, Input, Network, Plan, shared
+from polyprobe.scoring.engine.forward import ForwardPath, Input, Network, Plan, count_common
 
 # Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
 Beginning = tuple[tuple[int, ...], tuple[int, ...]]
@@ -21,10 +21,10 @@ class Size:
     rows: int
     width: int
 
-    def __add__(self, other: "Size") -> "Size":
+    def __add__(self, addend: "Size") -> "Size":
         """Return the size of both in one batch."""
-        widest = max(self.width, other.width)
-        return Size(self.front + other.front, self.rows + other.rows, widest)
+        widest = max(self.width, addend.width)
+        return Size(self.front + addend.front, self.rows + addend.rows, widest)
 
     @property
     def tokens(self) -> int:
@@ -48,7 +48,7 @@ class Group(NamedTuple):
         return [
             row
             for row, following in zip_longest(longer, longer[1:])
-            if following is None or shared(row.ids, following.ids) < len(row.ids)
+            if following is None or count_common(row.ids, following.ids) < len(row.ids)
         ]
 
     @property
@@ -81,9 +81,9 @@ class Prefix(ForwardPath):
         """Yield groups of inputs; groups of similar shape share a batch."""
         batch: list[Input] = []
         size = NO_TOKENS
-        groups = sorted(group(inputs), key=lambda g: (g.length, g.longest), reverse=True)
-        self._lengths = {row: one.length for one in groups for row in one.rows}
-        for part in (part for whole in groups for part in _parts(whole, budget)):
+        groups = sorted(group_inputs(inputs), key=lambda g: (g.length, g.longest), reverse=True)
+        self._lengths = {row: group.length for group in groups for row in group.rows}
+        for part in (part for group in groups for part in _parts(group, budget)):
             if batch and (size + part.size).tokens > budget():
                 yield batch
                 batch, size = [], NO_TOKENS
@@ -94,68 +94,69 @@ class Prefix(ForwardPath):
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return the number of tokens that are run, the encoder's and padding included."""
-        return sum((one.size for one in self._groups(batch)), NO_TOKENS).tokens
+        return sum((group.size for group in self._groups(batch)), NO_TOKENS).tokens
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
-        """Return the states at the batch's reads, one for all inputs with the same beginning."""
-        found: list[torch.Tensor] = []
+        """Compute the states at the batch's reads, one for all inputs with the same beginning."""
+        outputs: list[torch.Tensor] = []
         numbers: dict[Beginning, int] = {}
         groups = sorted(self._groups(batch), key=lambda g: g.length)
         by_length = groupby(groups, key=lambda g: g.length)
         for states, rows in (run for _, same in by_length for run in self._run(list(same))):
-            before, width = sum(map(len, found)), states.shape[1]
+            before, width = sum(map(len, outputs)), states.shape[1]
             for k, (row, start) in enumerate(rows):
                 for p in range(start, min(len(row.ids), start + width)):
                     number = before + k * width + p - start
+                    # The first of equal beginnings, so that equal reads are equal to the last bit.
                     numbers.setdefault((row.source, row.ids[: p + 1]), number)
-            found.append(states.flatten(0, 1))
-        wanted = [
+            outputs.append(states.flatten(0, 1))
+        read_numbers = [
             numbers[row.source, row.ids[: p + 1]]
             for row in batch
             for p in plan.reads[row].positions
         ]
-        asked = sorted(set(wanted))
-        places = {number: place for place, number in enumerate(asked)}
-        return torch.cat(found)[asked], [places[number] for number in wanted]
+        distinct = sorted(set(read_numbers))
+        places = {number: place for place, number in enumerate(distinct)}
+        return torch.cat(outputs)[distinct], [places[number] for number in read_numbers]
 
     def _groups(self, batch: Sequence[Input]) -> list[Group]:
         """Return the groups of `batches`; grouping a batch alone could give others."""
         if not all(row in self._lengths for row in batch):
-            return group(batch)
-        found: dict[Beginning, Group] = {}
+            return group_inputs(batch)
+        groups: dict[Beginning, Group] = {}
         for row in sorted(batch):
             length = self._lengths[row]
             beginning = row.source, row.ids[:length]
-            found.setdefault(beginning, Group(length, [])).rows.append(row)
-        return list(found.values())
+            groups.setdefault(beginning, Group(length, [])).rows.append(row)
+        return list(groups.values())
 
     def _run(self, groups: list[Group]) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
         """Yield states of groups of one prefix length, [rows, tokens, width].
 
         With each row comes the position at which it begins in its input.
         """
-        fronts = [one.rows[0] for one in groups]
+        fronts = [group.rows[0] for group in groups]
         length = groups[0].length
-        ends = [(k, row) for k, one in enumerate(groups) for row in one.leaves]
+        ends = [(k, row) for k, group in enumerate(groups) for row in group.leaves]
         encoded = self.network.encode(fronts)
         ids = self.network.ids([row.ids[:length] for row in fronts])
         output = self.network.run(input_ids=ids, use_cache=True, **encoded)
         yield output[0], [(row, 0) for row in fronts]
         if not ends:
             return
-        kept = torch.tensor([k for k, _ in ends], device=self.network.device)
-        output.past_key_values.batch_select_indices(kept)
+        parents = torch.tensor([k for k, _ in ends], device=self.network.device)
+        output.past_key_values.batch_select_indices(parents)
         output = self.network.run(
             input_ids=self.network.ids([row.ids[length:] for _, row in ends]),
             past_key_values=output.past_key_values,
             use_cache=True,
-            **{name: tensor[kept] for name, tensor in encoded.items()},
+            **{name: tensor[parents] for name, tensor in encoded.items()},
         )
         yield output[0], [(row, length) for _, row in ends]
 
 
-def group(inputs: Iterable[Input]) -> list[Group]:
-    """Return the inputs in groups that share much of their beginning.
+def group_inputs(inputs: Iterable[Input]) -> list[Group]:
+    """Group inputs that share much of their beginning.
 
     In sorted order inputs with a common beginning are neighbours. Each input joins the group
     before it, unless that group and a new one of this input and the next would save more tokens.
@@ -175,25 +176,26 @@ def group(inputs: Iterable[Input]) -> list[Group]:
 
 def _joins(last: Group, row: Input, after: int) -> bool:
     common = _common(last.rows[0], row, last.length)
-    if not common or row.source:
+    if not common or row.source:  # the encoder runs once for a group
         return common > 0
     n = len(last.rows)
-    joined = max(n * common, (n + 1) * min(common, after))
-    return joined >= (n - 1) * last.length + after
+    # Tokens that a cache saves: n rows of a group save n - 1 times its prefix.
+    together = max(n * common, (n + 1) * min(common, after))
+    return together >= (n - 1) * last.length + after
 
 
-def _common(first: Input, second: Input, most: int | None = None) -> int:
+def _common(first: Input, second: Input, limit: int | None = None) -> int:
     """Return the length of the common beginning; 0 with different sources."""
     if first.source != second.source:
         return 0
-    return min(shared(first.ids, second.ids), len(first.ids) if most is None else most)
+    return min(count_common(first.ids, second.ids), len(first.ids) if limit is None else limit)
 
 
-def _parts(one: Group, budget: Callable[[], int]) -> Iterator[Group]:
+def _parts(group: Group, budget: Callable[[], int]) -> Iterator[Group]:
     """Yield the group, or parts of it within the budget."""
-    rest = one.rows
+    rest = group.rows
     while rest:
-        room = budget() - one.length - len(one.rows[0].source)
-        n = max(1, room // max(1, one.longest))
-        yield Group(one.length, rest[:n])
+        room = budget() - group.length - len(group.rows[0].source)
+        n = max(1, room // max(1, group.longest))
+        yield Group(group.length, rest[:n])
         rest = rest[n:]

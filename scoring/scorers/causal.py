@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.chat import Chat
+from polyprobe.scoring.chat import Chat, Ids
 from polyprobe.scoring.engine import Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.scoring.engine.prefix import Prefix
@@ -71,29 +71,29 @@ class CausalScorer(Scorer):
         rows = queries.candidates
         return [[self._read_sentence(plan, *next(encoded)) for _ in row] for row in rows]
 
-    def prefixes(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+    def prefixes(self, texts: Sequence[str]) -> list[Ids]:
         """Return the ids of texts whose continuation is scored.
 
         Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
         usually an EOS, are dropped. An empty text without a BOS is refused.
         """
         appended = 0 if self.chat else self._n_appended
-        whole = [context + own for context, own in self._encode(list(texts))]
-        found = [ids[: len(ids) - appended] for ids in whole]
-        if () in found:
+        sentences = [context + tokens for context, tokens in self._encode(list(texts))]
+        prefixes = [ids[: len(ids) - appended] for ids in sentences]
+        if () in prefixes:
             raise PolyprobeError(
-                f"{texts[found.index(())]!r} before the slot has no tokens, and there is no BOS: "
-                f"nothing can be scored; {self._remedy}"
+                f"{texts[prefixes.index(())]!r} before the slot has no tokens, and there is no "
+                f"BOS: nothing can be scored; {self._remedy}"
             )
-        return found
+        return prefixes
 
     @cached_property
     def _n_appended(self) -> int:
         """Return the number of special tokens that the tokenizer appends to any text."""
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
-        whole = self.tokenizer("a")["input_ids"]
-        ends = range(len(bare), len(whole) + 1)
-        return next((len(whole) - k for k in ends if whole[k - len(bare) : k] == bare), 0)
+        complete = self.tokenizer("a")["input_ids"]
+        ends = range(len(bare), len(complete) + 1)
+        return next((len(complete) - k for k in ends if complete[k - len(bare) : k] == bare), 0)
 
     @property
     def _remedy(self) -> str:
@@ -101,26 +101,26 @@ class CausalScorer(Scorer):
             return "the tokenizer has no BOS: leave such rows out"
         return "use --bos always"
 
-    def _read_sentence(self, plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
-        if not own:
+    def _read_sentence(self, plan: Plan, context: Ids, tokens: Ids) -> range:
+        if not tokens:
             raise PolyprobeError(
                 f"the sentence {self.tokenizer.decode(context)!r} is a single token without a "
                 f"BOS: nothing can be scored; {self._remedy}"
             )
-        return _read_behind(plan, context, own)
+        return _read_behind(plan, context, tokens)
 
-    def _encode(self, texts: list[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
+    def _encode(self, texts: list[str]) -> list[tuple[Ids, Ids]]:
         """Return the ids of each text's context, which are not scored, and those that are.
 
         The context is the conversation's ids; without any it is the first token, such as a BOS.
         """
         if self.chat:
-            found = self.chat.encode(texts, self.tokenizer)
+            pairs = self.chat.encode(texts, self.tokenizer)
         else:
-            found = [((), ids) for ids in self._sentence_ids(texts)]
-        return [(c, own) if c else (own[:1], own[1:]) for c, own in found]
+            pairs = [((), ids) for ids in self._sentence_ids(texts)]
+        return [(c, tokens) if c else (tokens[:1], tokens[1:]) for c, tokens in pairs]
 
-    def _sentence_ids(self, sentences: list[str]) -> list[tuple[int, ...]]:
+    def _sentence_ids(self, sentences: list[str]) -> list[Ids]:
         if not sentences:
             return []
         bos = self.tokenizer.bos_token_id
@@ -129,13 +129,13 @@ class CausalScorer(Scorer):
         return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
 
 
-def _read_behind(plan: Plan, context: tuple[int, ...], own: tuple[int, ...]) -> range:
+def _read_behind(plan: Plan, context: Ids, tokens: Ids) -> range:
     """Plan one input that reads all of a text's own tokens behind its context."""
     first = len(context) - 1
-    return plan.read(Input((*context, *own[:-1])), range(first, first + len(own)), own)
+    return plan.read(Input((*context, *tokens[:-1])), range(first, first + len(tokens)), tokens)
 
 
-def _with_bos(ids: tuple[int, ...], bos: int | None, when: str, adds: bool) -> tuple[int, ...]:
+def _with_bos(ids: Ids, bos: int | None, when: str, adds: bool) -> Ids:
     present = bos is not None and ids[:1] == (bos,)
     if when == "never":
         return ids[1:] if present else ids
@@ -198,9 +198,9 @@ class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
         if self.chat is None:
             return super().places(prompts)
         parts = [prompt[: prompt.index(SLOT)].rstrip().rpartition("\n") for prompt in prompts]
-        begun, asked = [part[2] for part in parts], [part[0] for part in parts]
-        found = self.chat.encode(begun, self.tokenizer, asked)
-        return [(Input(front + own), len(front + own) - 1) for front, own in found]
+        answers, questions = [part[2] for part in parts], [part[0] for part in parts]
+        pairs = self.chat.encode(answers, self.tokenizer, questions)
+        return [(Input(front + tokens), len(front + tokens) - 1) for front, tokens in pairs]
 
 
 CAUSAL = Family(

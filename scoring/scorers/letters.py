@@ -52,8 +52,8 @@ class LettersScorer(FirstPieceScorer):
         rows = queries.candidates
         ids = self._read_letters(max(map(len, rows), default=0))
         orders = [choose_shifts(len(row), self.permutations) for row in rows]
-        asked = zip(queries.prompts, rows, orders, strict=True)
-        texts = [write_question(p, row, shift) for p, row, shifts in asked for shift in shifts]
+        triples = zip(queries.prompts, rows, orders, strict=True)
+        texts = [write_question(p, row, shift) for p, row, shifts in triples for shift in shifts]
         check_queries(texts, [["A"]] * len(texts))  # a candidate may hold a slot
         places = iter(self.places(texts))
         return [
@@ -77,10 +77,10 @@ class LettersScorer(FirstPieceScorer):
                 f"--scoring letters has {len(LETTERS)} letters, a list has {n} candidates; "
                 "use another scoring"
             )
-        asked = list(LETTERS[:n])
-        queries = Queries([ANSWER], [asked], self._pieces([asked]))
+        letters = list(LETTERS[:n])
+        queries = Queries([ANSWER], [letters], self._pieces([letters]))
         [ids] = first_pieces(queries, self.tokenizer)
-        for letter, piece in zip(asked, ids, strict=True):
+        for letter, piece in zip(letters, ids, strict=True):
             if self.tokenizer.decode([piece]).strip().upper() != letter:
                 raise PolyprobeError(
                     f"--scoring letters reads single tokens, and this model's tokenizer has none "
@@ -129,12 +129,12 @@ def choose_shifts(n: int, k: int | None) -> list[int]:
     if k is None or k >= n:
         return list(range(n))
     waves = np.exp(2j * np.pi * np.outer(np.arange(n), np.arange(1, n)) / n)
-    chosen = [0]
-    while len(chosen) < k:
-        worst = np.abs(waves[chosen].sum(axis=0) + waves).max(axis=1).round(9)
-        worst[chosen] = np.inf
-        chosen.append(int(worst.argmin()))
-    return sorted(chosen)
+    shifts = [0]
+    while len(shifts) < k:
+        worst = np.abs(waves[shifts].sum(axis=0) + waves).max(axis=1).round(9)
+        worst[shifts] = np.inf
+        shifts.append(int(worst.argmin()))
+    return sorted(shifts)
 
 
 def separate(table: np.ndarray, shifts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
@@ -156,9 +156,9 @@ def separate(table: np.ndarray, shifts: Sequence[int]) -> tuple[np.ndarray, np.n
     table. A table of NaN gives equal scores.
     """
     n, k = table.shape
-    known = table[~np.isnan(table)]
-    least = known.min() - FLOOR if len(known) else 0.0
-    logs = log_softmax(np.where(np.isnan(table), least, table).astype(np.float64), axis=0)
+    values = table[~np.isnan(table)]
+    floor = values.min() - FLOOR if len(values) else 0.0
+    logs = log_softmax(np.where(np.isnan(table), floor, table).astype(np.float64), axis=0)
     if k == 1:
         return logs[:, 0], np.empty(0)
     places = (np.arange(n)[:, None] + np.asarray(shifts)) % n

@@ -57,11 +57,11 @@ class MaskedScorer(Scorer):
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan the inputs of each prompt and candidate; equal ones are planned once."""
-        wanted = []
+        numbers = []
         for prompt, fillings in queries.fillings(self.tokenizer):
             before, after = self.around_slot(prompt)
-            wanted.append([self.read_filling(plan, before, f, after) for f in fillings])
-        return wanted
+            numbers.append([self.read_filling(plan, before, f, after) for f in fillings])
+        return numbers
 
     def read_filling(
         self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
@@ -266,7 +266,7 @@ def _read_tokens(plan: Plan, ids: tuple[int, ...], words: Sequence[int | None], 
     first = plan.n_reads
     for i, word in enumerate(words):
         if word is not None:
-            behind = zip(ids[i:], words[i:], strict=True)
-            rest = (mask if of == word else piece for piece, of in behind)
+            tail = zip(ids[i:], words[i:], strict=True)
+            rest = (mask if of == word else piece for piece, of in tail)
             plan.read(Input((*ids[:i], *rest)), [i], ids[i : i + 1])
     return range(first, plan.n_reads)

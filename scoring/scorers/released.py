@@ -39,8 +39,8 @@ class _Settling(FirstPieceScorer, Scorer):
         self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
     ) -> Scored:
         """Find where each input is read, and run the model there."""
-        moved = self._move(prepared.plan)
-        return super().score_prepared(prepared._replace(plan=moved), progress)
+        plan = self._move(prepared.plan)
+        return super().score_prepared(prepared._replace(plan=plan), progress)
 
     def _move(self, plan: Plan) -> Plan:
         """Return the same reads at the inputs that the model has continued."""
@@ -53,13 +53,13 @@ class _Settling(FirstPieceScorer, Scorer):
                 ends[row] = ends[row]._replace(ids=(*ends[row].ids, tops[ends[row]]))
         reads = (
             (number, row, target)
-            for row, own in plan.reads.items()
-            for number, target in zip(own.numbers, own.targets, strict=True)
+            for row, entry in plan.reads.items()
+            for number, target in zip(entry.numbers, entry.targets, strict=True)
         )
-        moved = Plan()
+        extended = Plan()
         for _, row, target in sorted(reads):
-            moved.read(ends[row], [len(ends[row].ids) - 1], (target,))
-        return moved
+            extended.read(ends[row], [len(ends[row].ids) - 1], (target,))
+        return extended
 
     @torch.inference_mode()
     def _most_probable(self, rows: Sequence[Input]) -> dict[Input, int]:
@@ -68,11 +68,11 @@ class _Settling(FirstPieceScorer, Scorer):
         plan = Plan()
         for row in dict.fromkeys(rows):
             plan.read(row, [len(row.ids) - 1], (0,))
-        found: dict[Input, int] = {}
+        tokens: dict[Input, int] = {}
         for batch in engine.batches(plan):
-            for part, tops in engine.halved(batch, lambda x: engine.read(plan, x)[0].argmax(1)):
-                found.update(zip(part, tops.tolist(), strict=True))
-        return found
+            for part, tops in engine.run_parts(batch, lambda x: engine.read(plan, x)[0].argmax(1)):
+                tokens.update(zip(part, tops.tolist(), strict=True))
+        return tokens
 
 
 class Seq2SeqReleasedScorer(_Settling, Seq2SeqContrastiveScorer):

@@ -43,13 +43,13 @@ class Prepared(NamedTuple):
 
     Attributes:
         plan: the model's inputs, and the reads of each.
-        wanted: for each candidate of each query the numbers of its reads.
+        numbers: for each candidate of each query the numbers of its reads.
         candidates: the candidates as texts.
         unknown: see `Scored`.
     """
 
     plan: Plan
-    wanted: list[list[range]]
+    numbers: list[list[range]]
     candidates: Sequence[Sequence[str]]
     unknown: list[tuple[int, int]]
 
@@ -124,25 +124,25 @@ class Scorer(ABC):
         check_queries(prompts, candidates)
         queries = Queries(prompts, candidates, self._pieces(candidates))
         plan = Plan()
-        wanted = self.plan(plan, queries)
+        numbers = self.plan(plan, queries)
         self.check_inputs(plan)
-        return Prepared(plan, wanted, candidates, self._unknown(queries))
+        return Prepared(plan, numbers, candidates, self._unknown(queries))
 
     def score_prepared(
         self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
     ) -> Scored:
         """Run the model; progress is called with (inputs done, inputs)."""
         report = progress or (lambda done, total: None)
-        read = self.engine.run(prepared.plan, self.values, report)
-        self.check_numbers(read)
+        values = self.engine.run(prepared.plan, self.values, report)
+        self.check_numbers(values)
         combined = [
-            self.combine_query([read[n.start : n.stop : n.step] for n in numbers], candidates)
-            for numbers, candidates in zip(prepared.wanted, prepared.candidates, strict=True)
+            self.combine_query([values[n.start : n.stop : n.step] for n in numbers], candidates)
+            for numbers, candidates in zip(prepared.numbers, prepared.candidates, strict=True)
         ]
-        n_tokens = [[len(n) for n in row] for row in prepared.wanted]
+        n_tokens = [[len(n) for n in row] for row in prepared.numbers]
         if not self.engine.exact:
-            given = np.isfinite(read)
-            n_tokens = [[int(given[[*n]].sum()) for n in row] for row in prepared.wanted]
+            finite = np.isfinite(values)
+            n_tokens = [[int(finite[[*n]].sum()) for n in row] for row in prepared.numbers]
         scores, effects = [row[0] for row in combined], [row[1] for row in combined]
         return Scored(scores, n_tokens, prepared.unknown, effects)
 
@@ -194,9 +194,9 @@ class Scorer(ABC):
         self._check_lengths(plan)
         self._check_ids(plan)
 
-    def check_numbers(self, read: np.ndarray) -> None:
+    def check_numbers(self, values: np.ndarray) -> None:
         """Refuse log-probabilities that are not finite."""
-        if self.engine.exact and not np.isfinite(read).all():
+        if self.engine.exact and not np.isfinite(values).all():
             full = self.model.dtype == torch.float32
             raise PolyprobeError(
                 f"the model's log-probabilities are not finite ({self.model.dtype}); "
@@ -204,13 +204,13 @@ class Scorer(ABC):
             )
 
     def _check_ids(self, plan: Plan) -> None:
-        known = self.engine.vocabulary
+        n_tokens = self.engine.vocabulary
         for row, reads in plan.reads.items():
             largest = max(*row.ids, *row.source, *reads.targets)
-            if largest >= known:
+            if largest >= n_tokens:
                 raise PolyprobeError(
                     f"the tokenizer gives token {self.tokenizer.convert_ids_to_tokens(largest)!r} "
-                    f"the id {largest}, but the model has {known} tokens; "
+                    f"the id {largest}, but the model has {n_tokens} tokens; "
                     "use the model's own tokenizer"
                 )
 
@@ -227,10 +227,10 @@ class Scorer(ABC):
 def _special_ids(tokenizer: Any, config: Any) -> list[int]:
     """Return ids of special tokens in sentences, and the model's padding if it is not theirs."""
     names = ("bos", "eos", "cls", "sep", "mask", "unk")
-    found = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
+    ids = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
     padding = getattr(config.get_text_config(), "pad_token_id", None)
-    found += [padding] if padding != tokenizer.pad_token_id else []
-    return list(dict.fromkeys(id_ for id_ in found if id_ is not None))
+    ids += [padding] if padding != tokenizer.pad_token_id else []
+    return list(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
 
 class Family(NamedTuple):

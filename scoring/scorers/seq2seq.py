@@ -72,22 +72,22 @@ class Seq2SeqScorer(Scorer):
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each prompt and candidate."""
-        wanted = []
+        numbers = []
         for prompt, fillings in queries.fillings(self.tokenizer):
             source = self._source(prompt)
-            wanted.append([self._read_filling(plan, source, filling) for filling in fillings])
-        return wanted
+            numbers.append([self._read_filling(plan, source, filling) for filling in fillings])
+        return numbers
 
     @cached_property
     def _sentinel(self) -> int:
         ids = self.tokenizer(SENTINEL, add_special_tokens=False)["input_ids"]
-        known = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
-        if len(known) != 1:
+        matches = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
+        if len(matches) != 1:
             raise PolyprobeError(
                 f"this encoder-decoder's tokenizer has no sentinel {SENTINEL}: "
                 "only models of the T5 and mT5 kind can be scored"
             )
-        return known[0]
+        return matches[0]
 
     @cached_property
     def _start(self) -> int:

@@ -10,8 +10,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polyprobe.scoring.engine import engine
-from polyprobe.scoring.engine.forward import Full, Gathered, Input, Plan, Tree, Trie, shared
-from polyprobe.scoring.engine.prefix import Prefix, group
+from polyprobe.scoring.engine.forward import Full, Gathered, Input, Plan, Tree, Trie, count_common
+from polyprobe.scoring.engine.prefix import Prefix, group_inputs
 from polyprobe.scoring.engine.trial import Trial, make_crowd, make_probe
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
@@ -42,12 +42,12 @@ def test_shared_counts_the_ids_that_are_equal_at_the_beginning(first, second):
     brute = max(
         k for k in range(7) if first[:k] == second[:k] and k <= min(len(first), len(second))
     )
-    assert shared(first, second) == brute
+    assert count_common(first, second) == brute
 
 
 @given(SOURCED)
 def test_groups_hold_every_input_once_and_share_what_they_say(inputs):
-    groups = group(inputs)
+    groups = group_inputs(inputs)
     assert sorted(row for one in groups for row in one.rows) == sorted(inputs)
     for one in groups:
         assert len({row.source for row in one.rows}) == 1
@@ -60,12 +60,12 @@ def test_candidates_of_a_prompt_are_one_group():
     first, second = (0, 1, 2, 3), (0, 4, 5, 6)
     behind = [(7,), (7, 8), (7, 9), (8,), (9, 9, 9)]
     inputs = [Input(front + ids) for front in (first, second) for ids in behind]
-    assert [(one.length, len(one.rows)) for one in group(inputs)] == [(4, 5), (4, 5)]
+    assert [(one.length, len(one.rows)) for one in group_inputs(inputs)] == [(4, 5), (4, 5)]
 
 
 def test_an_encoder_s_source_is_one_group_whatever_the_decoder_reads():
     inputs = [Input((0, 1), (5,)), Input((0, 1, 2), (5,)), Input((0, 1), (6,))]
-    assert [(one.length, len(one.rows)) for one in group(inputs)] == [(2, 2), (2, 1)]
+    assert [(one.length, len(one.rows)) for one in group_inputs(inputs)] == [(2, 2), (2, 1)]
 
 
 class Unrun:
@@ -143,7 +143,7 @@ def test_memory_is_measured_on_a_gpu(kind, scorers, monkeypatch):
 def test_no_logits_of_all_places_ever_exist(kind, scorers, monkeypatch):
     """The head receives gathered positions, a few at a time."""
     scorer, asked = scorers(kind), []
-    monkeypatch.setattr(scorer.engine, "_at_once", 4)
+    monkeypatch.setattr(scorer.engine, "_head_places", 4)
     head = scorer.engine.network.model.get_output_embeddings()
     hook = head.register_forward_hook(lambda *call: asked.append(call[-1].shape[:-1].numel()))
     try:
@@ -166,7 +166,7 @@ def test_memory_that_runs_out_in_the_head_halves_its_places(scorers, monkeypatch
         return head(states)
 
     monkeypatch.setattr(scorer.engine.network, "head", greedy)
-    monkeypatch.setattr(scorer.engine, "_at_once", 128)
+    monkeypatch.setattr(scorer.engine, "_head_places", 128)
     assert scorer.score(*asked)[0] == pytest.approx(want[0], abs=1e-5)
     monkeypatch.setattr(scorer.engine.network, "head", lambda _: greedy(range(9)))
     with pytest.raises(PolyprobeError, match="out of memory for a single token"):

@@ -12,7 +12,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.engine import kernels, trial
 from polyprobe.scoring.engine.forward import Input, Trie
-from polyprobe.scoring.engine.kernels import PART, Kernels, divide, faster_product
+from polyprobe.scoring.engine.kernels import BLOCK, Kernels, faster_product, split_into_blocks
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.scoring.queries import QUERIES
@@ -51,7 +51,7 @@ def count_calls(module, name, monkeypatch):
 @given(TRIES)
 @settings(deadline=None, max_examples=30)
 def test_the_keys_of_a_part_are_all_that_its_nodes_see(trie):
-    n, nodes, keys, filled = divide(trie.ends, CPU)
+    n, nodes, keys, filled = split_into_blocks(trie.ends, CPU)
     seen = trie.mask(CPU, torch.float32)[0, 0] == 0
     assert nodes.flatten()[:n].tolist() == list(range(len(trie.ids)))
     for part, row, of_none in zip(nodes.tolist(), keys, filled[:, 0], strict=True):
@@ -64,12 +64,12 @@ def test_the_keys_of_a_part_are_all_that_its_nodes_see(trie):
 
 @pytest.mark.parametrize("mask", ["float", "bool", "of each head", "float16"])
 @pytest.mark.parametrize("key_heads", [4, 2])
-def test_attention_in_parts_is_that_over_the_whole_trie(mask, key_heads, monkeypatch):
+def test_attention_in_blocks_is_that_over_the_whole_trie(mask, key_heads, monkeypatch):
     torch.manual_seed(1)
     dtype = torch.float16 if mask == "float16" else torch.float32
     trie = Trie([Input((1, 2, k, *divmod(k, 7), j)) for k in range(40) for j in range(3)])
     n = len(trie.ids)
-    assert n % PART
+    assert n % BLOCK
     query = torch.randn(1, 4, n, 8, dtype=dtype)
     key, value = (torch.randn(1, key_heads, n, 8, dtype=dtype) for _ in range(2))
     seen = trie.mask(CPU, dtype)
@@ -80,22 +80,22 @@ def test_attention_in_parts_is_that_over_the_whole_trie(mask, key_heads, monkeyp
     options = {"enable_gqa": key_heads != 4, "scale": 0.3}
     want = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
     kernel = Kernels()
-    kernel.in_parts = True
+    kernel.blockwise = True
     picked = count_calls(kernels, "_pick", monkeypatch)
-    with kernel, kernel.over(trie.ends, CPU):
+    with kernel, kernel.for_trie(trie.ends, CPU):
         got = scaled_dot_product_attention(query, key, value, attn_mask=seen, **options)
     torch.testing.assert_close(got, want, atol=1e-6 if dtype == torch.float32 else 2e-3, rtol=0)
     assert len(picked) == 3  # query, key and value
     assert all(len(of_parts) > 1 for _, of_parts in picked)
-    assert kernel.parts is None
+    assert kernel.blocks is None
 
 
 def test_other_attention_is_left_alone(onednn):
     """No mask, a mask of another shape, several rows: not that of the trie."""
-    onednn.in_parts = True
-    trie = Trie([Input((1, k)) for k in range(PART + 5)])
+    onednn.blockwise = True
+    trie = Trie([Input((1, k)) for k in range(BLOCK + 5)])
     n = len(trie.ids)
-    with onednn.over(trie.ends, CPU):
+    with onednn.for_trie(trie.ends, CPU):
         for rows, mask in ((1, None), (2, torch.zeros(2, 1, n, n)), (1, torch.zeros(1, 1, n, 1))):
             states = [torch.randn(rows, 2, n, 4) for _ in range(3)]
             got = scaled_dot_product_attention(*states, attn_mask=mask)
@@ -158,7 +158,7 @@ def test_a_product_that_gives_other_scores_is_not_used(scorer, given, monkeypatc
     if given:
         assert not scorer.engine.fix_product("onednn")
     assert scorer.engine.product == "torch"
-    assert scorer.engine.network.kernels.in_parts
+    assert scorer.engine.network.kernels.blockwise
 
 
 @pytest.mark.parametrize("product", ["torch", "onednn"])
@@ -168,7 +168,7 @@ def test_parts_that_give_other_scores_are_not_used(scorer, product, monkeypatch)
     monkeypatch.setattr(kernels, "_attend", lambda *given, **more: attend(*given, **more) * 1.01)
     monkeypatch.setattr(trial, "faster_product", lambda model: product)
     scorer = type(scorer)(scorer.model, scorer.tokenizer)
-    assert not scorer.engine.network.kernels.in_parts
+    assert not scorer.engine.network.kernels.blockwise
     assert scorer.engine.product == product
     assert scorer.path == "tree"
 
