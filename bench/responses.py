@@ -119,7 +119,7 @@ def pair_questions(
     right, donor_right = (
         np.column_stack([*mark_first(part).values()]) for part in (scores, donor_scores)
     )
-    rankc, donor_rankc = rankc_pairs(scores), rankc_pairs(scores, others=donor_scores)
+    rankc, donor_rankc = rankc_pairs(scores), rankc_pairs(scores, second_scores=donor_scores)
     asked = np.ones(len(right), dtype=bool)
     return SecondQuestions([*scores], asked, rankc, donor_rankc, right, donor_right)
 

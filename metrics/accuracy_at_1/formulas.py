@@ -64,8 +64,8 @@ def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     return mean_of(list(right), values, np.ones(len(values)), share=True)
 
 
-def _count(marked: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    return np.add.reduceat(marked, starts, dtype=np.intp)
+def _count(marks: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    return np.add.reduceat(marks, starts, dtype=np.intp)
 
 
 def _find_best(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -62,13 +62,13 @@ def measure_agreement(
     Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`. `options`
     are those of `intervals.Resampling`.
     """
-    chosen = read_choices(predictions)
-    names = name_languages(languages, chosen.shape[1])
-    counts = {"n_queries": len(chosen), "n_languages": len(names)}
+    choices = read_choices(predictions)
+    names = name_languages(languages, choices.shape[1])
+    counts = {"n_queries": len(choices), "n_languages": len(names)}
     right = None
     if references is not None:
-        right = find_right(chosen, check_answers(references, len(chosen)))
-    parts = divide_pairs(chosen, right)
+        right = find_right(choices, check_answers(references, len(choices)))
+    parts = divide_pairs(choices, right)
     shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
@@ -80,9 +80,9 @@ def measure_agreement(
     fleiss: dict[str, Any] = {}
     measures: dict[str, Any] = {name: share(values) for name, values in shares.items()}
     if n_candidates is None:
-        fleiss = estimate_fleiss(chosen, shares["agreement"], resampling)
+        fleiss = estimate_fleiss(choices, shares["agreement"], resampling)
     else:
-        sizes = check_pools(n_candidates, chosen)
+        sizes = check_pools(n_candidates, choices)
         measures["kappa"] = correct_chance(shares["agreement"], sizes)
         counts["n_kappa"] = int((sizes > 1).sum())
     figures = summarize(measures, **options)
@@ -92,19 +92,19 @@ def measure_agreement(
     return {**figures, **fleiss, "pairs": pairs, **counts}
 
 
-def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
+def divide_pairs(choices: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
     """Return `agreement` and, if the correct answers are known, its five parts.
 
     Each is bool [facts, pairs], pairs in the order of `itertools.combinations`.
     """
-    one, other = np.triu_indices(chosen.shape[1], k=1)
+    i, j = np.triu_indices(choices.shape[1], k=1)
     # small numbers are compared several times as fast
-    small = np.unique(chosen, return_inverse=True)[1].reshape(chosen.shape)
+    small = np.unique(choices, return_inverse=True)[1].reshape(choices.shape)
     small = small.astype(np.min_scalar_type(small.max()))
-    same = small[:, one] == small[:, other]
+    same = small[:, i] == small[:, j]
     if right is None:
         return {"agreement": same}
-    first, second = right[:, one], right[:, other]
+    first, second = right[:, i], right[:, j]
     return {
         "agreement": same,
         "agree_right": same & first,
@@ -115,15 +115,15 @@ def divide_pairs(chosen: np.ndarray, right: np.ndarray | None = None) -> dict[st
     }
 
 
-def check_pools(n_candidates: Sequence[int], chosen: np.ndarray) -> np.ndarray:
+def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
     """Return the pool sizes as an array; each is at least the number of different choices."""
-    check_length(n_candidates, len(chosen), "n_candidates")
-    different = 1 + (np.diff(np.sort(chosen, axis=1), axis=1) > 0).sum(axis=1)
-    for query, (size, least) in enumerate(zip(n_candidates, different, strict=True)):
+    check_length(n_candidates, len(choices), "n_candidates")
+    different = 1 + (np.diff(np.sort(choices, axis=1), axis=1) > 0).sum(axis=1)
+    for query, (size, minimum) in enumerate(zip(n_candidates, different, strict=True)):
         number = isinstance(size, int | np.integer) and not isinstance(size, bool)
-        if not number or not least <= size <= _LARGEST:
+        if not number or not minimum <= size <= _LARGEST:
             raise ValueError(
-                f"query {query} has {size!r:.60} in 'n_candidates', {least} different choices in "
+                f"query {query} has {size!r:.60} in 'n_candidates', {minimum} different choices in "
                 "'predictions'; expected the number of its candidates"
             )
     return np.asarray(n_candidates, dtype=np.intp)
@@ -142,17 +142,17 @@ def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
 
 
 def estimate_fleiss(
-    chosen: np.ndarray, agreement: np.ndarray, options: Resampling
+    choices: np.ndarray, agreement: np.ndarray, options: Resampling
 ) -> dict[str, Any]:
     """Return `fleiss_kappa` of all languages and by group, with intervals.
 
     It is one figure of all facts whatever `average` says: chance agreement is estimated from the
     same choices, which lowers kappa in small groups, and a mean over groups would sum that up.
     """
-    indices, places = np.unique(chosen, return_inverse=True)
-    cells = np.arange(len(chosen))[:, None] * len(indices) + places.reshape(chosen.shape)
-    counts = np.bincount(cells.ravel(), minlength=len(chosen) * len(indices))
-    shares = counts.reshape(len(chosen), -1) / chosen.shape[1]
+    indices, places = np.unique(choices, return_inverse=True)
+    cells = np.arange(len(choices))[:, None] * len(indices) + places.reshape(choices.shape)
+    counts = np.bincount(cells.ravel(), minlength=len(choices) * len(indices))
+    shares = counts.reshape(len(choices), -1) / choices.shape[1]
     table = np.column_stack([agreement, shares])
     figure = Figure(["fleiss_kappa"], table, compute_fleiss)
     return estimate(figure, options._replace(average="micro"))
@@ -202,8 +202,8 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
         names = [str(pair) for pair in range(part.shape[1])]
         table = np.column_stack([part, np.ones(len(part))])
         figure = Figure(names, table, average, shares=table[:, -1:])
-        found = estimate(figure, options, by_group=False)
-        intervals += [found[f"{name}_ci"] for name in names]
+        bounds = estimate(figure, options, by_group=False)
+        intervals += [bounds[f"{name}_ci"] for name in names]
     return intervals
 
 
@@ -217,10 +217,10 @@ def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> n
            [0.6667, 1.    , 0.6667],
            [0.3333, 0.6667, 1.    ]])
     """
-    chosen = read_columns(predictions)
-    matrix = np.eye(chosen.shape[1])
-    one, other = np.triu_indices(chosen.shape[1], k=1)
-    matrix[one, other] = matrix[other, one] = divide_pairs(chosen)["agreement"].mean(axis=0)
+    choices = read_columns(predictions)
+    matrix = np.eye(choices.shape[1])
+    i, j = np.triu_indices(choices.shape[1], k=1)
+    matrix[i, j] = matrix[j, i] = divide_pairs(choices)["agreement"].mean(axis=0)
     return matrix
 
 

@@ -49,8 +49,8 @@ def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
     bounds = sizes * 2.0**-52 * np.add.reduceat(np.abs(terms), starts)
     signs = np.sign(margins).astype(np.int8)
     for row in np.flatnonzero((np.abs(margins) <= bounds) & (sizes > 2)).tolist():
-        fact, *others = flat[starts[row] : starts[row] + sizes[row]].tolist()
-        signs[row] = _compare_exactly(fact, others)
+        fact, *variants = flat[starts[row] : starts[row] + sizes[row]].tolist()
+        signs[row] = _compare_exactly(fact, variants)
     return signs
 
 
@@ -99,8 +99,10 @@ def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
         )
 
 
-def _compare_exactly(fact: float, others: Sequence[float]) -> int:
+def _compare_exactly(fact: float, variants: Sequence[float]) -> int:
     """Return the sign of fact - mean of others, 0 if it is 0 for the numbers stored or written."""
-    stored = len(others) * Fraction(fact) - sum(map(Fraction, others))
-    written = len(others) * Fraction(repr(fact)) - sum(Fraction(repr(other)) for other in others)
-    return 0 if not written else (stored > 0) - (stored < 0)
+    binary = len(variants) * Fraction(fact) - sum(map(Fraction, variants))
+    decimal = len(variants) * Fraction(repr(fact)) - sum(
+        Fraction(repr(variant)) for variant in variants
+    )
+    return 0 if not decimal else (binary > 0) - (binary < 0)

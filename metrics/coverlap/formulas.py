@@ -42,11 +42,11 @@ def compare_right(
     `options` are those of `intervals.Resampling`.
     """
     answers = check_answers(answers, len(predictions), "answers")
-    chosen = read_columns({"predictions": predictions, "references": references})
-    right = find_right(chosen, answers)
-    both, either = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
-    counts = {"both": int(both.sum()), "either": int(either.sum()), "n_queries": len(right)}
-    return {**summarize({"coverlap": Ratio(both, either, share=True)}, **options), **counts}
+    choices = read_columns({"predictions": predictions, "references": references})
+    right = find_right(choices, answers)
+    intersection, union = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
+    counts = {"both": int(intersection.sum()), "either": int(union.sum()), "n_queries": len(right)}
+    return {**summarize({"coverlap": Ratio(intersection, union, share=True)}, **options), **counts}
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
@@ -74,10 +74,10 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
                 f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
             )
     table = np.stack(list(rows.values()))
-    both = table @ table.T
+    intersections = table @ table.T
     totals = table.sum(axis=1)
-    either = totals[:, None] + totals - both
-    matrix = divide(np.concatenate([both, either], axis=-1))
+    unions = totals[:, None] + totals - intersections
+    matrix = divide(np.concatenate([intersections, unions], axis=-1))
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
@@ -85,14 +85,14 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
 def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
     values = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.triu_indices(values.shape[1], 1)
+    i, j = np.triu_indices(values.shape[1], 1)
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        both, alone = np.split(sums, [len(one)], axis=-1)
-        either = alone[..., one] + alone[..., other] - both
-        return add_mean(divide(np.concatenate([both, either], axis=-1)))
+        intersections, counts = np.split(sums, [len(i)], axis=-1)
+        unions = counts[..., i] + counts[..., j] - intersections
+        return add_mean(divide(np.concatenate([intersections, unions], axis=-1)))
 
-    both = values[:, one] * values[:, other]
-    either = weigh(values[:, one] + values[:, other] - both)
-    table = np.concatenate([both, values], axis=1)
-    return Figure([*name_pairs(list(right)), "mean"], table, statistic, either)
+    products = values[:, i] * values[:, j]
+    weights = weigh(values[:, i] + values[:, j] - products)
+    table = np.concatenate([products, values], axis=1)
+    return Figure([*name_pairs(list(right)), "mean"], table, statistic, weights)

@@ -74,8 +74,8 @@ def find_matches(
     if prompts is not None:
         check_texts(prompts, "prompts")
         check_length(prompts, len(predictions), "prompts")
-    given = [None] * len(predictions) if prompts is None else prompts
-    triples = zip(predictions, references, given, strict=True)
+    sentences = [None] * len(predictions) if prompts is None else prompts
+    triples = zip(predictions, references, sentences, strict=True)
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])
 
 
@@ -102,8 +102,8 @@ def measure_factual_accuracy(
         parts |= {"single": single, "multi": ~single}
     result: dict[str, Any] = {}
     by_group: dict[Hashable, dict[str, Any]] = {}
-    for name, counted in parts.items():
-        part = _summarize_part(name, right, counted, **options)
+    for name, mask in parts.items():
+        part = _summarize_part(name, right, mask, **options)
         for group, figures in part.pop("by_group", {}).items():
             by_group.setdefault(group, {}).update(figures)
         result.update(part)
@@ -128,7 +128,7 @@ def _read_flags(flags: Sequence[bool], size: int) -> np.ndarray:
 
 
 def _summarize_part(
-    name: str, right: np.ndarray, counted: np.ndarray, **options: Any
+    name: str, right: np.ndarray, mask: np.ndarray, **options: Any
 ) -> dict[str, Any]:
     """Return the accuracy NAME on the queries that count, and their number, by group too.
 
@@ -136,13 +136,13 @@ def _summarize_part(
     token would often be missing, and the relation with it.
     """
     groups = options.get("groups")
-    places = pick_counted(counted, groups)
+    places = pick_counted(mask, groups)
     for column in ("groups", "clusters"):
         options[column] = take(options.get(column), places)
-    result = summarize({name: share(np.where(counted, right, np.nan)[places])}, **options)
+    result = summarize({name: share(np.where(mask, right, np.nan)[places])}, **options)
     count = "n_queries" if name == "all" else f"n_{name}"
     if groups is not None:
-        for group, size in count_by_group(counted, groups).items():
+        for group, size in count_by_group(mask, groups).items():
             del result["by_group"][group]["n_queries"]
             result["by_group"][group][count] = size
-    return {**result, count: int(counted.sum())}
+    return {**result, count: int(mask.sum())}

@@ -152,19 +152,19 @@ def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the tables [assignments, groups, 2] of all distinct assignments, the largest last."""
     small = np.sort(sizes)[:-1]
     orders = np.array([*_list_orders(range(len(units)), small.tolist())])
-    chosen = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
-    rest = units.sum(axis=0) - chosen.sum(axis=1, keepdims=True)
-    yield np.concatenate([chosen, rest], axis=1)
+    sums = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
+    rest = units.sum(axis=0) - sums.sum(axis=1, keepdims=True)
+    yield np.concatenate([sums, rest], axis=1)
 
 
 def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield the units of the first group, of the second one, and so on, in all distinct ways."""
-    for chosen in combinations(units, sizes[0]):
+    for members in combinations(units, sizes[0]):
         if len(sizes) == 1:
-            yield chosen
+            yield members
             continue
-        rest = [unit for unit in units if unit not in chosen]
-        yield from ((*chosen, *order) for order in _list_orders(rest, sizes[1:]))
+        rest = [unit for unit in units if unit not in members]
+        yield from ((*members, *order) for order in _list_orders(rest, sizes[1:]))
 
 
 def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:
@@ -204,11 +204,11 @@ def compare_pairs(
         rows = np.isin(codes, pairs[place])
         permuted[place] = permute_groups(units[rows], (codes[rows] == second).astype(int), n, seed)
     adjusted = _correct([test.p for test in tests])
-    own = _correct([found and found.p for found in permuted])
+    permuted_adjusted = _correct([result and result.p for result in permuted])
     return [
         Pair(*pair, test, p, permutation, permuted_p)
         for pair, test, p, permutation, permuted_p in zip(
-            pairs, tests, adjusted, permuted, own, strict=True
+            pairs, tests, adjusted, permuted, permuted_adjusted, strict=True
         )
     ]
 

@@ -51,13 +51,13 @@ def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np
         between: values adjusted for chance in different templates [facts, pairs], 0 if not counted.
         within: the same in two templates of one language [facts, L].
     """
-    one, other = np.triu_indices(len(languages), 1)
+    i, j = np.triu_indices(len(languages), 1)
     ends = between.shape[1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        own = sums[..., ends:]
-        known = (own[..., one] > 0) & (own[..., other] > 0)
-        level = np.sqrt(np.where(known, own[..., one] * own[..., other], np.nan))
+        within = sums[..., ends:]
+        positive = (within[..., i] > 0) & (within[..., j] > 0)
+        level = np.sqrt(np.where(positive, within[..., i] * within[..., j], np.nan))
         return add_mean(sums[..., :ends] / level)
 
     return Figure([*name_pairs(languages), "mean"], np.column_stack([between, within]), statistic)
@@ -88,9 +88,11 @@ def find_right_in_both(right: Right) -> Figure:
     {'en-fr': 0.5, 'fr-en': 0.0, 'mean': 0.25}
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.triu_indices(table.shape[1], 1)
-    both = table[:, one] * table[:, other]
-    return mean_of(name_pairs(list(right)), np.nan_to_num(both), ~np.isnan(both), share=True)
+    i, j = np.triu_indices(table.shape[1], 1)
+    intersections = table[:, i] * table[:, j]
+    return mean_of(
+        name_pairs(list(right)), np.nan_to_num(intersections), ~np.isnan(intersections), share=True
+    )
 
 
 def find_right_given_right(right: Right) -> Figure:
@@ -99,24 +101,24 @@ def find_right_given_right(right: Right) -> Figure:
     Facts are those that both languages have, see `find_right_in_both`. NaN where b is never
     correct.
     """
-    one, other, names = _take_ways(right)
-    both = one * other
-    known = np.where(np.isnan(both), 0, other)
-    return mean_of(names, np.nan_to_num(both), known, share=True)
+    first, second, names = _take_ways(right)
+    intersections = first * second
+    weights = np.where(np.isnan(intersections), 0, second)
+    return mean_of(names, np.nan_to_num(intersections), weights, share=True)
 
 
 def find_right_alone(right: Right) -> Figure:
     """Return P(a and not b) by ordered pair a-b: the share of facts correct in a alone of both."""
-    one, other, names = _take_ways(right)
-    alone = one * (1 - other)
-    return mean_of(names, np.nan_to_num(alone), ~np.isnan(alone), share=True)
+    first, second, names = _take_ways(right)
+    differences = first * (1 - second)
+    return mean_of(names, np.nan_to_num(differences), ~np.isnan(differences), share=True)
 
 
 def _take_ways(right: Right) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Return the values of the first and of the second language of all ordered pairs."""
     table = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.nonzero(~np.eye(table.shape[1], dtype=bool))
-    return table[:, one], table[:, other], name_ways(list(right))
+    i, j = np.nonzero(~np.eye(table.shape[1], dtype=bool))
+    return table[:, i], table[:, j], name_ways(list(right))
 
 
 def count_right(right: Right) -> np.ndarray:
@@ -125,9 +127,9 @@ def count_right(right: Right) -> np.ndarray:
     counts = np.zeros((len(table), table.shape[1] + 1))
     counts[:, 0] = 1
     for share in table.T:
-        moved = counts[:, :-1] * share[:, None]
+        gains = counts[:, :-1] * share[:, None]
         counts *= 1 - share[:, None]
-        counts[:, 1:] += moved
+        counts[:, 1:] += gains
     return counts
 
 
@@ -152,6 +154,6 @@ def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
     fact itself stays the expectation over all orders.
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
-    one, other = np.triu_indices(table.shape[1], 1)
-    weight = OUTCOMES[outcome](table[:, one], table[:, other])
+    i, j = np.triu_indices(table.shape[1], 1)
+    weight = OUTCOMES[outcome](table[:, i], table[:, j])
     return mean_of(name_pairs(list(right)), weight * values, weight, share=True)

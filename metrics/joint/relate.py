@@ -64,8 +64,8 @@ class Correlation(NamedTuple):
 
 def correlate(
     values: np.ndarray,
-    others: np.ndarray,
-    given: np.ndarray | None = None,
+    tables: np.ndarray,
+    control: np.ndarray | None = None,
     n_permutations: int = 10_000,
     seed: int = 0,
     blocks: np.ndarray | None = None,
@@ -74,8 +74,8 @@ def correlate(
 
     Args:
         values: one for each unordered pair of L languages, in the order of `combinations` [pairs].
-        others: tables over the same pairs [tables, pairs].
-        given: a third table [pairs], whose linear effect is removed from both.
+        tables: tables over the same pairs [tables, pairs].
+        control: a third table [pairs], whose linear effect is removed from both.
         n_permutations: maximum number m of permutations of the languages. If there are at most m
             orders, all are enumerated, and p is the share with an |r| at least as large. Otherwise
             p = (b + 1) / (m + 1), where b is the number of such permutations.
@@ -91,26 +91,28 @@ def correlate(
         ValueError: NaN, or a number of pairs that no number of languages has.
     """
     size = count_languages(len(values))
-    every = np.vstack([values, others] if given is None else [values, others, given])
+    every = np.vstack([values, tables] if control is None else [values, tables, control])
     if np.isnan(every).any():
         raise ValueError("NaN among the values of pairs; leave out its languages")
-    n, free = len(values), len(values) - (2 if given is None else 3)
+    n, free = len(values), len(values) - (2 if control is None else 3)
     if size < FEWEST or free < 1:
-        return [Correlation(n) for _ in others]
+        return [Correlation(n) for _ in tables]
     blocks = np.zeros(size, dtype=np.intp) if blocks is None else blocks
     orders, exact = _list_orders(blocks, n_permutations, seed)
     ranks = np.vstack([rankdata(row) for row in every])
     columns = []
     for table in (every, ranks):
-        one, *rest = _reduce(table, given is not None)
+        target, *rest = _reduce(table, control is not None)
         rest = np.array(rest).reshape(-1, n)
-        r = _divide(rest @ one, np.sqrt((rest**2).sum(axis=1) * (one @ one)))
-        third = table[-1] - table[-1].mean() if given is not None else None
-        columns += [r, _student(r, free), _permute(one, rest, third, r, orders, exact)]
-    one, *rest = _reduce(every, given is not None)
-    slopes = _divide(np.array([row @ one for row in rest]), np.array([row @ row for row in rest]))
-    intercepts = values.mean() - slopes * others.mean(axis=1)
-    columns += [slopes, intercepts if given is None else np.full_like(slopes, np.nan)]
+        r = _divide(rest @ target, np.sqrt((rest**2).sum(axis=1) * (target @ target)))
+        third = table[-1] - table[-1].mean() if control is not None else None
+        columns += [r, _student(r, free), _permute(target, rest, third, r, orders, exact)]
+    target, *rest = _reduce(every, control is not None)
+    slopes = _divide(
+        np.array([row @ target for row in rest]), np.array([row @ row for row in rest])
+    )
+    intercepts = values.mean() - slopes * tables.mean(axis=1)
+    columns += [slopes, intercepts if control is None else np.full_like(slopes, np.nan)]
     rows = np.array(columns).T
     return [Correlation(n, *(None if np.isnan(x) else float(x) for x in row)) for row in rows]
 
@@ -129,7 +131,7 @@ def count_languages(pairs: int) -> int:
 
 def bound_correlations(
     figure: Figure,
-    others: Sequence[tuple[Sequence[int], np.ndarray | Figure]],
+    tables: Sequence[tuple[Sequence[int], np.ndarray | Figure]],
     *,
     n_resamples: int,
     seed: int = 0,
@@ -145,42 +147,42 @@ def bound_correlations(
 
     Args:
         figure: figure of pairs, `mean` last.
-        others: for each table, the pairs' places among the names, and their values [pairs];
+        tables: for each table, the pairs' places among the names, and their values [pairs];
             or a figure of all pairs from the same facts, which is computed again with them.
         n_resamples: number of bootstrap resamples.
         seed: seed of the bootstrap.
         clusters: label of each fact; facts with the same label are drawn together.
     """
-    if not others:
+    if not tables:
         return []
-    names = [str(place) for place in range(len(others))]
-    parts = [figure, *(x for _, x in others if isinstance(x, Figure))]
+    names = [str(place) for place in range(len(tables))]
+    parts = [figure, *(x for _, x in tables if isinstance(x, Figure))]
     ends = np.cumsum([part.table.shape[1] for part in parts])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        own, *further = np.split(sums, ends, axis=-1)
-        found, rest = figure.statistic(own), iter(further)
+        head, *tails = np.split(sums, ends, axis=-1)
+        values, rest = figure.statistic(head), iter(tails)
         return np.stack(
             [
                 _follow(
-                    found[..., [*places]],
+                    values[..., [*places]],
                     x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x,
                 )
-                for places, x in others
+                for places, x in tables
             ],
             axis=-1,
         )
 
-    drawn = Figure(names, np.hstack([part.table for part in parts]), statistic)
-    found = estimate_figure(drawn, n_resamples=n_resamples, seed=seed, clusters=clusters)
-    bounds = [(found[name], found.get(f"{name}_ci")) for name in names]
+    resampled = Figure(names, np.hstack([part.table for part in parts]), statistic)
+    estimates = estimate_figure(resampled, n_resamples=n_resamples, seed=seed, clusters=clusters)
+    bounds = [(estimates[name], estimates.get(f"{name}_ci")) for name in names]
     return [
         None if ci is None else [max(2 * r - ci[1], -1.0), min(2 * r - ci[0], 1.0)]
         for r, ci in bounds
     ]
 
 
-def relate_within(one: np.ndarray, other: np.ndarray, groups: np.ndarray) -> Figure:
+def relate_within(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> Figure:
     """Return the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups.
 
     A fixed effect of each pair in each group is removed from both tables. The groups of the facts
@@ -188,19 +190,19 @@ def relate_within(one: np.ndarray, other: np.ndarray, groups: np.ndarray) -> Fig
     chance RankC, and in the words of their templates.
     """
     sizes = np.bincount(groups)[:, None]
-    x, y = (table - (sum_by(groups, table) / sizes)[groups] for table in (one, other))
+    x, y = (table - (sum_by(groups, table) / sizes)[groups] for table in (first, second))
     sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
 
-    def statistic(drawn: np.ndarray) -> np.ndarray:
-        return _divide(drawn[..., :1], np.sqrt(drawn[..., 1:2] * drawn[..., 2:]))
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        return _divide(sums[..., :1], np.sqrt(sums[..., 1:2] * sums[..., 2:]))
 
     return Figure(["r"], sums, statistic)
 
 
-def _follow(found: np.ndarray, x: np.ndarray) -> np.ndarray:
+def _follow(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return Pearson's r of figures [..., pairs] with values [..., pairs]; NaN where undefined."""
-    found, x = (values - values.mean(axis=-1, keepdims=True) for values in (found, x))
-    products = [np.einsum("...p,...p->...", *both) for both in ((found, x), (found, found), (x, x))]
+    y, x = (values - values.mean(axis=-1, keepdims=True) for values in (y, x))
+    products = [np.einsum("...p,...p->...", *factors) for factors in ((y, x), (y, y), (x, x))]
     return _divide(products[0], np.sqrt(products[1] * products[2]))
 
 
@@ -210,33 +212,37 @@ def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, boo
     All orders if there are at most n, else n random ones.
     """
     places = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
-    size, exact = len(blocks), prod(factorial(len(own)) for own in places) <= n
+    size, exact = len(blocks), prod(factorial(len(members)) for members in places) <= n
     if exact:
-        every = product(*(permutations(own.tolist()) for own in places))
+        every = product(*(permutations(members.tolist()) for members in places))
         orders = np.array([[*chain(*order)] for order in every], dtype=np.int16)
         orders[:, np.concatenate(places)] = orders.copy()
         return orders, exact
     orders, random = np.tile(np.arange(size, dtype=np.int16), (n, 1)), np.random.default_rng(seed)
-    for own in places:
-        orders[:, own] = random.permuted(orders[:, own], axis=1)
+    for members in places:
+        orders[:, members] = random.permuted(orders[:, members], axis=1)
     return orders, exact
 
 
-def _reduce(table: np.ndarray, given: bool) -> np.ndarray:
-    """Return rows less their mean, and less their regression on the last one with `given`.
+def _reduce(table: np.ndarray, controlled: bool) -> np.ndarray:
+    """Return rows less their mean, and less their regression on the last one with `controlled`.
 
     Rows that differ from 0 only by rounding are 0.
     """
-    left = table - table.mean(axis=1, keepdims=True)
-    if given:
-        third = left[-1]
-        left = left[:-1] - np.outer(_divide(left[:-1] @ third, third @ third, 0.0), third)
-    left[(left**2).sum(axis=1) <= _NOTHING * (table[: len(left)] ** 2).sum(axis=1)] = 0
-    return left
+    residuals = table - table.mean(axis=1, keepdims=True)
+    if controlled:
+        third = residuals[-1]
+        residuals = residuals[:-1] - np.outer(
+            _divide(residuals[:-1] @ third, third @ third, 0.0), third
+        )
+    residuals[
+        (residuals**2).sum(axis=1) <= _NOTHING * (table[: len(residuals)] ** 2).sum(axis=1)
+    ] = 0
+    return residuals
 
 
 def _permute(
-    one: np.ndarray,
+    target: np.ndarray,
     rest: np.ndarray,
     third: np.ndarray | None,
     observed: np.ndarray,
@@ -251,17 +257,19 @@ def _permute(
     size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
     first, second = np.triu_indices(size, 1)
     square = np.zeros((size, size))
-    square[first, second] = square[second, first] = one
+    square[first, second] = square[second, first] = target
     reached = np.zeros(len(rest))
-    step = max(1, _AT_ONCE // len(one))
+    step = max(1, _AT_ONCE // len(target))
     for start in range(0, len(orders), step):
         part: np.ndarray = orders[start : start + step].T.astype(np.intp)
-        moved = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
-        left = np.full(moved.shape[1], one @ one)
+        permuted = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
+        variances = np.full(permuted.shape[1], target @ target)
         if third is not None:
-            left -= _divide((third @ moved) ** 2, third @ third, 0.0)
-        drawn = _divide(rest @ moved, lengths[:, None] * np.sqrt(np.maximum(left, 0)))
-        reached += (np.abs(drawn) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
+            variances -= _divide((third @ permuted) ** 2, third @ third, 0.0)
+        correlations = _divide(
+            rest @ permuted, lengths[:, None] * np.sqrt(np.maximum(variances, 0))
+        )
+        reached += (np.abs(correlations) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
     p = reached / len(orders) if exact else (reached + 1) / (len(orders) + 1)
     return np.where(np.isnan(observed), np.nan, p)
 
@@ -274,7 +282,7 @@ def _student(r: np.ndarray, free: int) -> np.ndarray:
     return np.asarray(2 * stdtr(free, -t))
 
 
-def _divide(above: np.ndarray, below: np.ndarray | float, other: float = np.nan) -> np.ndarray:
-    """Return the quotients; `other` where the divisor is 0."""
-    found = np.full(np.broadcast_shapes(above.shape, np.shape(below)), other)
-    return np.divide(above, below, out=found, where=np.asarray(below) != 0)
+def _divide(above: np.ndarray, below: np.ndarray | float, default: float = np.nan) -> np.ndarray:
+    """Return the quotients; `default` where the divisor is 0."""
+    quotients = np.full(np.broadcast_shapes(above.shape, np.shape(below)), default)
+    return np.divide(above, below, out=quotients, where=np.asarray(below) != 0)

@@ -96,13 +96,13 @@ def compare_figures(
     tables = (sum_by(units, first.table), sum_by(units, second.table))
     values = _pair(first, second, first.table.sum(axis=0), second.table.sum(axis=0))
     observed = values[0] - values[1]
-    drawn, freedom = _bootstrap(first, second, units, n_resamples, seed)
+    differences, freedom = _bootstrap(first, second, units, n_resamples, seed)
     if test == "bootstrap":
-        p = invert_intervals(drawn, freedom)
+        p = invert_intervals(differences, freedom)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
-    intervals = [interval(column, freedom) for column in drawn.T]
+    intervals = [interval(column, freedom) for column in differences.T]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
     rows = zip(first.names, intervals, *columns, strict=True)
     return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
@@ -113,43 +113,47 @@ def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
     Resamples in which a figure is undefined are left out; NaN where the observed one is.
     """
-    known = ~np.isnan(null)
+    defined = ~np.isnan(null)
     # equal differences must count as equal, whatever the order in which they were summed
-    reached = known & (np.abs(null) >= np.abs(observed) * (1 - 1e-9) - 1e-12)
-    p = (1 + reached.sum(axis=0)) / (1 + known.sum(axis=0))
+    reached = defined & (np.abs(null) >= np.abs(observed) * (1 - 1e-9) - 1e-12)
+    p = (1 + reached.sum(axis=0)) / (1 + defined.sum(axis=0))
     return np.where(np.isnan(observed), np.nan, p)
 
 
-def invert_intervals(drawn: np.ndarray, freedom: float) -> np.ndarray:
+def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
     """Return the two-sided p-values at which the intervals of drawn differences reach 0.
 
     The levels are those of `intervals.interval`; NaN for no interval.
     """
-    known = ~np.isnan(drawn)
-    beyond = np.minimum((known & (drawn <= 0)).sum(axis=0), (known & (drawn >= 0)).sum(axis=0))
-    tail = np.minimum((1 + beyond) / (1 + known.sum(axis=0)), 0.5)
-    defined = known.any(axis=0) & (freedom > 0)
+    finite = ~np.isnan(differences)
+    beyond = np.minimum(
+        (finite & (differences <= 0)).sum(axis=0), (finite & (differences >= 0)).sum(axis=0)
+    )
+    tail = np.minimum((1 + beyond) / (1 + finite.sum(axis=0)), 0.5)
+    defined = finite.any(axis=0) & (freedom > 0)
     return np.where(defined, 2 * stdtr(max(freedom, 1), ndtri(tail)), np.nan)
 
 
 def correct(p: np.ndarray, correction: str) -> np.ndarray:
     """Return p-values adjusted by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
-    adjusted, known = p.copy(), ~np.isnan(p)
-    if correction == "none" or not known.any():
+    adjusted, finite = p.copy(), ~np.isnan(p)
+    if correction == "none" or not finite.any():
         return adjusted
     if correction == "bh":
-        adjusted[known] = false_discovery_control(p[known])
+        adjusted[finite] = false_discovery_control(p[finite])
         return adjusted
-    order = np.argsort(p[known], kind="stable")
+    order = np.argsort(p[finite], kind="stable")
     factors = np.arange(len(order), 0, -1)
-    steps = np.maximum.accumulate(p[known][order] * factors)
-    adjusted[np.flatnonzero(known)[order]] = np.minimum(steps, 1)
+    steps = np.maximum.accumulate(p[finite][order] * factors)
+    adjusted[np.flatnonzero(finite)[order]] = np.minimum(steps, 1)
     return adjusted
 
 
-def _pair(first: Figure, second: Figure, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _pair(
+    first: Figure, second: Figure, first_sums: np.ndarray, second_sums: np.ndarray
+) -> np.ndarray:
     """Return both figures [2, ..., names] from their sums; means are over names defined in both."""
-    values = np.stack([first.statistic(one), second.statistic(other)])[..., :-1]
+    values = np.stack([first.statistic(first_sums), second.statistic(second_sums)])[..., :-1]
     undefined = np.isnan(values).any(axis=0)
     means = add_mean(np.where(undefined, np.nan, values))[..., -1:]
     return np.concatenate([values, means], axis=-1)
@@ -159,10 +163,10 @@ def _bootstrap(
     first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
 ) -> tuple[np.ndarray, float]:
     """Return the differences [resamples, names] over units drawn for both models at once."""
-    both = np.concatenate([first.table, second.table], axis=1)
-    drawn = resample(both, np.zeros_like(units), units, n, seed)
-    one, other = np.split(drawn.sums[:, 0], [first.table.shape[1]], axis=1)
-    return np.subtract(*_pair(first, second, one, other)), drawn.freedom_of_all
+    table = np.concatenate([first.table, second.table], axis=1)
+    resamples = resample(table, np.zeros_like(units), units, n, seed)
+    first_sums, second_sums = np.split(resamples.sums[:, 0], [first.table.shape[1]], axis=1)
+    return np.subtract(*_pair(first, second, first_sums, second_sums)), resamples.freedom_of_all
 
 
 def _randomise(
@@ -176,8 +180,8 @@ def _randomise(
     for start in range(0, n, step):
         part = null[start : start + step]
         swapped = random.integers(2, size=(len(part), len(change))).astype(np.float64)
-        moved = swapped @ weighed
-        part[:] = np.subtract(*_pair(first, second, totals[0] + moved, totals[1] - moved))
+        shift = swapped @ weighed
+        part[:] = np.subtract(*_pair(first, second, totals[0] + shift, totals[1] - shift))
     return null
 
 
@@ -234,8 +238,8 @@ def find_averages(
             fact does not count; or denominators [facts, 1] where it counts alike in all languages.
         relations: of each fact.
     """
-    known, codes = index_labels(relations, len(relations), "relations")
-    shape = (len(languages), len(known))
+    labels, codes = index_labels(relations, len(relations), "relations")
+    shape = (len(languages), len(labels))
     parts = [
         _spread(np.asarray(part, np.float64), codes)
         for ratio in values.values()
@@ -248,8 +252,8 @@ def find_averages(
     def statistic(sums: np.ndarray) -> np.ndarray:
         pieces = np.split(sums, ends, axis=-1)
         pairs = zip(pieces[::2], pieces[1::2], strict=True)
-        found = [_average(numerators, denominators, shape) for numerators, denominators in pairs]
-        return add_mean(np.concatenate(found, axis=-1))
+        averages = [_average(numerators, denominators, shape) for numerators, denominators in pairs]
+        return add_mean(np.concatenate(averages, axis=-1))
 
     names = [" ".join(name) for name in product(values, AVERAGES, (*languages, "mean"))]
     return Figure([*names, "mean"], np.concatenate(parts, axis=1), statistic, shares)
@@ -273,7 +277,7 @@ def compare_averages(
     size = max(1, _SUMS // (columns * n_resamples))
     band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
     band["n_resamples"] = min(n_resamples, choose_resamples(len(relations), columns))
-    found: dict[str, Averages] = {}
+    averages: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
         runs = zip(*(_define_alike(*pair) for pair in part.values()), strict=True)
@@ -282,8 +286,8 @@ def compare_averages(
         ]
         rows = compare_figures(*figures, correction="none", **options)
         bounds = [estimate_figure(figure, **band) for figure in figures]
-        found |= _sort_rows(list(part), languages, rows, bounds, correction)
-    return found
+        averages |= _sort_rows(list(part), languages, rows, bounds, correction)
+    return averages
 
 
 def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
@@ -291,11 +295,11 @@ def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
     defined = np.logical_and(
         *((np.asarray(ratio.denominators) > 0).any(axis=0) for ratio in (first, second))
     )
-    one, other = (
+    pair = [
         Ratio(np.asarray(x.numerators) * defined, np.asarray(x.denominators) * defined, x.share)
         for x in (first, second)
-    )
-    return one, other
+    ]
+    return pair[0], pair[1]
 
 
 def _spread(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
@@ -336,13 +340,13 @@ def _sort_rows(
 ) -> dict[str, Averages]:
     """Return a figure's rows by measure and average, their p-values corrected over languages."""
     names = (*languages, "mean")
-    found: dict[str, Averages] = {measure: {} for measure in measures}
-    left = iter(rows)
+    averages: dict[str, Averages] = {measure: {} for measure in measures}
+    remaining = iter(rows)
     for measure, average in product(measures, AVERAGES):
-        part = list(islice(left, len(names)))
+        part = list(islice(remaining, len(names)))
         p = np.array([np.nan if row.p is None else row.p for row in part])
         adjusted = [*correct(p[:-1], correction).tolist(), p[-1].item()]
-        found[measure][average] = [
+        averages[measure][average] = [
             Paired(
                 **row._asdict() | {"name": name, "p_adjusted": None if row.p is None else new},
                 first_ci=bounds[0].get(f"{row.name}_ci"),
@@ -350,4 +354,4 @@ def _sort_rows(
             )
             for name, row, new in zip(names, part, adjusted, strict=True)
         ]
-    return found
+    return averages

@@ -71,14 +71,14 @@ def split_inconsistency(
         `n_relations`, and `n_left_out`: the number of relations without two facts or two wordings
         of a fact.
     """
-    values = np.stack([measure_disagreement(*asked) for asked in relations])
+    values = np.stack([measure_disagreement(*answers) for answers in relations])
     defined = np.isfinite(values).sum(axis=1)
-    kept = values[(defined == defined.max()) & np.isfinite(values[:, 0])]
-    counts = {"n_relations": len(kept), "n_left_out": len(values) - len(kept)}
-    point = find_components(kept.mean(axis=0) if len(kept) else np.full(5, np.nan))
+    complete = values[(defined == defined.max()) & np.isfinite(values[:, 0])]
+    counts = {"n_relations": len(complete), "n_left_out": len(values) - len(complete)}
+    point = find_components(complete.mean(axis=0) if len(complete) else np.full(5, np.nan))
     bounds = np.full((len(NAMES), 2), np.nan)
-    if n_resamples and len(kept) >= _FEWEST:
-        bounds = bound_means(kept, n_resamples, seed)
+    if n_resamples and len(complete) >= _FEWEST:
+        bounds = bound_means(complete, n_resamples, seed)
     return {**_report(point, bounds), **counts}
 
 
@@ -112,19 +112,19 @@ def measure_disagreement(
     answers = vstack([csr_array(part) for part in outcomes])
     language: np.ndarray = np.repeat(np.arange(count), len(facts))
     fact, wording = np.tile(facts, count), np.tile(wordings, count)
-    own = np.square(answers.data).sum()
+    diagonal = np.square(answers.data).sum()
 
     def pairs(codes: np.ndarray) -> np.ndarray:
         """Return the number of pairs of questions with equal codes, and how many of them agree."""
-        agreeing = np.square(sum_by(codes, answers).data).sum() - own
+        agreeing = np.square(sum_by(codes, answers).data).sum() - diagonal
         return np.array([(np.bincount(codes) ** 2).sum() - len(codes), agreeing]) / 2
 
     within, alike = pairs(fact * count + language), pairs(wording * count + language)
     between = pairs(fact) - within - pairs(fact * size + wording)
     apart = pairs(language) - within - alike
     same_wording = pairs(wording) - alike  # in two languages
-    others = pairs(np.zeros_like(fact)) - pairs(language) - between - same_wording
-    n, agreeing = np.stack([within, between, alike, apart, others], axis=1)
+    distant = pairs(np.zeros_like(fact)) - pairs(language) - between - same_wording
+    n, agreeing = np.stack([within, between, alike, apart, distant], axis=1)
     return 1 - np.divide(agreeing, n, out=np.full(5, np.nan), where=n > 0)
 
 
@@ -136,8 +136,8 @@ def find_components(disagreement: np.ndarray) -> np.ndarray:
 
 def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return numerators and denominators of NAMES [..., 13]; 1 unless NAMES is a share."""
-    within, between, alike, apart, others = np.moveaxis(disagreement, -1, 0)
-    template, language = apart - alike, others - apart
+    within, between, alike, apart, distant = np.moveaxis(disagreement, -1, 0)
+    template, language = apart - alike, distant - apart
     residual, fact_language = within - template, between - within - language
     fact = alike - fact_language - residual
     effects = [language, template, fact_language, residual]
@@ -161,10 +161,10 @@ def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarra
     value, error = _estimate(np.ones((1, count)), above, below)
     limit = np.full(len(NAMES), -stdtrit(count - 1, (1 - _LEVEL) / 2))
     if count >= _FEW:
-        drawn = np.random.default_rng(seed).multinomial(
+        counts = np.random.default_rng(seed).multinomial(
             count, np.full(count, 1 / count), n_resamples
         )
-        values, errors = _estimate(drawn, above, below)
+        values, errors = _estimate(counts, above, below)
         t = np.where(values == value, 0, np.inf)
         np.divide(np.abs(values - value), errors, out=t, where=errors > 0)
         limit = np.quantile(t, _LEVEL, axis=0, method="higher")
@@ -179,7 +179,7 @@ def _estimate(
     size = counts[0].sum()
     base = counts @ below
     ratio = np.divide(counts @ above, base, out=np.full_like(base, np.nan), where=base > 0)
-    squares = [counts @ (one * other) for one, other in ((above, above), (above, below))]
+    squares = [counts @ (x * y) for x, y in ((above, above), (above, below))]
     rest = squares[0] - 2 * ratio * squares[1] + ratio**2 * (counts @ below**2)
     error = np.sqrt(np.maximum(rest, 0) * size / (size - 1))
     return ratio, np.divide(error, base, out=np.zeros_like(base), where=base > 0)
@@ -187,8 +187,8 @@ def _estimate(
 
 def _report(point: np.ndarray, bounds: np.ndarray) -> dict[str, Any]:
     """Return NAME and NAME_ci of each value; None for NaN."""
-    found: dict[str, Any] = {}
+    report: dict[str, Any] = {}
     for name, value, ends in zip(NAMES, point.tolist(), bounds.tolist(), strict=True):
-        found[name] = None if np.isnan(value) else value
-        found[f"{name}_ci"] = None if np.isnan([value, *ends]).any() else ends
-    return found
+        report[name] = None if np.isnan(value) else value
+        report[f"{name}_ci"] = None if np.isnan([value, *ends]).any() else ends
+    return report

@@ -51,12 +51,12 @@ def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
     check_texts(references, "references")
     check_length(references, len(predictions), "references")
     times = [Counter(row) for row in predictions]
-    given = np.array([len(row) for row in predictions], dtype=np.float64)
+    counts = np.array([len(row) for row in predictions], dtype=np.float64)
     right = np.array([count[label] for count, label in zip(times, references, strict=True)])
     agreeing = np.array([sum(n * (n - 1) for n in count.values()) for count in times])
-    given[given < 2] = np.nan
-    pairs = given * (given - 1)
-    return Shares(agreeing / pairs, right / given, right * (right - 1) / pairs)
+    counts[counts < 2] = np.nan
+    pairs = counts * (counts - 1)
+    return Shares(agreeing / pairs, right / counts, right * (right - 1) / pairs)
 
 
 def find_ambiguous(
@@ -94,18 +94,18 @@ def measure_consistency(
     ambiguous = np.zeros_like(several)
     if subjects is not None:
         ambiguous = find_ambiguous(subjects, references, groups)
-    counted = several & ~ambiguous
-    places = pick_counted(counted, groups)
+    mask = several & ~ambiguous
+    places = pick_counted(mask, groups)
     parts = shares._asdict().items()
-    measures = {name: share(np.where(counted, v, np.nan)[places]) for name, v in parts}
+    measures = {name: share(np.where(mask, v, np.nan)[places]) for name, v in parts}
     options |= {"groups": take(groups, places), "clusters": take(clusters, places)}
     result = summarize(measures, **options)
     if groups is not None:
-        for group, size in count_by_group(counted, groups).items():
+        for group, size in count_by_group(mask, groups).items():
             result["by_group"][group]["n_queries"] = size
     return {
         **result,
-        "n_queries": int(counted.sum()),
+        "n_queries": int(mask.sum()),
         "n_single_template": int((~several & ~ambiguous).sum()),
         "n_ambiguous": int(ambiguous.sum()),
     }

@@ -91,12 +91,10 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
         return values
     width = len(languages)
     for size, queries, items in _split_queries(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
-        one, other = np.triu_indices(size, 1)
+        i, j = np.triu_indices(size, 1)
         tables = [flat[items] for flat in languages]
         # compared, not subtracted: infinite scores are equal to each other
-        signs = [
-            (t[:, one] > t[:, other]).astype(np.float64) - (t[:, one] < t[:, other]) for t in tables
-        ]
+        signs = [(t[:, i] > t[:, j]).astype(np.float64) - (t[:, i] < t[:, j]) for t in tables]
         vectors = np.stack(signs, axis=1)
         untied = (vectors**2).sum(axis=2)
         untied[untied == 0] = np.nan
@@ -112,8 +110,8 @@ def find_kendall(scores: Mapping[str, Scores]) -> Figure:
     pools of any size (Greiner 1909).
     """
     values = kendall_pairs(scores)
-    known = ~np.isnan(values)
-    return mean_of(name_pairs(list(scores)), np.where(known, values, 0), known)
+    finite = ~np.isnan(values)
+    return mean_of(name_pairs(list(scores)), np.where(finite, values, 0), finite)
 
 
 def measure_rank_overlap(

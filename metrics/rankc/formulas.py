@@ -56,8 +56,8 @@ def rankc_per_query(
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
     check_ties(ties)
-    (one, two), sizes = read_languages({"predictions": predictions, "references": references})
-    return compare_rankings(one, two, sizes, weights, ties)
+    (first, second), sizes = read_languages({"predictions": predictions, "references": references})
+    return compare_rankings(first, second, sizes, weights, ties)
 
 
 def rankc_matrix(
@@ -69,7 +69,7 @@ def rankc_matrix(
     (RankC - chance) / (1 - chance) over the queries with several candidates, NaN if there is none.
     """
     languages, sizes = read_languages(scores)
-    total, counted = np.zeros((len(languages), len(languages))), 0
+    total, n_queries = np.zeros((len(languages), len(languages))), 0
     for size, queries, items in split_by_size(sizes):
         if adjusted and size == 1:
             continue
@@ -77,8 +77,8 @@ def rankc_matrix(
         if adjusted:
             chance = rankc_chance([size], weights)[0]
             sums = (sums - len(queries) * chance) / (1 - chance)
-        total, counted = total + sums, counted + len(queries)
-    matrix = total / counted if counted else np.full_like(total, np.nan)
+        total, n_queries = total + sums, n_queries + len(queries)
+    matrix = total / n_queries if n_queries else np.full_like(total, np.nan)
     np.fill_diagonal(matrix, 1.0)
     return matrix
 
@@ -86,17 +86,17 @@ def rankc_matrix(
 def rankc_pairs(
     scores: Mapping[str, Scores],
     weights: Weights = "softmax",
-    others: Mapping[str, Scores] | None = None,
+    second_scores: Mapping[str, Scores] | None = None,
 ) -> np.ndarray:
     """Return the RankC of each query for every pair of languages [queries, pairs].
 
     Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
-    faster; intervals and tests need the values of the queries. With `others`, scores of the same
-    languages and candidates in other sentences, a pair's value is the mean of comparing the first
-    language's `scores` with the second one's `others`, and the reverse.
+    faster; intervals and tests need the values of the queries. With `second_scores`, scores of the
+    same languages and candidates in other sentences, a pair's value is the mean of two comparisons:
+    the first language's `scores` with the second one's `second_scores`, and the reverse.
     """
     languages, sizes = read_languages(scores)
-    against = languages if others is None else read_languages(others)[0]
+    against = languages if second_scores is None else read_languages(second_scores)[0]
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
     if not values.size:  # a single language
@@ -108,9 +108,9 @@ def rankc_pairs(
         for start in range(0, len(queries), step):
             part = items[start : start + step]
             vectors = _stack_curves(languages, part, curves)
-            swapped = vectors if others is None else _stack_curves(against, part, curves)
+            swapped = vectors if second_scores is None else _stack_curves(against, part, curves)
             products = vectors @ swapped.transpose(0, 2, 1)
-            if others is not None:
+            if second_scores is not None:
                 products = (products + products.transpose(0, 2, 1)) / 2
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
     return values

@@ -58,17 +58,17 @@ def measure_rankc_subject(
 
     `options` are those of `intervals.Resampling`.
     """
-    own, donor = rankc_subject_per_query(
+    subject, donor = rankc_subject_per_query(
         predictions, references, donor_predictions, donor_references, weights, ties
     )
     if options.get("n_resamples") is None:  # the same number for the test
-        options["n_resamples"] = choose_resamples(len(own), 1)
-    chosen = Resampling(**options)
-    table = np.column_stack([own, donor, np.ones(len(own))])
-    shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(own), 1))
-    result = estimate(Figure([*NAMES], table, _compare, shares), chosen)
-    p = _test(own - donor, chosen) if chosen.n_resamples else None
-    return {**result, "p_value": p, "n_queries": len(own)}
+        options["n_resamples"] = choose_resamples(len(subject), 1)
+    resampling = Resampling(**options)
+    table = np.column_stack([subject, donor, np.ones(len(subject))])
+    shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(subject), 1))
+    result = estimate(Figure([*NAMES], table, _compare, shares), resampling)
+    p = _test(subject - donor, resampling) if resampling.n_resamples else None
+    return {**result, "p_value": p, "n_queries": len(subject)}
 
 
 def rankc_subject_per_query(
@@ -84,12 +84,14 @@ def rankc_subject_per_query(
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
     check_ties(ties)
-    given = (predictions, references, donor_predictions, donor_references)
-    (one, two, one_donor, two_donor), sizes = read_languages(dict(zip(INPUTS, given, strict=True)))
-    own = compare_rankings(one, two, sizes, weights, ties)
-    ways = ((one, two_donor), (one_donor, two))
+    columns = (predictions, references, donor_predictions, donor_references)
+    (first, second, first_donor, second_donor), sizes = read_languages(
+        dict(zip(INPUTS, columns, strict=True))
+    )
+    subject = compare_rankings(first, second, sizes, weights, ties)
+    ways = ((first, second_donor), (first_donor, second))
     crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
-    return own, np.mean(crossed, axis=0)
+    return subject, np.mean(crossed, axis=0)
 
 
 def _test(difference: np.ndarray, options: Resampling) -> float:
@@ -104,27 +106,27 @@ def _test(difference: np.ndarray, options: Resampling) -> float:
 def _compare(sums: np.ndarray) -> np.ndarray:
     """Return the figures of NAMES from sums of R, of P and of queries."""
     counts = np.where(sums[..., 2] > 0, sums[..., 2], np.nan)
-    own, donor = sums[..., 0] / counts, sums[..., 1] / counts
-    return np.stack([correct(own, donor), own, donor, own - donor], axis=-1)
+    subject, donor = sums[..., 0] / counts, sums[..., 1] / counts
+    return np.stack([correct(subject, donor), subject, donor, subject - donor], axis=-1)
 
 
-def correct(own: np.ndarray, donor: np.ndarray) -> np.ndarray:
+def correct(subject: np.ndarray, donor: np.ndarray) -> np.ndarray:
     """Return (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
     room: np.ndarray = 1 - donor
     tight = room < _ROOM
-    return np.where(tight, 0, (own - donor) / np.where(tight, 1, room)) + 0 * donor
+    return np.where(tight, 0, (subject - donor) / np.where(tight, 1, room)) + 0 * donor
 
 
 def find_rankc_subject(
-    languages: Sequence[str], own: np.ndarray, donor: np.ndarray, counted: np.ndarray
+    languages: Sequence[str], subject: np.ndarray, donor: np.ndarray, mask: np.ndarray
 ) -> Figure:
     """Return the corrected RankC by pair, over the counted queries.
 
     Args:
         languages: their names.
-        own: RankC of each query with the right subject [queries, pairs], from `rankc_pairs`.
+        subject: RankC of each query with the right subject [queries, pairs], from `rankc_pairs`.
         donor: the same with another subject in one of the languages, from its option `others`.
-        counted: whether a query has both [queries].
+        mask: whether a query has both [queries].
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:
@@ -132,8 +134,8 @@ def find_rankc_subject(
         first, second = np.split(sums[..., :-1] / counts, 2, axis=-1)
         return add_mean(correct(first, second))
 
-    weight = np.asarray(counted, dtype=np.float64)[:, None]
-    table = np.concatenate([weight * own, weight * donor, weight], axis=1)
+    weight = np.asarray(mask, dtype=np.float64)[:, None]
+    table = np.concatenate([weight * subject, weight * donor, weight], axis=1)
     return Figure([*name_pairs(languages), "mean"], table, statistic)
 
 

@@ -56,14 +56,14 @@ def find_standing(predictions: Scores, references: Answers) -> Standing:
     equal, places = flat == best, np.arange(len(flat))
     first = np.minimum.reduceat(np.where(equal & right, places, len(flat)), starts)
     earlier = equal & (places < first.repeat(sizes))
-    marked = (flat > best, equal, equal & right, earlier, np.ones_like(right), right)
-    return Standing(*(np.add.reduceat(marks, starts, dtype=np.intp) for marks in marked))
+    marks_by_kind = (flat > best, equal, equal & right, earlier, np.ones_like(right), right)
+    return Standing(*(np.add.reduceat(marks, starts, dtype=np.intp) for marks in marks_by_kind))
 
 
 def sort_stably(standing: Standing) -> Standing:
     """Return the standing where, of equal candidates, the earlier in the list ranks higher."""
-    one = np.ones_like(standing.better)
-    return standing._replace(better=standing.better + standing.earlier, equal=one, right=one)
+    ones = np.ones_like(standing.better)
+    return standing._replace(better=standing.better + standing.earlier, equal=ones, right=ones)
 
 
 def shuffle(standing: Standing) -> Standing:
@@ -80,12 +80,12 @@ def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
     terms are positive, so nothing cancels or overflows (relative error of some 1e-15).
     """
     places = np.clip(np.array(k)[:, None] - standing.better, 0, standing.equal)
-    few, many = np.minimum(places, standing.right), np.maximum(places, standing.right)
-    found = np.zeros(places.shape)
-    for i in range(few.max()):
-        share = np.minimum(many / np.maximum(standing.equal - i, 1), 1)
-        found += np.where(i < few, (1 - found) * share, 0)
-    return found
+    smaller, larger = np.minimum(places, standing.right), np.maximum(places, standing.right)
+    probability = np.zeros(places.shape)
+    for i in range(smaller.max()):
+        share = np.minimum(larger / np.maximum(standing.equal - i, 1), 1)
+        probability += np.where(i < smaller, (1 - probability) * share, 0)
+    return probability
 
 
 def expected_rank(standing: Standing) -> np.ndarray:
@@ -107,10 +107,13 @@ def measure_recall(
     check_ties(ties)
     depths = read_depths(k)
     standing = find_standing(predictions, references)
-    own = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
+    measures = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
     chance = _name_figures(shuffle(standing), depths)
     figures = {
-        **{name: values if name == "mean_rank" else share(values) for name, values in own.items()},
+        **{
+            name: values if name == "mean_rank" else share(values)
+            for name, values in measures.items()
+        },
         **{f"{name}_chance": values for name, values in chance.items()},
     }
     n_tied = int((standing.equal > standing.right).sum())
@@ -119,5 +122,5 @@ def measure_recall(
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
     """Return the values of each figure, one for each query."""
-    found = zip(depths, recall_probability(standing, depths), strict=True)
-    return {**{f"recall@{k}": row for k, row in found}, "mean_rank": expected_rank(standing)}
+    recalls = zip(depths, recall_probability(standing, depths), strict=True)
+    return {**{f"recall@{k}": row for k, row in recalls}, "mean_rank": expected_rank(standing)}

@@ -44,16 +44,16 @@ def answer_frequency(
     """
     answers = check_answers(answers, len(candidates), "answers")
     rows = list(zip(groups, facts, candidates, answers, strict=True))
-    own: dict[tuple[Hashable, Hashable], set[Hashable]] = defaultdict(set)
+    answers_of_fact: dict[tuple[Hashable, Hashable], set[Hashable]] = defaultdict(set)
     for group, fact, names, right in rows:
-        own[group, fact].update(names[place] for place in right)
+        answers_of_fact[group, fact].update(names[place] for place in right)
     counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
-    for (group, _), correct in own.items():
+    for (group, _), correct in answers_of_fact.items():
         counts[group].update(correct)
-    found = []
+    shares = []
     for group, fact, names, right in rows:
-        left = () if own_fact else own[group, fact]
-        others = np.array([counts[group][name] - (name in left) for name in names])
-        top = others == others.max()
-        found.append(top[sorted(set(right))].sum() / top.sum())
-    return np.array(found)
+        excluded = () if own_fact else answers_of_fact[group, fact]
+        frequencies = np.array([counts[group][name] - (name in excluded) for name in names])
+        top = frequencies == frequencies.max()
+        shares.append(top[sorted(set(right))].sum() / top.sum())
+    return np.array(shares)

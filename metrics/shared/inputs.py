@@ -59,15 +59,15 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     optional: ClassVar[Collection[str]] = ()
     nullable: ClassVar[Collection[str]] = ()
 
-    def __init__(self, *args: Any, **given: Any) -> None:
-        super().__init__(*args, **given)
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
         # evaluate would call accuracy_at_1 accuracy_at1
         self._module_info.module_name = type(self).__module__.rpartition(".")[2]
         of_evaluate = inspect.signature(evaluate.EvaluationModule.__init__).parameters
         self._defaults = {
-            name: unpack(value) for name, value in given.items() if name in self._list_options()
+            name: unpack(value) for name, value in options.items() if name in self._list_options()
         }
-        for name in given.keys() - of_evaluate - self._defaults.keys():
+        for name in options.keys() - of_evaluate - self._defaults.keys():
             self._refuse(name, self._list_options())
 
     @abstractmethod
@@ -75,34 +75,36 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         """Return the texts and the columns of the metric."""
 
     def compute(
-        self, *, predictions: Any = None, references: Any = None, **other: Any
+        self, *, predictions: Any = None, references: Any = None, **arguments: Any
     ) -> dict[str, Any] | None:
         """Compute the figures of the given queries, or of those added before."""
-        given = {"predictions": predictions, "references": references, **other}
-        columns = self._take_columns(given)
-        known = self._list_options()
-        options = {name: unpack(value) for name, value in given.items() if name in known}
-        for name, value in given.items():
+        inputs = {"predictions": predictions, "references": references, **arguments}
+        columns = self._take_columns(inputs)
+        names = self._list_options()
+        options = {name: unpack(value) for name, value in inputs.items() if name in names}
+        for name, value in inputs.items():
             if name not in options and name not in columns:
                 self._ignore(name, value)
-        chosen = {**self._defaults, **options}
+        settings = {**self._defaults, **options}
         for name in _LABELS:
-            _check_labels(chosen.get(name), name)
-        seed = chosen.get("seed", 0)
+            _check_labels(settings.get(name), name)
+        seed = settings.get("seed", 0)
         if type(seed) is not int or seed < 0:
             raise ValueError(f"seed is {_show(seed)}; expected an integer from 0")
         if self.writer is None and all(column is None for column in columns.values()):
             raise ValueError(f"no queries: pass {'=…, '.join(columns)}=…")
         return super().compute(**columns, **options)
 
-    def add_batch(self, *, predictions: Any = None, references: Any = None, **other: Any) -> None:
+    def add_batch(
+        self, *, predictions: Any = None, references: Any = None, **arguments: Any
+    ) -> None:
         """Add queries: one entry of each column for each query."""
-        given = {"predictions": predictions, "references": references, **other}
-        for name in other:
+        inputs = {"predictions": predictions, "references": references, **arguments}
+        for name in arguments:
             if name not in self.features and not (self.gold and name == "answers"):
                 self._refuse(name, [*self.features])
         columns = {
-            name: self._read(column, name) for name, column in self._take_columns(given).items()
+            name: self._read(column, name) for name, column in self._take_columns(inputs).items()
         }
         size = len(columns["predictions"])
         for name, column in columns.items():
@@ -111,30 +113,32 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
                 raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
         super().add_batch(**columns)
 
-    def add(self, *, prediction: Any = None, reference: Any = None, **other: Any) -> None:
+    def add(self, *, prediction: Any = None, reference: Any = None, **arguments: Any) -> None:
         """Add one query."""
-        row = {"predictions": prediction, "references": reference, **other}
-        given = {name: [x] for name, x in row.items() if name in self.features or x is not None}
-        self.add_batch(**given)
+        row = {"predictions": prediction, "references": reference, **arguments}
+        batch = {name: [x] for name, x in row.items() if name in self.features or x is not None}
+        self.add_batch(**batch)
 
-    def _compute(self, **given: Any) -> dict[str, Any]:
+    def _compute(self, **inputs: Any) -> dict[str, Any]:
         for name in self.optional:
-            given[name] = None if all(row is None for row in given[name]) else given[name]
-        return type(self).measure(**{**self._defaults, **given})
+            inputs[name] = None if all(row is None for row in inputs[name]) else inputs[name]
+        return type(self).measure(**{**self._defaults, **inputs})
 
     def _list_options(self) -> list[str]:
         """Return the parameters of `measure`; `**options` are those of resampling."""
-        own = inspect.signature(type(self).measure).parameters.values()
+        parameters = inspect.signature(type(self).measure).parameters.values()
         names = [
-            name for x in own for name in (RESAMPLING if x.kind is x.VAR_KEYWORD else (x.name,))
+            name
+            for x in parameters
+            for name in (RESAMPLING if x.kind is x.VAR_KEYWORD else (x.name,))
         ]
         return [name for name in dict.fromkeys(names) if name not in self.features]
 
-    def _take_columns(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def _take_columns(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns, None for a missing one; `answers` go before `references`."""
-        columns = {name: given.get(name) for name in self.features}
-        if self.gold and given.get("answers") is not None:
-            columns["references"] = given["answers"]
+        columns = {name: inputs.get(name) for name in self.features}
+        if self.gold and inputs.get("answers") is not None:
+            columns["references"] = inputs["answers"]
         return columns
 
     def _ignore(self, name: str, value: Any) -> None:
@@ -145,11 +149,11 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             text = f"{self.name} ignores {name!r}, an argument of other metrics"
             warnings.warn(text, stacklevel=3)
 
-    def _refuse(self, name: str, known: Sequence[str]) -> None:
-        near = get_close_matches(name, known, 1)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+    def _refuse(self, name: str, names: Sequence[str]) -> None:
+        matches = get_close_matches(name, names, 1)
+        hint = f"did you mean {matches[0]!r}? " if matches else ""
         raise ValueError(
-            f"unknown argument {name!r} of {self.name}; {hint}known: {', '.join(known)}"
+            f"unknown argument {name!r} of {self.name}; {hint}known: {', '.join(names)}"
         )
 
     def _read(self, column: Any, name: str) -> Any:
@@ -172,8 +176,8 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             elif not nested:
                 entries.append(_read_value(entry, kind, f"{place} is {{}}; expected {expected}"))
             else:
-                one = self.gold and name == "references" and type(entry) is int
-                values = _list([entry] if one else entry, place, f"a list of {several}")
+                single = self.gold and name == "references" and type(entry) is int
+                values = _list([entry] if single else entry, place, f"a list of {several}")
                 fault = f"{{}} in {place}; expected {expected}"
                 entries.append([_read_value(value, kind, fault) for value in values])
         return entries
@@ -242,10 +246,10 @@ def _check_labels(labels: Any, name: str) -> None:
     for query, label in enumerate(labels):
         try:
             hash(label)
-            known = label == label  # NaN is not
+            defined = label == label  # NaN is not
         except TypeError:
-            known = False
-        if not known:
+            defined = False
+        if not defined:
             raise ValueError(
                 f"query {query} of {name!r} is {_show(label)}; expected a text or a number"
             )

@@ -124,17 +124,17 @@ def summarize(
     result = estimate_figure(Figure(list(measures), table, divide, shares), **options)
     codes = index_labels(options.get("groups"), len(table), "groups")[1]
     for name, ratio in zip(measures, ratios, strict=True):
-        counted = np.bincount(codes, np.asarray(ratio.denominators) != 0)
+        counts = np.bincount(codes, np.asarray(ratio.denominators) != 0)
         figures = (result, *result.get("by_group", {}).values())
-        parts = zip(figures, [counted.sum(), *counted], _find_constants(ratio, codes), strict=False)
-        for found, count, constant in parts:
-            bounds = found.get(f"{name}_ci")
+        parts = zip(figures, [counts.sum(), *counts], _find_constants(ratio, codes), strict=False)
+        for values, count, constant in parts:
+            bounds = values.get(f"{name}_ci")
             if not np.isnan(constant):
-                found[name] = constant
+                values[name] = constant
             if bounds is not None and count < 2:
-                found[f"{name}_ci"] = None
+                values[f"{name}_ci"] = None
             elif bounds is not None and not np.isnan(constant) and not ratio.share:
-                found[f"{name}_ci"] = [constant, constant]
+                values[f"{name}_ci"] = [constant, constant]
     return result
 
 
@@ -169,14 +169,14 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
     overall: Intervals | None = None
     inside: list[Intervals | None] = [None] * len(groups)
     if n_resamples:
-        drawn = _resample_figures(figure, codes, units, values, options, n_resamples)
-        samples, freedom, samples_inside, freedom_inside = drawn
+        resamples = _resample_figures(figure, codes, units, values, options, n_resamples)
+        samples, freedom, samples_inside, freedom_inside = resamples
         strata = codes if options.average == "macro" else np.zeros_like(codes)
         overall = _bound(point, samples, freedom, shares, strata, units)
         for i in range(len(groups)) if by_group else ():
-            part, found = codes == i, samples_inside[:, i]
+            part, group_samples = codes == i, samples_inside[:, i]
             inside[i] = _bound(
-                values[i], found, freedom_inside[i], shares[part], codes[part], units[part]
+                values[i], group_samples, freedom_inside[i], shares[part], codes[part], units[part]
             )
     result = _report(names, point, overall)
     if by_group:
@@ -202,11 +202,11 @@ def share(values: np.ndarray | Sequence[float]) -> Ratio:
 
 
 def mean_of(
-    names: Sequence[str], values: np.ndarray, counted: np.ndarray, share: bool = False
+    names: Sequence[str], values: np.ndarray, weights: np.ndarray, share: bool = False
 ) -> Figure:
     """Return the figure that is a mean of values [facts, names] over the counted facts.
 
-    `counted` are weights [facts], or [facts, names] if they differ between names. With `share` each
+    `weights` are [facts], or [facts, names] if they differ between names. With `share` each
     value is from 0 to its weight.
     """
     k = values.shape[1]
@@ -215,20 +215,20 @@ def mean_of(
         counts = np.broadcast_to(sums[..., k:], sums[..., :k].shape)
         return add_mean(divide(np.concatenate([sums[..., :k], counts], axis=-1)))
 
-    table = np.column_stack([values, counted])
-    return Figure([*names, "mean"], table, statistic, weigh(counted) if share else _NO_SHARES)
+    table = np.column_stack([values, weights])
+    return Figure([*names, "mean"], table, statistic, weigh(weights) if share else _NO_SHARES)
 
 
-def weigh(counted: np.ndarray) -> np.ndarray:
+def weigh(weights: np.ndarray) -> np.ndarray:
     """Return `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
-    counted = counted.astype(np.float64)
-    return np.column_stack([counted, counted.sum(axis=1)] if counted.ndim > 1 else [counted])
+    weights = weights.astype(np.float64)
+    return np.column_stack([weights, weights.sum(axis=1)] if weights.ndim > 1 else [weights])
 
 
 def add_mean(values: np.ndarray) -> np.ndarray:
     """Append to values [..., k] the mean of those that are not NaN."""
-    known = ~np.isnan(values)
-    sums = np.stack([np.nan_to_num(values).sum(axis=-1), known.sum(axis=-1)], axis=-1)
+    defined = ~np.isnan(values)
+    sums = np.stack([np.nan_to_num(values).sum(axis=-1), defined.sum(axis=-1)], axis=-1)
     return np.concatenate([values, divide(sums)], axis=-1)
 
 
@@ -248,8 +248,8 @@ def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], 
         return [None], np.zeros(size, dtype=np.intp)
     listed = hasattr(labels, "__len__") and not isinstance(labels, str)
     if not listed or len(labels) != size:
-        given = f"{len(labels)}" if listed else f"{labels!r:.60}"
-        raise ValueError(f"{given} in {name!r}, {size} queries; expected one for each query")
+        text = f"{len(labels)}" if listed else f"{labels!r:.60}"
+        raise ValueError(f"{text} in {name!r}, {size} queries; expected one for each query")
     number: dict[Hashable, int] = {}
     plain = (label.item() if isinstance(label, np.generic) else label for label in labels)
     codes = [number.setdefault(label, len(number)) for label in plain]
@@ -285,10 +285,10 @@ def resample(
         rows = table if clusters is None else sum_by(clusters, table)
         parts = [_draw(rows[group_of == g], n, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
-        alone = np.flatnonzero(np.bincount(group_of) == 1)
-        if len(alone) > 1:
-            chosen = random.choice(alone, size=(n, len(alone)))
-            sums[:, alone] = sums[0, chosen]
+        singles = np.flatnonzero(np.bincount(group_of) == 1)
+        if len(singles) > 1:
+            places = random.choice(singles, size=(n, len(singles)))
+            sums[:, singles] = sums[0, places]
         return Draws(sums, freedom, float(freedom.sum()))
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
@@ -303,11 +303,11 @@ def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list
     40 = 2 / 0.05 are enough for one beyond each end. The interval is extended to the estimate
     `value`, if given: those of a biased figure (Fleiss' kappa of few facts) may all be beside it.
     """
-    known = samples[~np.isnan(samples)]
-    if freedom <= 0 or len(known) < _FEWEST:
+    finite = samples[~np.isnan(samples)]
+    if freedom <= 0 or len(finite) < _FEWEST:
         return None
     tail = ndtr(stdtrit(freedom, 0.025))
-    low, high = np.quantile(known, [tail, 1 - tail])
+    low, high = np.quantile(finite, [tail, 1 - tail])
     return [float(np.fmin(low, value)), float(np.fmax(high, value))]
 
 
@@ -333,10 +333,10 @@ def bound_share(value: float, variance: float, units: float, freedom: float) -> 
     return [max(low, 0.0), min(high, 1.0)]
 
 
-def check_name(given: str, known: Sequence[str], option: str) -> None:
+def check_name(value: str, names: Sequence[str], option: str) -> None:
     """Raise ValueError for a value of an option that is not known."""
-    if not isinstance(given, str) or given not in known:
-        raise ValueError(f"unknown {option} {given!r:.60}; known: {', '.join(known)}")
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"unknown {option} {value!r:.60}; known: {', '.join(names)}")
 
 
 def _check(options: Resampling, facts: int, figures: int) -> int:
@@ -351,8 +351,8 @@ def _check(options: Resampling, facts: int, figures: int) -> int:
 
 def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
     values = np.asarray(values, dtype=np.float64)
-    known = ~np.isnan(values)
-    return Ratio(np.where(known, values, 0), known)
+    defined = ~np.isnan(values)
+    return Ratio(np.where(defined, values, 0), defined)
 
 
 def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:
@@ -368,8 +368,8 @@ def _over_groups(values: np.ndarray, zero: np.ndarray) -> np.ndarray:
 
     Those that are undefined in the whole sample and shall count 0 are marked in `zero`.
     """
-    known = ~np.isnan(values)
-    return np.concatenate([np.where(known, values, 0), known | zero], axis=-1)
+    defined = ~np.isnan(values)
+    return np.concatenate([np.where(defined, values, 0), defined | zero], axis=-1)
 
 
 def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
@@ -378,9 +378,9 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
     groups of a single unit are one stratum.
     """
-    variance, alone = _vary(samples), freedom == 0
-    strata = np.concatenate([variance[~alone], variance[alone].sum(axis=0, keepdims=True)])
-    degrees: np.ndarray = np.append(freedom[~alone], max(alone.sum() - 1, 0))
+    variance, single = _vary(samples), freedom == 0
+    strata = np.concatenate([variance[~single], variance[single].sum(axis=0, keepdims=True)])
+    degrees: np.ndarray = np.append(freedom[~single], max(single.sum() - 1, 0))
     variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
     total = variance.sum(axis=0)
     spread = (variance**2 / degrees).sum(axis=0)
@@ -399,22 +399,22 @@ def _resample_figures(
     table, statistic = figure.table, figure.statistic
     clusters = None if options.clusters is None else units
     draw = partial(resample, clusters=clusters, n=n, seed=options.seed)
-    drawn = draw(table, codes)
-    inside, of_group = statistic(drawn.sums), drawn.freedom
+    resamples = draw(table, codes)
+    inside, of_group = statistic(resamples.sums), resamples.freedom
     zero = np.isnan(values) & (options.empty == "zero")
     if options.average == "micro":
-        drawn = draw(table, np.zeros_like(codes))
-        samples = statistic(drawn.sums[:, 0])
+        resamples = draw(table, np.zeros_like(codes))
+        samples = statistic(resamples.sums[:, 0])
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
-        drawn = draw(figures, np.zeros_like(holders), clusters=holders)
-        samples = divide(drawn.sums[:, 0])
+        resamples = draw(figures, np.zeros_like(holders), clusters=holders)
+        samples = divide(resamples.sums[:, 0])
     else:
         samples = divide(_over_groups(inside, zero).sum(axis=1))
-        if drawn.within:
+        if resamples.within:
             return samples, _pool_freedom(inside, of_group), inside, of_group
-    return samples, drawn.freedom_of_all, inside, of_group
+    return samples, resamples.freedom_of_all, inside, of_group
 
 
 def _bound(
@@ -483,8 +483,8 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):
         part = sums[start : start + step]
-        drawn = random.integers(n, size=(len(part), n - 1)) + np.arange(len(part))[:, None] * n
-        counts = np.bincount(drawn.ravel(), minlength=len(part) * n).reshape(len(part), n)
+        draws = random.integers(n, size=(len(part), n - 1)) + np.arange(len(part))[:, None] * n
+        counts = np.bincount(draws.ravel(), minlength=len(part) * n).reshape(len(part), n)
         part[:] = counts.astype(np.float64) @ weighed
     return sums
 

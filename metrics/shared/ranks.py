@@ -22,11 +22,11 @@ import numpy as np
 TIES = ("expected", "released")
 CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "softmax": lambda left: np.exp(left - left[0]),
-    "norm1": lambda left: left,
-    "norm2": lambda left: left**2,
-    "norm1-released": lambda left: left + 1,
-    "norm2-released": lambda left: (left + 1) ** 2,
+    "softmax": lambda places: np.exp(places - places[0]),
+    "norm1": lambda places: places,
+    "norm2": lambda places: places**2,
+    "norm1-released": lambda places: places + 1,
+    "norm2-released": lambda places: (places + 1) ** 2,
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
@@ -120,7 +120,7 @@ def compare_rankings(
             part = np.s_[start : start + step]
             pair = [flat[items[part]] for flat in (first, second)]
             pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
-            one, other = (prefix_shares(*count_ties(scores), size) for scores in pair)
-            overlaps = np.einsum("iqj,iqj,j->q", one, other, share[:-1])
+            shares = [prefix_shares(*count_ties(scores), size) for scores in pair]
+            overlaps = np.einsum("iqj,iqj,j->q", *shares, share[:-1])
             values[queries[part]] = overlaps + share[-1] * size
     return values

@@ -68,14 +68,14 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
         raise ValueError("no languages: expected a mapping from language to scores")
     languages: list[np.ndarray] = []
     for name, rows in scores.items():
-        flat, own = read_rows(rows, name)
+        flat, row_sizes = read_rows(rows, name)
         if not languages:
-            first, sizes = name, own
-        if len(own) != len(sizes):
-            raise ValueError(f"{len(sizes)} queries in {first!r}, {len(own)} in {name!r}")
-        for query in np.flatnonzero(own != sizes)[:1]:
+            first, sizes = name, row_sizes
+        if len(row_sizes) != len(sizes):
+            raise ValueError(f"{len(sizes)} queries in {first!r}, {len(row_sizes)} in {name!r}")
+        for query in np.flatnonzero(row_sizes != sizes)[:1]:
             raise ValueError(
-                f"query {query} has {sizes[query]} candidates in {first!r}, {own[query]} in "
+                f"query {query} has {sizes[query]} candidates in {first!r}, {row_sizes[query]} in "
                 f"{name!r}; expected scores of the same candidates in the same order"
             )
         languages.append(flat)
@@ -93,9 +93,9 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "referenc
             f"answer {indices[wrong]} of query {query} is out of range; expected 0 to "
             f"{sizes[query] - 1}, as it has {sizes[query]} candidates"
         )
-    marked = np.zeros(sizes.sum(), dtype=bool)
-    marked[(sizes.cumsum() - sizes)[queries] + indices] = True
-    return marked
+    mask = np.zeros(sizes.sum(), dtype=bool)
+    mask[(sizes.cumsum() - sizes)[queries] + indices] = True
+    return mask
 
 
 def check_answers(
@@ -228,7 +228,7 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
 
 def name_pairs(languages: Sequence[str]) -> list[str]:
     """Return the names of all unordered pairs, in the languages' order."""
-    return [f"{one}-{other}" for one, other in combinations(languages, 2)]
+    return [f"{first}-{second}" for first, second in combinations(languages, 2)]
 
 
 def name_ways(languages: Sequence[str]) -> list[str]:
@@ -237,18 +237,18 @@ def name_ways(languages: Sequence[str]) -> list[str]:
     >>> name_ways(["en", "fr", "ru"])
     ['en-fr', 'en-ru', 'fr-en', 'fr-ru', 'ru-en', 'ru-fr']
     """
-    return [f"{one}-{other}" for one, other in permutations(languages, 2)]
+    return [f"{first}-{second}" for first, second in permutations(languages, 2)]
 
 
-def find_right(chosen: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
+def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
     """Mark the correct choices (facts x languages, bool).
 
     `answers` must have passed `check_answers`.
     """
     facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
-    span = max(indices.max(), chosen.max()) + 1
-    return np.isin(np.arange(len(chosen))[:, None] * span + chosen, facts * span + indices)
+    span = max(indices.max(), choices.max()) + 1
+    return np.isin(np.arange(len(choices))[:, None] * span + choices, facts * span + indices)
 
 
 def check_texts(texts: Any, name: str, optional: bool = False) -> None:
@@ -303,7 +303,7 @@ def read_depths(k: int | Collection[int]) -> list[int]:
     return [int(depth) for depth in dict.fromkeys(depths)]
 
 
-def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
+def pick_counted(mask: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
     """Return the indices of the queries that a figure counts: the bootstrap draws from these only.
 
     A group without a counted query keeps its first query, as an undefined value: the group then
@@ -313,24 +313,24 @@ def pick_counted(counted: Collection[bool], groups: Sequence[Hashable] | None) -
     >>> pick_counted([True, False, False, False], ["P36", "P36", "P19", "P19"])
     [0, 2]
     """
-    labels = [None] * len(counted) if groups is None else groups
-    without = {label for label, n in count_by_group(counted, labels).items() if not n}
+    labels = [None] * len(mask) if groups is None else groups
+    without = {label for label, n in count_by_group(mask, labels).items() if not n}
     places = []
-    for place, (counts, label) in enumerate(zip(counted, labels, strict=True)):
+    for place, (counts, label) in enumerate(zip(mask, labels, strict=True)):
         if counts or label in without:
             places.append(place)
             without.discard(label)
     return places
 
 
-def count_by_group(counted: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
+def count_by_group(mask: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
     """Return the number of counted queries of each group, in order of first occurrence.
 
     >>> count_by_group([True, False, False, False], ["P36", "P36", "P19", "P19"])
     {'P36': 1, 'P19': 0}
     """
     sizes = dict.fromkeys(groups, 0)
-    for counts, label in zip(counted, groups, strict=True):
+    for counts, label in zip(mask, groups, strict=True):
         sizes[label] += bool(counts)
     return sizes
 
@@ -346,5 +346,5 @@ def mean_known(values: Iterable[float | None]) -> float | None:
     >>> mean_known([0.25, None, 0.75]), mean_known([None])
     (0.5, None)
     """
-    known = [value for value in values if value is not None]
-    return fmean(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None

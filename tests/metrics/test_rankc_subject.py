@@ -156,7 +156,7 @@ def test_all_pairs_at_once_equal_the_module():
         for _ in range(2)
     )
     asked = np.arange(len(sizes)) < 6
-    first, second = rankc_pairs(own), rankc_pairs(own, others=donor)
+    first, second = rankc_pairs(own), rankc_pairs(own, second_scores=donor)
     figure = find_rankc_subject([*own], first, second * asked[:, None], asked)
     found = estimate_figure(figure, n_resamples=200)
     whole = []
