@@ -3,10 +3,12 @@
     python -m bench page_turns eval
     python -m bench page_turns build --languages en,fr,ru --mirror ../shared/upstream
 
-Functions of polyprobe are listed in the order of their first call.
+Functions of polyprobe are listed in the order of their first call. Runs that a command reads are
+made before, in other processes.
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 from collections import Counter
@@ -17,16 +19,31 @@ from types import FrameType
 from typing import Any
 
 import polyprobe
+from bench.same_products import COMMAND
 
 ROOT = str(Path(polyprobe.__file__).parent)
+EVAL = ["eval", "geolm", "--dataset", "geofacts", "--languages", "en,es,ru", "--limit", "10"]
 COMMANDS = {
-    "eval": ["eval", "geolm", "--dataset", "geofacts", "--languages", "en,es,ru", "--limit", "10"],
-    "build": ["build", "balanced", "--source", "mpararel"],
+    "eval": [*EVAL, "--output", "{folder}/out"],
+    "build": ["build", "balanced", "--source", "mpararel", "--output", "{folder}/out"],
+    "compare": ["compare", "{folder}/first", "{folder}/second"],
+    "metrics": ["metrics", "{folder}/first"],
 }
+# Folders of runs, and the options by which they differ; of two protocols, so that gaps are compared
+RUNS = {"first": [], "second": ["--scoring", "object-tokens"]}
 
 
-def trace(arguments: list[str]) -> list[tuple[str, str]]:
-    """Return (file, function) of every function of polyprobe, in the order of first calls."""
+def make_runs(folder: str) -> None:
+    """Make the runs that commands read."""
+    for name, options in RUNS.items():
+        arguments = [*EVAL, *options, "--output", f"{folder}/{name}"]
+        subprocess.run(
+            [sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.DEVNULL, check=True
+        )
+
+
+def trace(arguments: Sequence[str]) -> list[tuple[str, str]]:
+    """List (file, function) of every function of polyprobe, in the order of first calls."""
     from polyprobe.cli import main
 
     seen: dict[tuple[str, str], None] = {}
@@ -35,8 +52,8 @@ def trace(arguments: list[str]) -> list[tuple[str, str]]:
         code = frame.f_code
         function = code.co_flags & CO_OPTIMIZED and code.co_name[0] != "<"  # no class body
         file = code.co_filename.removeprefix(ROOT + "/")
-        own = file != code.co_filename and file.endswith(".py") and file[0] != "."
-        if event == "call" and function and own:
+        in_package = file != code.co_filename and file.endswith(".py") and file[0] != "."
+        if event == "call" and function and in_package:
             seen.setdefault((file, code.co_qualname))
 
     sys.argv = ["polyprobe", *arguments]
@@ -52,10 +69,12 @@ def trace(arguments: list[str]) -> list[tuple[str, str]]:
 
 def main(argv: Sequence[str] = ()) -> None:
     """Print the number of functions, files and page turns, and the files entered most often."""
-    name, *more = argv or ["eval"]
+    name, *options = argv or ["eval"]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["POLYPROBE_CACHE"] = f"{folder}/cache"  # start with an empty cache
-        functions = trace([*COMMANDS[name], "--output", f"{folder}/out", *more])
+        if any(f"{{folder}}/{run}" in COMMANDS[name] for run in RUNS):
+            make_runs(folder)
+        functions = trace([*(part.format(folder=folder) for part in COMMANDS[name]), *options])
     files = [file for file, _ in functions]
     entered = [file for file, before in zip(files, ["", *files], strict=False) if file != before]
     for file, function in functions:
