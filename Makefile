@@ -22,11 +22,12 @@ demo: $(VENV)/installed-demo
 
 # Three processes on two cores: tests of servers wait for seconds.
 test: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 3 --dist loadfile -m 'not acceptance'
+	$(BIN)/pytest --numprocesses 3 --dist worksteal --durations 25 -m 'not acceptance'
 
 # What takes other programs (Chromium, `make harness`, `make servers`) or more than six seconds.
+# A file runs in one process: it starts its server or browser once.
 acceptance: $(VENV)/installed
-	$(BIN)/pytest --numprocesses 2 --dist loadfile -m acceptance
+	$(BIN)/pytest --numprocesses 2 --dist loadfile --durations 25 -m acceptance
 
 # mypy resolves `polyprobe` through a link, because the folder of a checkout may have another name.
 build/types/polyprobe:

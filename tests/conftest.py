@@ -17,7 +17,9 @@ os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.publish.install import import_evaluate
+from tests.builder.translators.apy import find_missing
 from tests.hub.fixture import hub
+from tests.making.browser import CHROMIUM, QUIET
 
 import_evaluate()
 
@@ -26,15 +28,16 @@ __all__ = ["hub"]
 UPSTREAM = Path(__file__).parents[2] / "shared" / "upstream"
 
 
+# The whole BMLAMA, which takes a minute to build, and what `.ci/run` installs during `make test`.
+ACCEPTANCE = {"bmlama", "browser", "apertium", "archive"}
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the files by the number of slow tests, since a worker runs whole files.
-
-    Tests of the whole BMLAMA, which takes a minute to build, are acceptance tests.
-    """
+    """Mark tests with these fixtures; sort the files by the number of their slow tests."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     for item in items:
-        if "bmlama" in getattr(item, "fixturenames", ()):
+        if ACCEPTANCE & {*getattr(item, "fixturenames", ())}:
             item.add_marker(pytest.mark.acceptance)
     items.sort(key=lambda item: (-slow[item.path], item.path))
 
@@ -65,6 +68,25 @@ def bmlama(upstream, tmp_path_factory) -> Path:
             build_dataset("bmlama", (), upstream, folder)
             done.touch()
     return folder
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Chromium, one for the tests of a file; a page of it has storage of its own."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if CHROMIUM is None:
+        pytest.skip("needs chromium on the path")
+    with playwright.sync_playwright() as player:
+        chromium = player.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def apertium() -> None:
+    """Debian's Apertium, for translators."""
+    if missing := find_missing():
+        pytest.skip(missing)
 
 
 @pytest.fixture(scope="session")

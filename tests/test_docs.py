@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tomllib
@@ -21,7 +20,6 @@ from polyprobe.analysis.figures.floors import FLOORS
 from tests.hub.client import NOWHERE, run_process
 
 ROOT = Path(__file__).parents[1]
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 PAGES = sorted(path.relative_to(ROOT / "docs").as_posix() for path in ROOT.glob("docs/**/*.md"))
 METRICS = sorted(path.parent.name for path in ROOT.glob("metrics/*/app.py"))
 LOADING = {"script": "src", "img": "src", "iframe": "src", "source": "src", "link": "href"}
@@ -133,8 +131,6 @@ def address(request, site):
 
 
 @pytest.mark.slow
-@pytest.mark.acceptance
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
 @pytest.mark.parametrize(
     ("words", "page", "text"),
     [
@@ -144,28 +140,24 @@ def address(request, site):
         ("HF_HUB_OFFLINE", "offline.html", "the Hub is not asked"),
     ],
 )
-def test_a_search_finds_the_definition_first(address, words, page, text):
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        shown, errors = browser.new_page(), []
-        shown.on("pageerror", lambda error: errors.append(str(error)))
-        shown.goto(address)
-        shown.locator("input.md-search__input").click()
-        shown.wait_for_selector("[data-md-component=search-result] .md-search-result__meta")
-        shown.wait_for_function(
-            "/type/i.test(document.querySelector('.md-search-result__meta').textContent)"
-        )
-        shown.locator("input.md-search__input").press_sequentially(words)
-        shown.wait_for_function(
-            "text => document.querySelector('.md-search-result__item')?.innerText"
-            ".replace(/\\s+/g, ' ').includes(text)",
-            arg=text,
-        )
-        assert errors == []
-        first = shown.locator(".md-search-result__item a").first
-        assert first.get_attribute("href").split("/")[-1].startswith(page)
-        browser.close()
+def test_a_search_finds_the_definition_first(address, browser, words, page, text):
+    shown, errors = browser.new_page(), []
+    shown.on("pageerror", lambda error: errors.append(str(error)))
+    shown.goto(address)
+    shown.locator("input.md-search__input").click()
+    shown.wait_for_selector("[data-md-component=search-result] .md-search-result__meta")
+    shown.wait_for_function(
+        "/type/i.test(document.querySelector('.md-search-result__meta').textContent)"
+    )
+    shown.locator("input.md-search__input").press_sequentially(words)
+    shown.wait_for_function(
+        "text => document.querySelector('.md-search-result__item')?.innerText"
+        ".replace(/\\s+/g, ' ').includes(text)",
+        arg=text,
+    )
+    assert errors == []
+    first = shown.locator(".md-search-result__item a").first
+    assert first.get_attribute("href").split("/")[-1].startswith(page)
 
 
 @pytest.mark.slow

@@ -24,9 +24,9 @@ from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_predicted import table as predictions
 from tests.analysis.test_relations import write_scores
+from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 NONE = Bootstrap(0)
 SHARES = {"en": (8, 0), "ru": (5.5, 2.5), "zh_hans": (2, 6)}  # right and wrong, from runs.PICKS
@@ -393,8 +393,7 @@ def test_pictures(many):
 
 
 @pytest.mark.acceptance
-@NEEDS_CHROMIUM
-def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):  # noqa: F811
+def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):
     page = str(tmp_path / "g.html")
     options = ["--by", "relation", "--each-language", "--output", page, "--resamples", "200"]
     done = CliRunner().invoke(app, ["groups", str(many.folder), *options])

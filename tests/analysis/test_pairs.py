@@ -25,9 +25,9 @@ from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.publish.export import export_run
 from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
+from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 DIRECTED = ("right_in_both", "right_given_right", "right_alone")
 LANGUAGES = ("en", "fr", "ru", "zh")
@@ -168,9 +168,7 @@ def test_a_figure_that_a_run_lacks_is_named(run, tmp_path, scorers):
         call(folder, "--resamples", 0, "--pairs", "rankc_subject,rankc")
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
-def test_a_browser_draws_squares(run, browser):  # noqa: F811
+def test_a_browser_draws_squares(run, browser):
     call(run.folder, "--resamples", 0, "--figures", ",".join(("default", *DIRECTED)))
     page = open_page(browser, run.folder / "report.html")
     results = json.loads((run.folder / "results.json").read_text())

@@ -19,9 +19,9 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_decodings import write_predictions
+from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.runs import write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 LANGUAGES = ["en", "es", "ru", "uk", "el", "hi"]
 
@@ -286,8 +286,7 @@ def test_every_name_of_accuracy_is_one_of_them(run):
 
 
 @pytest.mark.acceptance
-@NEEDS_CHROMIUM
-def test_a_browser_draws_all_pictures(run, tmp_path, browser):  # noqa: F811
+def test_a_browser_draws_all_pictures(run, tmp_path, browser):
     page = tmp_path / "page.html"
     call(run.folder, "--with", "script,accuracy_min", "--resamples", 10, "--output", page)
     shown = open_page(browser, page)

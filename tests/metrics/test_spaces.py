@@ -23,13 +23,7 @@ from tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write
 
 if not find_spec("gradio"):  # which takes seconds to import
     pytest.skip("gradio is not installed: no Space can be started", allow_module_level=True)
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-CHROMIUM = Path("/usr/bin/chromium")
-QUIET = [
-    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"),
-    *("--disable-background-networking", "--disable-component-update"),
-]
 OFFLINE = {
     **{"GRADIO_ANALYTICS_ENABLED": "0", "HF_HUB_OFFLINE": "1", "PYTHONUNBUFFERED": "1"},
     **{"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"},
@@ -125,16 +119,6 @@ def wait_for(name, port, processes, log):
         assert all(process.poll() is None for process in processes), log.read_text()
         time.sleep(0.1)
     pytest.fail(f"{name} does not answer:\n{log.read_text()}")
-
-
-@pytest.fixture(scope="module")
-def browser():
-    if not CHROMIUM.exists():
-        pytest.skip(f"no {CHROMIUM}: the pages are not opened")
-    with playwright.sync_playwright() as player:
-        chromium = player.chromium.launch(executable_path=str(CHROMIUM), args=QUIET)
-        yield chromium
-        chromium.close()
 
 
 @pytest.fixture

@@ -25,7 +25,8 @@ def run(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def schema():
+def archive():
+    """The archive's schema, from its package."""
     place = Path(os.environ.get("EVERY_EVAL_EVER", "missing"))
     wheels = sorted(place.glob("every_eval_ever-*.whl")) if place.is_dir() else [place]
     if not wheels or not wheels[-1].is_file():
@@ -41,10 +42,10 @@ def read(file):
     return json.loads(file.read_text(encoding="utf-8"), parse_constant=refuse)
 
 
-def test_the_record_keeps_the_archive_s_schema(schema, run, tmp_path):
+def test_the_record_keeps_the_archive_s_schema(archive, run, tmp_path):
     jsonschema = pytest.importorskip("jsonschema")
-    assert schema["version"] == SCHEMA
-    validator = jsonschema.Draft7Validator(schema)
+    assert archive["version"] == SCHEMA
+    validator = jsonschema.Draft7Validator(archive)
     for place in (run, make_wide(tmp_path, 5), copy_run(run, tmp_path, options=OPTIONS)):
         validator.validate(read(export_run(place, "every-eval-ever")))
         validator.validate(read(export_run(place, "every-eval-ever", dataset_id=ID)))

@@ -18,12 +18,10 @@ from polyprobe.report.page.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.system.errors import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_many, write_table_5, write_typed
+from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page
-
-__all__ = ["browser"]
 
 BY_ACCURACY = sorted(TABLE_5, key=lambda model: -TABLE_5[model][1])
 
@@ -117,8 +115,6 @@ def heading(page, name, place="board"):
     return page.locator(f"#{place} .sort").filter(has_text=re.compile(f"^{name}$"))
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_sorts_by_any_column(folder, browser):
     page = open_page(browser, folder / "index.html")
     assert names(page) == BY_ACCURACY
@@ -138,8 +134,6 @@ def test_a_browser_sorts_by_any_column(folder, browser):
     assert names(page) == sorted(TABLE_5, key=str.lower)
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_shows_a_single_run(tmp_path, browser):
     run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), {"en": SCORES["en"]})
     write_board(make_board([run.folder]), tmp_path / "board")
@@ -148,8 +142,6 @@ def test_a_browser_shows_a_single_run(tmp_path, browser):
     assert page.locator("#slope").inner_text() == "A slope needs three models of different size."
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_filters_models_and_fits_the_slope_to_those_shown(folder, browser):
     page = open_page(browser, folder / "index.html")
     assert page.locator("#slope").inner_text().startswith("+1.86 points per doubling")
@@ -176,8 +168,6 @@ def test_a_browser_filters_models_and_fits_the_slope_to_those_shown(folder, brow
     assert page.locator("#correlation").inner_text() == "r = 0.978, 9 models."
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_shows_chosen_figures_and_languages(tmp_path, browser):
     facts = write_facts(tmp_path / "facts")
     orders = {"one": ("en", "ru", "zh_hans"), "two": ("ru", "zh_hans", "en")}
@@ -212,8 +202,6 @@ def test_a_browser_shows_chosen_figures_and_languages(tmp_path, browser):
     assert float(row[1]) == pytest.approx((float(row[2]) + float(row[3])) / 2, abs=0.001)
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_tables_and_pictures_are_saved_in_both_schemes(folder, tmp_path, browser, scheme):
     page = open_page(browser, folder / "index.html", color_scheme=scheme)
@@ -237,8 +225,6 @@ def test_tables_and_pictures_are_saved_in_both_schemes(folder, tmp_path, browser
         assert len(Image.open(waiting.value.path()).convert("RGB").getcolors(1 << 20)) > 10
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_telephone_shows_the_board_without_scrolling_sideways(folder, browser):
     page = open_page(browser, folder / "index.html", viewport={"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -5,7 +5,7 @@ from PIL import Image
 
 from polyprobe.report.page.page import HERE, make_environment
 from polyprobe.report.pictures.order import shorten
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
+from tests.making.browser import open_page
 
 POINTS = [
     {"x": 1e6, "y": 0.5, "tip": "one", "name": "en", "group": "Latn"},
@@ -15,7 +15,7 @@ POINTS = [
 
 
 @pytest.fixture
-def page(tmp_path, browser):  # noqa: F811
+def page(tmp_path, browser):
     drawing = make_environment().get_template("macros.html").module.drawing("points", "points")
     style, script = ((HERE / x).read_text("utf-8") for x in ("report.css", "chart.js"))
     text = f"<style>{style}</style><main>{drawing}</main><script>{script}</script>"
@@ -42,8 +42,6 @@ def read_points(page):
     return [(float(x), float(y), *others) for x, y, *others in rows]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 @pytest.mark.parametrize(("log2", "share"), [(True, 1 / 2), (False, 3 / 15)])
 def test_points_are_in_proportion(page, log2, share):
     draw(page, log2=log2)
@@ -64,15 +62,11 @@ def test_short_numbers_are_rounded_before_their_unit_is_chosen():
     assert [*map(shorten, NUMBERS)] == ["134M", "7.1B", "1B", "2T", "5k", "0.25"]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_page_shortens_numbers_like_files(page):
     shown = page.evaluate("(numbers) => numbers.map((x) => shorten(x))", NUMBERS)
     assert shown == [*map(shorten, NUMBERS)]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_the_line_goes_through_its_points_and_stays_inside(page):
     # 0.125 · log2(x) - 2 is 0.5 at 2^20 and 0.75 at 2^22
     points = [POINTS[0] | {"x": 2**20}, POINTS[1] | {"x": 2**22}]
@@ -89,8 +83,6 @@ def test_the_line_goes_through_its_points_and_stays_inside(page):
     assert page.locator("#points text").all_text_contents() == ["no values"]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_points_are_saved_as_png(page):
     draw(page)
     with page.expect_download() as waiting:

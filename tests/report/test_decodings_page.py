@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import pytest
 from typer.testing import CliRunner
@@ -14,12 +12,11 @@ from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_decodings import FIRST, SECOND, write_predictions
 from tests.making import tiny
+from tests.making.browser import open_page
 from tests.making.facts import CITIES, write_facts
 from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
 from tests.making.stable import save_fixed
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture(scope="module")
@@ -88,21 +85,16 @@ def test_runs_of_two_kinds_are_reported_apart(place, tmp_path):
         write_report([place / "order", scored.folder], tmp_path / "page.html")
 
 
-@pytest.mark.acceptance
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
 @pytest.mark.parametrize("kind", ["free", "candidates"])
-def test_a_browser_draws_the_pictures(place, tmp_path, kind):
+def test_a_browser_draws_the_pictures(place, tmp_path, browser, kind):
     folders = [place / "order", place / "confidence"]
     if kind == "candidates":
         folders = [write_run(tmp_path / "scored", place / "facts", SCORES).folder]
     write_report(folders, tmp_path / "page.html")
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
-    command += ["--dump-dom", (tmp_path / "page.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    page = open_page(browser, tmp_path / "page.html").content()
     results = json.loads((folders[0] / "results.json").read_text(encoding="utf-8"))
     bins = results["calibration"]["en"]["bins"]["n"]
-    assert len(re.findall(r'class="bin"', done.stdout)) == sum(n > 0 for n in bins)
+    assert len(re.findall(r'class="bin"', page)) == sum(n > 0 for n in bins)
     if kind == "free":
         curves = [c for c in results["by_masks"]["en"].values() if None not in c]
-        assert len(re.findall(r'class="curve"', done.stdout)) == len(curves)
+        assert len(re.findall(r'class="curve"', page)) == len(curves)

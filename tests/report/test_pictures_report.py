@@ -24,9 +24,9 @@ from polyprobe.report.pictures.order import arrange, name_labels
 from polyprobe.report.pictures.picture import Heat
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_decodings import FIRST, SECOND, write_predictions
+from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 UNDIRECTED = [figure.name for figure in HEADLINE_PAIRS if not figure.twice]
 DIRECTED = ("right_given_right", "right_alone")
@@ -210,9 +210,7 @@ def test_an_unknown_picture_lists_the_known_ones(tmp_path, run):
     assert not (tmp_path / "p.pdf").exists()
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
-def test_files_and_page_agree(tmp_path, facts, run, browser):  # noqa: F811
+def test_files_and_page_agree(tmp_path, facts, run, browser):
     """Order, names and colours of each heat map, and the ends of its scale."""
     other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
     runs = [run.folder, other.folder]

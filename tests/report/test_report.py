@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 from itertools import combinations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -19,12 +18,12 @@ from polyprobe.report.page import page, write_report
 from polyprobe.report.page.parts import RunPart, list_languages
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
+from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import COUNTS, SCORES, write_run
 
 MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS if not figure.twice}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 
 
 @pytest.fixture
@@ -309,30 +308,6 @@ def test_twelve_languages_fit_into_two_megabytes(tmp_path):
     assert "continent" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.fixture
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as made:
-        browser = made.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()
-
-
-def open_page(browser, file, fragment="", **options):
-    """Open a page that must have no error; colour scheme and size are options."""
-    page, errors = browser.new_page(**options), []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.on("console", lambda message: errors.append(message.text))
-    page.goto(f"{Path(file).as_uri()}#{fragment}")
-    assert errors == []
-    return page
-
-
-NEEDS_CHROMIUM = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium on the path")
-
-
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", "0/zh_hans/ru")
@@ -356,8 +331,6 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
     assert page.locator(".tied .tie").all_inner_texts()[0] == "model: tie between 2 candidates"
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
@@ -377,8 +350,6 @@ def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     assert page.url.endswith("#0/en/ru")
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_cells_are_ordered_and_named_as_chosen(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
@@ -396,8 +367,6 @@ def test_cells_are_ordered_and_named_as_chosen(tmp_path, run, browser):
     assert page.locator(names).all_text_contents()[:3] == ["en", "ru", "zh_hans"]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts, browser):
     wrong = {x: [[*row[::-1]] for row in rows] for x, rows in SCORES.items()}
     runs = [
@@ -415,8 +384,6 @@ def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts,
     assert "p = " in page.locator(".tip").inner_text()
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
     write_report([run.folder], tmp_path / "report.html")
@@ -441,8 +408,6 @@ def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
         assert len(image.convert("RGB").getcolors(1 << 20)) > 10  # not blank
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
 def test_a_telephone_shows_the_page_without_scrolling_sideways(tmp_path, facts, run, browser):
     other = write_run(tmp_path / "other", facts, SCORES, model="a-model-with-a-rather-long-name")
     write_report([run.folder, other.folder], tmp_path / "report.html")

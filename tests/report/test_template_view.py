@@ -20,9 +20,9 @@ from polyprobe.report.page.templates import list_template_pictures
 from polyprobe.schema.run.folder import SCORES, fill_columns
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
+from tests.making.browser import open_page
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import write_run
-from tests.report.test_report import NEEDS_CHROMIUM, browser, open_page  # noqa: F401
 
 TEMPLATES = 3
 ASKED = MetricOptions(by_template=True)
@@ -261,9 +261,7 @@ def test_command_prints_and_report_draws(run, results, tmp_path):
         assert "rankc_disattenuated" in data["measures"]
 
 
-@NEEDS_CHROMIUM
-@pytest.mark.acceptance
-def test_a_browser_draws_the_templates_of_a_relation(run, results, tmp_path, browser):  # noqa: F811
+def test_a_browser_draws_the_templates_of_a_relation(run, results, tmp_path, browser):
     run.write_results(results)
     write_report([run.folder], tmp_path / "page.html")
     page = open_page(browser, tmp_path / "page.html")

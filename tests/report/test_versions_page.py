@@ -2,10 +2,7 @@
 
 import json
 import re
-import shutil
-import subprocess
 
-import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
@@ -13,10 +10,10 @@ from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
 from polyprobe.report.page.sentences import write_versions as write_versions_page
 from polyprobe.report.wordings import as_json
+from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.versions import write_dataset, write_run, write_versions
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
 
 
@@ -97,14 +94,9 @@ def test_the_command_saves_a_picture_of_two_wordings(tmp_path):
     assert "unknown --draw 'recall'; did you mean" in str(result.exception)
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(CHROMIUM is None, reason="needs chromium")
-def test_a_browser_draws_all_pictures(tmp_path):
+def test_a_browser_draws_all_pictures(tmp_path, browser):
     write(tmp_path, write_versions(tmp_path))
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]
-    command += ["--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
-    command += ["--dump-dom", (tmp_path / "page.html").as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert len(re.findall(r'class="box"', done.stdout)) == 4  # two languages, two wordings
-    assert len(re.findall(r'class="curve"', done.stdout)) == 3  # with the select
-    assert len(re.findall(r'class="point"', done.stdout)) == 2  # P19 and P20
+    page = open_page(browser, tmp_path / "page.html").content()
+    assert len(re.findall(r'class="box"', page)) == 4  # two languages, two wordings
+    assert len(re.findall(r'class="curve"', page)) == 3  # with the select
+    assert len(re.findall(r'class="point"', page)) == 2  # P19 and P20

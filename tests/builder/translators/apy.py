@@ -24,7 +24,7 @@ def find_missing():
     return f"needs Debian's apertium: apt-get install {' '.join(PACKAGES)}"
 
 
-needs_apertium = pytest.mark.skipif(bool(find_missing()), reason=find_missing() or "it is here")
+needs_apertium = pytest.mark.usefixtures("apertium")
 
 
 def find_port():
