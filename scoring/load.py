@@ -36,7 +36,7 @@ from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, find_parts, read_kind
-from .weights.code import find_code
+from .weights.code import find_code_files
 from .weights.places import Place, cannot_load, find_place
 
 
@@ -169,12 +169,12 @@ def _load_named(
     where, precision = choose_device(device), find_dtype(dtype)
     parts = find_parts(model, revision, adapter)
     kind = read_kind(parts.adapter) if parts.adapter else None
-    code = find_code({parts.base, parts.tokenizer}) if trust_remote_code else None
+    code = find_code_files({parts.base, parts.tokenizer}) if trust_remote_code else None
     options = code.allow() if code else {"trust_remote_code": False}
     config = _call(AutoConfig.from_pretrained, parts.base, options)
     family = FAMILIES[family_of(config, model)]
     _check_protocol(family, scoring, bos, chosen, model)
-    few = quantized.describe(quantize, parts.base, config)
+    few = quantized.describe_weights(quantize, parts.base, config)
     exact, further = parts.identify()
     further |= {"quantize": few} if few else {}
     further |= {"code": code.hash} if code else {}

@@ -35,7 +35,7 @@ class Size:
 NO_TOKENS = Size(0, 0, 0)
 
 
-class Group(NamedTuple):
+class PrefixGroup(NamedTuple):
     """Inputs with the same source and the same first `length` ids, in sorted order."""
 
     length: int
@@ -119,18 +119,20 @@ class Prefix(ForwardPath):
         places = {number: place for place, number in enumerate(distinct)}
         return torch.cat(outputs)[distinct], [places[number] for number in read_numbers]
 
-    def _groups(self, batch: Sequence[Input]) -> list[Group]:
+    def _groups(self, batch: Sequence[Input]) -> list[PrefixGroup]:
         """Return the groups of `batches`; grouping a batch alone could give others."""
         if not all(row in self._lengths for row in batch):
             return group_inputs(batch)
-        groups: dict[Beginning, Group] = {}
+        groups: dict[Beginning, PrefixGroup] = {}
         for row in sorted(batch):
             length = self._lengths[row]
             beginning = row.source, row.ids[:length]
-            groups.setdefault(beginning, Group(length, [])).rows.append(row)
+            groups.setdefault(beginning, PrefixGroup(length, [])).rows.append(row)
         return list(groups.values())
 
-    def _run(self, groups: list[Group]) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
+    def _run(
+        self, groups: list[PrefixGroup]
+    ) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
         """Yield states of groups of one prefix length, [rows, tokens, width].
 
         With each row comes the position at which it begins in its input.
@@ -155,26 +157,26 @@ class Prefix(ForwardPath):
         yield output[0], [(row, length) for _, row in ends]
 
 
-def group_inputs(inputs: Iterable[Input]) -> list[Group]:
-    """Group inputs that share much of their beginning.
+def group_inputs(inputs: Iterable[Input]) -> list[PrefixGroup]:
+    """PrefixGroup inputs that share much of their beginning.
 
     In sorted order inputs with a common beginning are neighbours. Each input joins the group
     before it, unless that group and a new one of this input and the next would save more tokens.
     The groups of an encoder-decoder have one source each.
     """
     rows = sorted(inputs, key=lambda row: (row.source, row.ids))
-    groups: list[Group] = []
+    groups: list[PrefixGroup] = []
     for row, following in zip_longest(rows, rows[1:]):
         after = _common(row, following) if following else 0
         if groups and _joins(groups[-1], row, after):
             last = groups.pop()
-            groups.append(Group(_common(last.rows[0], row, last.length), [*last.rows, row]))
+            groups.append(PrefixGroup(_common(last.rows[0], row, last.length), [*last.rows, row]))
         else:
-            groups.append(Group(len(row.ids), [row]))
+            groups.append(PrefixGroup(len(row.ids), [row]))
     return groups
 
 
-def _joins(last: Group, row: Input, after: int) -> bool:
+def _joins(last: PrefixGroup, row: Input, after: int) -> bool:
     common = _common(last.rows[0], row, last.length)
     if not common or row.source:  # the encoder runs once for a group
         return common > 0
@@ -191,11 +193,11 @@ def _common(first: Input, second: Input, limit: int | None = None) -> int:
     return min(count_common(first.ids, second.ids), len(first.ids) if limit is None else limit)
 
 
-def _parts(group: Group, budget: Callable[[], int]) -> Iterator[Group]:
+def _parts(group: PrefixGroup, budget: Callable[[], int]) -> Iterator[PrefixGroup]:
     """Yield the group, or parts of it within the budget."""
     rest = group.rows
     while rest:
         room = budget() - group.length - len(group.rows[0].source)
         n = max(1, room // max(1, group.longest))
-        yield Group(group.length, rest[:n])
+        yield PrefixGroup(group.length, rest[:n])
         rest = rest[n:]

@@ -61,53 +61,48 @@ class Code(NamedTuple):
             )
 
 
-def find_code(places: Iterable[Place]) -> Code | None:
-    """Return the files that the model and its tokenizer import; None without any.
+def find_code_files(places: Iterable[Place]) -> Code | None:
+    """List the files that the model and its tokenizer import; None without any.
 
     Nothing is run. Places on the Hub are pinned, and so is another repository that they name.
 
     Raises:
         PolyprobeError: code of several repositories, or a file that is missing.
     """
-    wanted: dict[str, tuple[Place, list[str]]] = {}
+    modules: dict[str, tuple[Place, list[str]]] = {}
     for place in places:
-        for reference in _references(place):
-            other, _, name = reference.rpartition("--")
+        for reference in _list_references(place):
+            owner, _, name = reference.rpartition("--")
             module = f"{name.partition('.')[0]}.py"
-            own = place if other in ("", place.path) else find_place(other, None).pin(module)
-            wanted.setdefault(own.path, (own, []))[1].append(module)
-    if len(wanted) > 1:
+            home = place if owner in ("", place.path) else find_place(owner, None).pin(module)
+            modules.setdefault(home.path, (home, []))[1].append(module)
+    if len(modules) > 1:
         raise PolyprobeError(
-            f"the code of the model is in several places ({', '.join(wanted)}), which cannot be "
+            f"the code of the model is in several places ({', '.join(modules)}), which cannot be "
             "pinned together; save model and tokenizer with their code in one folder"
         )
-    for place, names in wanted.values():
+    for place, names in modules.values():
         return Code(place, dict(_with_imports(place, names)))
     return None
 
 
-def _references(place: Place) -> Iterator[str]:
+def _list_references(place: Place) -> Iterator[str]:
     """Yield the values of `auto_map`, such as `modeling_x.XForCausalLM`."""
     for name in SETTINGS:
         file = place.file(name)
-        classes = _read(file).get("auto_map") if file else None
+        try:
+            classes = json.loads(file.read_text(encoding="utf-8")).get("auto_map") if file else None
+        except (AttributeError, ValueError):  # a damaged file, which transformers names
+            continue
         for value in classes.values() if isinstance(classes, dict) else ():
             yield from filter(None, value if isinstance(value, list) else [value])
 
 
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError:  # transformers names the file
-        return {}
-    return value if isinstance(value, dict) else {}
-
-
 def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
     """Yield the modules and all that they import from beside them."""
-    waiting, seen = list(names), set[str]()
-    while waiting:
-        name = waiting.pop()
+    pending, seen = list(names), set[str]()
+    while pending:
+        name = pending.pop()
         if name in seen:
             continue
         seen.add(name)
@@ -115,4 +110,4 @@ def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Pat
         if file is None:
             raise PolyprobeError(f"'{place.path}' names code in {name}, which it does not have")
         yield name, file
-        waiting += [f"{module}.py" for module in get_relative_imports(file)]
+        pending += [f"{module}.py" for module in get_relative_imports(file)]

@@ -41,8 +41,8 @@ class Place(NamedTuple):
     @property
     def options(self) -> dict[str, str]:
         """Return the keywords of `from_pretrained`."""
-        given = {"revision": self.revision, "gguf_file": self.gguf}
-        return {name: value for name, value in given.items() if value}
+        options = {"revision": self.revision, "gguf_file": self.gguf}
+        return {name: value for name, value in options.items() if value}
 
     @property
     def is_adapter(self) -> bool:
@@ -56,8 +56,8 @@ class Place(NamedTuple):
             PolyprobeError: no such repository or revision, or no permission.
         """
         if self.local:
-            found = Path(self.path) / name
-            return found if found.is_file() else None
+            path = Path(self.path) / name
+            return path if path.is_file() else None
         try:
             return Path(hf_hub_download(self.path, name, revision=self.revision))
         except EntryNotFoundError:  # also of a cache without the file and without a network
@@ -67,8 +67,9 @@ class Place(NamedTuple):
 
     def pin(self, name: str = "config.json") -> Self:
         """Return the same with the commit in which it has this file, if it is on the Hub."""
-        found = None if self.local else self.file(name)
-        return self._replace(revision=found.parent.name) if found else self
+        # The cache of the Hub has a folder for each commit.
+        path = None if self.local else self.file(name)
+        return self._replace(revision=path.parent.name) if path else self
 
     def exact_revision(self) -> str:
         """Return a hash of a folder's files, or the commit of a pinned repository."""
@@ -78,7 +79,7 @@ class Place(NamedTuple):
 
 
 def find_place(model: str, revision: str | None) -> Place:
-    """Return where a model or an adapter is.
+    """Find a model or an adapter.
 
     Raises:
         PolyprobeError: a file that is not GGUF, or several GGUF files.
@@ -106,10 +107,10 @@ def _find_gguf(folder: Path) -> str | None:
     """
     if any((folder / name).exists() for name in ("config.json", ADAPTER)):
         return None
-    found = sorted(file.name for file in folder.glob("*.gguf"))
-    if len(found) > 1:
-        raise PolyprobeError(f"{folder} has {len(found)} GGUF files; give one: {', '.join(found)}")
-    return found[0] if found else None
+    names = sorted(file.name for file in folder.glob("*.gguf"))
+    if len(names) > 1:
+        raise PolyprobeError(f"{folder} has {len(names)} GGUF files; give one: {', '.join(names)}")
+    return names[0] if names else None
 
 
 def cannot_load(model: str, error: Exception) -> PolyprobeError:

@@ -1,4 +1,4 @@
-"""Weights of 4 or 8 bits: by `--quantize`, or stored so."""
+"""Weights of 4 or 8 bits: by `--quantize`, or in the checkpoint."""
 
 import logging
 import sys
@@ -29,32 +29,32 @@ KINDS = {"4bit": "4bit-nf4", "8bit": "8bit-int8"}
 
 def method_of(config: Any) -> str | None:
     """Return how a model's stored weights are quantised; None if they are not."""
-    stored = getattr(config, "quantization_config", None)
-    if stored is None:
+    settings = getattr(config, "quantization_config", None)
+    if settings is None:
         return None
-    stored = stored if isinstance(stored, dict) else stored.to_dict()
-    method = str(getattr(stored.get("quant_method"), "value", stored.get("quant_method")))
-    bits = 4 if stored.get("load_in_4bit") else 8 if stored.get("load_in_8bit") else None
-    bits = bits or stored.get("bits")
+    settings = settings if isinstance(settings, dict) else settings.to_dict()
+    method = str(getattr(settings.get("quant_method"), "value", settings.get("quant_method")))
+    bits = 4 if settings.get("load_in_4bit") else 8 if settings.get("load_in_8bit") else None
+    bits = bits or settings.get("bits")
     return f"{method}:{bits}bit" if bits else method
 
 
-def describe(quantize: str | None, place: Place, config: Any) -> str | None:
+def describe_weights(quantize: str | None, place: Place, config: Any) -> str | None:
     """Return the entry of the signature, with the version of the package; None without any.
 
     Raises:
         PolyprobeError: the package is missing, or weights are quantised already.
     """
-    stored = "gguf" if place.gguf else method_of(config)
-    if quantize and stored:
+    method = "gguf" if place.gguf else method_of(config)
+    if quantize and method:
         raise PolyprobeError(
             f"--quantize {quantize} is for weights in full precision, but those of '{place.name}' "
-            f"are quantised already ({stored}); leave it out"
+            f"are quantised already ({method}); leave it out"
         )
-    if place.gguf or not (quantize or stored):
+    if place.gguf or not (quantize or method):
         return None  # GGUF is converted to the full precision
-    kind = KINDS[quantize] if quantize else stored
-    package = "bitsandbytes" if quantize else PACKAGES.get(str(stored).partition(":")[0])
+    kind = KINDS[quantize] if quantize else method
+    package = "bitsandbytes" if quantize else PACKAGES.get(str(method).partition(":")[0])
     if package is None:
         return kind
     require(f"the model '{place.name}' ({kind})", package)
@@ -115,8 +115,9 @@ def keep_unpacked(network: Any) -> None:
 
 
 def _multiply(layer: Any, states: torch.Tensor) -> torch.Tensor:
-    """Return the product with the rounded weights, [..., inputs] → [..., outputs]."""
+    """Multiply by the rounded weights, [..., inputs] → [..., outputs]."""
     if layer.weight.CB is not None:  # the first call
         layer.init_8bit_state()
-    whole, scales = layer.state.CB.to(states.dtype), layer.state.SCB.to(states.dtype)
-    return torch.nn.functional.linear(states, whole * (scales[:, None] / 127), layer.bias)
+    # The weights are integers of -127 to 127, with the largest number of each row as its scale.
+    integers, scales = layer.state.CB.to(states.dtype), layer.state.SCB.to(states.dtype)
+    return torch.nn.functional.linear(states, integers * (scales[:, None] / 127), layer.bias)

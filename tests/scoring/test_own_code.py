@@ -10,7 +10,7 @@ from transformers import LlamaForCausalLM
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
-from polyprobe.scoring.weights.code import find_code
+from polyprobe.scoring.weights.code import find_code_files
 from polyprobe.scoring.weights.places import find_place
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import run_client, run_polyprobe
@@ -121,7 +121,7 @@ def test_other_code_is_another_revision_and_never_run_as_the_first(own, tmp_path
     same = load(str(copy), trust_remote_code=True)
     assert (same.further, same.revision) == (first.further, first.revision)
     (copy / "halves.py").write_text("SHARE = 0.25\n")
-    assert find_code([find_place(str(copy), None)]).hash != first.further["code"]
+    assert find_code_files([find_place(str(copy), None)]).hash != first.further["code"]
     with pytest.raises(PolyprobeError, match="was loaded earlier in this process; load this model"):
         load(str(copy), trust_remote_code=True)
 
@@ -165,7 +165,7 @@ def test_code_that_cannot_be_run_is_one_line(spoil, message, own):
 LOAD = """
 import contextlib, io, json
 from polyprobe.scoring.load import load
-from polyprobe.scoring.weights.code import find_code
+from polyprobe.scoring.weights.code import find_code_files
 from polyprobe.scoring.weights.places import find_place
 
 said = io.StringIO()
