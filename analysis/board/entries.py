@@ -7,8 +7,8 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.figures.figures import BY_NAME, JOINT, LANGUAGE, OF_MODULES, PAIR, SEPARATE
+from polyprobe.analysis.figures.results import list_by_language
 from polyprobe.metrics.shared.rows import mean_known
-from polyprobe.report.results import of_languages
 from polyprobe.schema.run.folder import Run, Settings
 from polyprobe.schema.run.naming import name_runs, split_signature
 from polyprobe.system.collector import without_collector
@@ -151,7 +151,7 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
             Value(
                 results["mean"][figure.name],
                 bounds.get("mean", {}).get(figure.name),
-                of_languages(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
+                list_by_language(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
                 _halve(bounds.get(figure.name, {})),
             ),
         )

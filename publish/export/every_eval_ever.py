@@ -15,8 +15,9 @@ from typing import Any
 
 from polyprobe.analysis.figures.declaration import INFINITE
 from polyprobe.analysis.figures.figures import BY_NAME, describe
+from polyprobe.analysis.figures.results import FigureRow
 
-from .exported import Exported, Row, write_export
+from .exported import Exported, write_export
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
@@ -87,7 +88,7 @@ def has_direction(name: str) -> bool:
     return name in BY_NAME and BY_NAME[name].lower_is_better is not None
 
 
-def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
+def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Return one figure of a language, of all languages, or a mean."""
     settings, figure = exported.settings, describe(row.figure, exported.settings.kind)
     known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
@@ -118,7 +119,7 @@ def describe_result(exported: Exported, row: Row) -> dict[str, Any]:
     }
 
 
-def describe_data(exported: Exported, row: Row) -> dict[str, Any]:
+def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Return the dataset: a repository on the Hub, or a folder."""
     languages = exported.settings.languages
     on_hub = exported.dataset_id and {
@@ -134,7 +135,7 @@ def describe_data(exported: Exported, row: Row) -> dict[str, Any]:
     }
 
 
-def describe_interval(exported: Exported, row: Row) -> dict[str, Any]:
+def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Return the bootstrap interval and what it is computed from."""
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
     return {

@@ -3,20 +3,22 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import permutations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.figures.declaration import ALL
-from polyprobe.analysis.figures.figures import BY_NAME, JOINT, OF_MODULES
+from polyprobe.analysis.figures.results import (
+    MEAN,
+    FigureRow,
+    list_rows_of_relations,
+    list_rows_of_run,
+)
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
-from polyprobe.report.results import find_chance, find_floor
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
 from polyprobe.schema.run.folder import Run, Settings
@@ -26,30 +28,8 @@ from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash
 
 MANY = 10  # more languages than this are counted, not listed
-MEAN = "mean"  # in place of a language: the mean over languages or pairs
 MARK = "made by `polyprobe export`"
 REMEDY = "nothing was exported: choose another --output"
-
-
-class Row(NamedTuple):
-    """One value of a figure.
-
-    `language` is a split, MEAN or ALL; `other_language` the second of a pair, else "". `low` and
-    `high` bound the 95% bootstrap interval, `chance` is the value of guessing, `n` the number of
-    facts, `floor` the value to exceed (see analysis/figures/floors.py); None if unknown. `value` is
-    None if the figure is undefined. `relation` is empty for figures of all rows.
-    """
-
-    figure: str
-    language: str
-    other_language: str
-    value: float | None
-    low: float | None
-    high: float | None
-    chance: float | None
-    n: int | None
-    floor: float | None = None
-    relation: str = ""
 
 
 class Exported(NamedTuple):
@@ -63,11 +43,11 @@ class Exported(NamedTuple):
     folder: Path
     settings: Settings
     results: Mapping[str, Any]
-    rows: list[Row]
+    rows: list[FigureRow]
     dataset_id: str | None
     config: str
     scored: datetime
-    of_relations: list[Row]
+    of_relations: list[FigureRow]
 
     @property
     def dataset_name(self) -> str:
@@ -139,7 +119,8 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     settings = run.settings()
     results = _read_results(run)
     try:
-        rows, of_relations = list_rows(results), list_relation_rows(results)
+        rows = check_rows(list_rows_of_run(results))
+        of_relations = check_rows(list_rows_of_relations(results))
     except PolyprobeError as error:
         raise PolyprobeError(f"{folder}/{error}; {run.remedy}") from None
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -204,29 +185,7 @@ def as_yaml(value: object) -> str:
     return f"# {MARK}\n{yaml_dump(value, sort_keys=False)}"
 
 
-def list_rows(results: Mapping[str, Any]) -> list[Row]:
-    """Return a run's results.json as rows: languages, pairs and means, then joint figures."""
-    return check_rows(
-        [*_rows_of_figures(results), *_rows_of_modules(results), *_rows_of_all(results)]
-    )
-
-
-def list_relation_rows(results: Mapping[str, Any]) -> list[Row]:
-    """Return the figures of each relation as rows: accuracy by language, then the means."""
-    rows = []
-    for relation, found in results.get("by_relation", {}).items():
-        n, bounds = found["n_queries"], found["intervals"]
-        for language, value in found["accuracy"].items():
-            rows.append(Row("accuracy", language, "", value, None, None, None, n, None, relation))
-        for figure, mean in found["mean"].items():
-            low, high = bounds.get(figure) or (None, None)
-            count = None if BY_NAME[figure].left_out or BY_NAME[figure].conditional else n
-            floor = find_floor(found, figure)
-            rows.append(Row(figure, MEAN, "", mean, low, high, None, count, floor, relation))
-    return check_rows(rows)
-
-
-def check_rows(rows: list[Row]) -> list[Row]:
+def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
     """Return the rows; refuse values that are not finite numbers."""
     for row in rows:
         for value in row[3:-1]:
@@ -239,7 +198,7 @@ def check_rows(rows: list[Row]) -> list[Row]:
     return rows
 
 
-def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float | None:
+def mean_with_others(rows: Sequence[FigureRow], figure: str, language: str) -> float | None:
     """Return a language's mean over its pairs, None if all are undefined.
 
     For a figure by language, return that language's value.
@@ -248,58 +207,7 @@ def mean_with_others(rows: Sequence[Row], figure: str, language: str) -> float |
     return mean_known(x.value for x in of_figure if language in (x.language, x.other_language))
 
 
-def find_mean(rows: Sequence[Row], figure: str) -> Row | None:
+def find_mean(rows: Sequence[FigureRow], figure: str) -> FigureRow | None:
     """Return the row of a figure's mean; None if missing or undefined."""
     found = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
     return next((row for row in found if row.value is not None), None)
-
-
-def _rows_of_figures(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the figures that have a mean, by language or pair in the run's order."""
-    languages = results["languages"]
-    pairs = {f"{one}-{other}": (one, other) for one, other in permutations(languages, 2)}
-    singles = {language: (language, "") for language in languages}
-    intervals = results.get("intervals", {})
-    for figure, mean in results["mean"].items():
-        values, bounds = results[figure], intervals.get(figure, {})
-        chance, n = find_chance(results, figure), _count(results, figure)
-        of_each = None if results.get("own_candidates") else chance
-        floor = find_floor(results, figure)
-        for name, place in {**singles, **pairs}.items():
-            if name in values:
-                low, high = bounds.get(name) or (None, None)
-                of_language = of_each if values[name] is not None else None
-                yield Row(figure, *place, values[name], low, high, of_language, n, floor)
-        low, high = intervals.get(MEAN, {}).get(figure) or (None, None)
-        yield Row(figure, MEAN, "", mean, low, high, chance, n, floor)
-
-
-def _count(results: Mapping[str, Any], figure: str) -> int | None:
-    """Return the number of facts of a figure; None for free predictions, which may skip facts."""
-    if BY_NAME[figure].conditional or "factual_accuracy" in results:
-        return None
-    return results["n_queries"] - results["left_out"].get(figure, 0)
-
-
-def _rows_of_modules(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the figures of metric modules by language."""
-    for module, figures in OF_MODULES.items():
-        for language, values in results.get(module, {}).items():
-            for key, figure in figures.items():
-                if key not in values:
-                    continue
-                low, high = values.get(f"{key}_ci") or (None, None)
-                chance, n = values.get(f"{key}_chance"), values.get(figure.counted)
-                yield Row(figure.name, language, "", values[key], low, high, chance, n)
-
-
-def _rows_of_all(results: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the figures of all languages, and number and share of facts right in exactly k."""
-    n = results["n_queries"]
-    for figure in (figure.name for figure in JOINT if figure.name in results):
-        low, high = results.get(f"{figure}_ci") or (None, None)
-        yield Row(figure, ALL, "", results[figure], low, high, None, n)
-    for k, facts in enumerate(results["k_correct"]):
-        yield Row(f"right_in_exactly_{k}", ALL, "", facts, None, None, None, n)
-    for k, share in enumerate(results.get("k_share") or (), start=1):
-        yield Row(f"k_share.{k}", ALL, "", share, None, None, None, n)

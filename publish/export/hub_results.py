@@ -17,11 +17,12 @@ from huggingface_hub import (
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from polyprobe.analysis.figures.figures import BY_NAME, describe
+from polyprobe.analysis.figures.results import MEAN, FigureRow
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
 
-from .exported import MEAN, Exported, Row, as_yaml, find_mean, mean_with_others, write_export
+from .exported import Exported, as_yaml, find_mean, mean_with_others, write_export
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
@@ -48,7 +49,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
     return write_export(file, as_yaml(eval_result_entries_to_yaml(entries)))
 
 
-def make_entry(exported: Exported, row: Row) -> EvalResultEntry:
+def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
     """Return the entry of a figure's mean over languages or pairs.
 
     It has no `source`, since a run in a folder has no URL, and no `dataset.revision`, since a run

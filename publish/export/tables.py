@@ -7,9 +7,10 @@ from pathlib import Path
 
 from polyprobe.analysis.figures.figures import BY_NAME, FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
+from polyprobe.analysis.figures.results import MEAN, FigureRow
 from polyprobe.report.latex import escape, join_cells, percent
 
-from .exported import MARK, MEAN, Exported, Row, write_export
+from .exported import MARK, Exported, write_export
 
 WIDTH = 17  # languages side by side
 # The figures with a mean column, as in the paper: pairs before languages.
@@ -19,11 +20,11 @@ COLUMNS = {
     if any(figure.paper)
 }
 _FLOORS = {floor.name: floor.title for floor in FLOORS}
-_EMPTY = Row("", "", "", None, None, None, None, None)
+_EMPTY = FigureRow("", "")
 
 
 def write_csv(exported: Exported, output: Path | None) -> Path:
-    """Write `results.csv`: one row for each figure and language or pair, columns as in `Row`.
+    """Write `results.csv`: one row for each figure and language or pair, columns as in `FigureRow`.
 
     Rows with a relation, of the main figures, follow those of all rows.
 
@@ -33,7 +34,7 @@ def write_csv(exported: Exported, output: Path | None) -> Path:
     """
     text = io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow([*Row._fields, "signature"])
+    table.writerow([*FigureRow._fields, "signature"])
     rows = [*exported.rows, *exported.of_relations]
     table.writerows([*row, exported.signature] for row in rows)
     return write_export(output or exported.folder / "results.csv", text.getvalue())
@@ -76,7 +77,7 @@ def make_table(exported: Exported) -> str:
     return "\n".join(lines) + "\n"
 
 
-def list_columns(exported: Exported) -> list[tuple[str, Row]]:
+def list_columns(exported: Exported) -> list[tuple[str, FigureRow]]:
     """Return headings and figures: the run's COLUMNS, then each language's accuracy."""
     found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
     means = [(head, found.get((figure, MEAN))) for figure, (head, _) in COLUMNS.items()]
@@ -87,7 +88,7 @@ def list_columns(exported: Exported) -> list[tuple[str, Row]]:
     ]
 
 
-def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> Iterator[str]:
+def make_blocks(model: str, columns: Sequence[tuple[str, FigureRow]], width: int) -> Iterator[str]:
     """Yield the lines of the table; each has a cell for the model and `width` others."""
     for start in range(0, len(columns), width):
         block = list(columns[start : start + width])
@@ -105,7 +106,7 @@ def make_blocks(model: str, columns: Sequence[tuple[str, Row]], width: int) -> I
                 yield join_cells([rf"\scriptsize 95\,\% {name}", *cells])
 
 
-def make_caption(exported: Exported, means: Sequence[Row]) -> str:
+def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
     """Return the columns' meaning, data, protocol and chance levels, escaped."""
     listed = ", ".join(COLUMNS[row.figure][1] for row in means)
     known = [row for row in means if row.chance is not None]
@@ -130,7 +131,7 @@ def make_caption(exported: Exported, means: Sequence[Row]) -> str:
     )
 
 
-def _emphasise(row: Row) -> str:
+def _emphasise(row: FigureRow) -> str:
     """Return a value in percent, an accuracy bold if its interval is not above its floor."""
     text = percent(row.value)
     if row.figure != "accuracy" or row.low is None or row.floor is None or row.low > row.floor:

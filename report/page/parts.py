@@ -9,23 +9,21 @@ from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, RunFigure
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.analysis.figures.further.pairs import find_partners
-from polyprobe.analysis.figures.further.popularity import list_popularity
-from polyprobe.analysis.figures.further.templates import (
-    describe_split,
-    list_ceiling,
-    list_split,
-    list_templates,
-)
+from polyprobe.analysis.figures.results import is_above_floor, list_floors
 from polyprobe.metrics.joint.significance import Difference
-from polyprobe.report.format import format_interval, format_p_value, number
-from polyprobe.report.pictures.order import ORDERS, name_labels, order_languages
-from polyprobe.report.results import (
-    is_above_floor,
-    list_floors,
+from polyprobe.report.findings.run import (
+    describe_split,
     list_left_out,
     list_options,
-    list_relations,
+    make_ceiling_table,
+    make_popularity_table,
+    make_relations_table,
+    make_split_table,
+    make_templates_table,
 )
+from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.pictures.order import ORDERS, name_labels, order_languages
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Settings
 from polyprobe.schema.run.rows import Choice, describe, make_choice
 
@@ -56,22 +54,22 @@ class RunPart(NamedTuple):
     @property
     def relations(self) -> Table:
         """Return the figures of each relation."""
-        return list_relations(self.results)
+        return format_table(make_relations_table(self.results))
 
     @property
     def popularity(self) -> Table:
         """Return the accuracy by popularity; no rows if it was not asked for."""
-        return list_popularity(self.results)
+        return format_table(make_popularity_table(self.results))
 
     @property
     def ceiling(self) -> Table:
         """Return RankC within each language beside that with others; no rows without templates."""
-        return list_ceiling(self.results)
+        return format_table(make_ceiling_table(self.results))
 
     @property
     def split(self) -> Table:
         """Return the split of the inconsistency; no rows if it was not asked for."""
-        return list_split(self.results)
+        return format_table(make_split_table(self.results))
 
     @property
     def described_split(self) -> str:
@@ -81,7 +79,7 @@ class RunPart(NamedTuple):
     @property
     def templates(self) -> Table:
         """Return accuracy and consistency of each template; no rows if they were not asked for."""
-        return list_templates(self.results)
+        return format_table(make_templates_table(self.results))
 
     @property
     def relation_names(self) -> list[str]:

@@ -8,10 +8,10 @@ from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.further.templates import QUANTITIES, SHARES
 from polyprobe.analysis.figures.options import DEFAULTS, Bootstrap, MetricOptions
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.report.comparison import LEVEL, Outcome, list_notes
+from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.format import NO_WIDTH
 from polyprobe.report.page.pictures import find_scale, list_pictures
 from polyprobe.report.pictures.picture import Picture

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from polyprobe.analysis.figures.further.templates import BETWEEN, QUANTITIES, SHARES, WITHIN
+from polyprobe.analysis.figures.results import list_by_language
+from polyprobe.report.findings.run import BETWEEN, QUANTITIES, SHARES, WITHIN
 from polyprobe.report.pictures.picture import Bars, Picture, Series
-from polyprobe.report.results import of_languages
 
 
 def list_template_pictures(results: Mapping[str, Any]) -> dict[str, Picture]:
@@ -30,7 +30,7 @@ def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
     own = [results[WITHIN.name][x] for x in languages]
     series = [Series("within the language", own, [bounds.get(x) for x in languages])]
     if results.get(BETWEEN.name):
-        others = of_languages(results, BETWEEN)
+        others = list_by_language(results, BETWEEN)
         series.append(Series("with the other languages", [others[x] for x in languages]))
     return Bars("RankC of different templates", languages, series, "RankC")
 

@@ -27,7 +27,8 @@ from polyprobe.analysis.errors.types import (
     measure_errors,
 )
 from polyprobe.analysis.figures.compute import summarize_predictions
-from polyprobe.report.errors import errors_table
+from polyprobe.report.findings.run import make_errors_table
+from polyprobe.report.show import render_table
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_predicted import OFF, table
 from tests.conftest import UPSTREAM
@@ -118,7 +119,7 @@ def test_the_terminal_shows_shares_with_intervals():
     found = {"en": measure_errors(kinds, n_resamples=200), "fr": measure_errors([])}
     found["zh-Hans"] = measure_errors(["other"] * 12_000, n_resamples=200)
     console = Console(file=StringIO(), width=80)
-    console.print(errors_table(found))
+    console.print(render_table(make_errors_table(found)))
     lines = console.file.getvalue().splitlines()
     assert lines[0].split() == ["no", "other", "part", "same"]
     assert lines[1].split() == [

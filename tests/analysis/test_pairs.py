@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.further.pairs import (
-    describe_high_pairs,
     find_high_pairs,
     find_partners,
 )
@@ -23,6 +22,7 @@ from polyprobe.metrics.joint.measures import (
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.publish.export import export_run
+from polyprobe.report.findings.run import make_pairs_part
 from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
@@ -108,7 +108,7 @@ def test_high_pairs_are_at_or_above_the_mean():
     assert found.both == ["en-fr", "en-zh"]
     assert found.first == ["en-ru", "fr-zh"]
     assert found.second == ["fr-ru"]
-    assert [*describe_high_pairs(RESULTS, "rankc", "coverlap")] == [
+    assert make_pairs_part(RESULTS, ("rankc", "coverlap")).blocks[1:] == [
         "pairs at or above the mean of all, 0.500 by RankC, 0.400 by COverlap:",
         "by both: 2: en-fr, en-zh",
         "by RankC alone: 2: en-ru, fr-zh",
@@ -138,7 +138,7 @@ def call(*words):
 def test_the_command_prints_pairs_and_partners(run):
     done = call(run.folder, "--resamples", 0, "--pairs", "rankc,coverlap")
     results = json.loads((run.folder / "results.json").read_text())
-    for line in describe_high_pairs(results, "rankc", "coverlap"):
+    for line in make_pairs_part(results, ("rankc", "coverlap")).blocks[1:]:
         assert line in done.output
     assert "best by" in done.output
     page = (run.folder / "report.html").read_text(encoding="utf-8")

@@ -17,7 +17,8 @@ from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.figures.predictions import summarize_predictions
 from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
-from polyprobe.report.results import list_relations
+from polyprobe.report.findings.run import make_relations_table
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
@@ -150,7 +151,7 @@ def run_command(*arguments):
 def test_metrics_print_a_row_for_each_relation(run, tmp_path):
     output = run_command("metrics", run.folder, "--by-relation", "--resamples", "20").output
     results = run.read_results()
-    head, rows = list_relations(results)
+    head, rows = format_table(make_relations_table(results))
     assert head == ["relation", "facts", "accuracy", "frequent answers", "corrected", "RankC",
                     "adjusted", "COverlap"]  # fmt: skip
     cells = [[c.strip() for c in line.split("│")[1:-1]] for line in output.splitlines()]

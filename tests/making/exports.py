@@ -51,7 +51,8 @@ def make_wide(folder: Path, n: int, **changed) -> Path:
         **{figure: dict.fromkeys(pairs, 0.5) for figure in of_pairs},
         "mean": {"accuracy": 0.25, **dict.fromkeys(of_pairs, 0.5)},
         "chance": {"accuracy": 0.1, "rankc": 0.2},
-        "k_correct": [100.0], "intervals": {}, "left_out": {"rankc_adjusted": 3, "coverlap": 0},
+        "k_correct": [100.0], "k_share": None, "by_relation": {}, "intervals": {},
+        "left_out": {"rankc_adjusted": 3, "coverlap": 0},
         "resampling": {"n_resamples": 0, "seed": 0, "clusters": "none"},
     }  # fmt: skip
     run = Run(folder / "wide")

@@ -15,8 +15,8 @@ import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.results import list_rows_of_run
 from polyprobe.publish.export import RUN_FORMATS, export_run, tables
-from polyprobe.publish.export.exported import list_rows
 from polyprobe.schema.run.folder import Run
 from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
 from tests.making.runs import reseal
@@ -194,7 +194,7 @@ def test_csv_holds_every_number_of_the_results(run):
 
 
 def test_every_figure_is_described(run):
-    names = {row.figure for row in list_rows(read_results(run))}
+    names = {row.figure for row in list_rows_of_run(read_results(run))}
     counts = ("right_in_exactly_", "k_share.")
     assert {name for name in names if not name.startswith(counts)} <= set(BY_NAME)
 

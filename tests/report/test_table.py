@@ -7,7 +7,8 @@ from itertools import combinations
 import pytest
 from rich.console import Console
 
-from polyprobe.report.results import results_table
+from polyprobe.report.findings.run import make_run_finding
+from polyprobe.report.show import render
 
 RESULTS = {
     "signature": "model:m@1|data:d/17|languages:" + "+".join(f"l{i}@abcdef" for i in range(53)),
@@ -25,7 +26,8 @@ RESULTS = {
 
 def printed(results, width=80):
     console = Console(file=StringIO(), width=width)
-    console.print(results_table(results, width))
+    for block in render(make_run_finding(results), width):
+        console.print(block, highlight=False)
     return console.file.getvalue().splitlines()
 
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.facts import ScoredFacts, follow_templates
-from polyprobe.analysis.figures.further.templates import QUANTITIES, SHARES, list_split
 from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
+from polyprobe.report.findings.run import QUANTITIES, SHARES, make_split_table
 from polyprobe.report.page import write_report
 from polyprobe.report.page.templates import list_template_pictures
 from polyprobe.schema.run.folder import SCORES, fill_columns
@@ -291,7 +291,7 @@ def test_one_language_has_no_split_between_languages(run, results):
     part = find_results(run, FEW, options=ASKED)
     for name in ("between", *(x for x in part["templates"]["answer"] if x.startswith("share"))):
         part["templates"]["answer"][name] = part["templates"]["right"][name] = None
-    assert [row[0] for row in list_split(part)[1]] == ["differ in one language"]
+    assert [row[0] for row in make_split_table(part).rows] == ["differ in one language"]
 
 
 def test_pictures(results):

@@ -4,13 +4,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from rich.table import Table
-from rich.text import Text
-
 from polyprobe.analysis.figures.declaration import PAIR, WAY
 from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
-from polyprobe.report.format import format_interval, number
-from polyprobe.report.results import short_title
 from polyprobe.system.errors import PolyprobeError, check_option
 
 Pairs = list[str]
@@ -78,38 +73,3 @@ def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
             raise PolyprobeError(
                 f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"
             )
-
-
-def pairs_table(results: Mapping[str, Any], names: Sequence[str]) -> Table:
-    """Return each language's best partner by each figure, with its interval."""
-    table = Table(header_style="bold", highlight=False)
-    table.add_column("language")
-    for name in names:
-        table.add_column(f"best by {short_title(name)}")
-        table.add_column("95%", justify="right", no_wrap=True)
-    found = [{row.language: row for row in find_partners(results, name)} for name in names]
-    for language in results["languages"]:
-        rows = [of_figure.get(language) for of_figure in found]
-        cells = [
-            cell
-            for row in rows
-            for cell in (
-                (f"{row.partner} {number(row.value)}", format_interval(row.interval))
-                if row
-                else ("–", "–")
-            )
-        ]
-        table.add_row(Text(language), *cells)
-    return table
-
-
-def describe_high_pairs(results: Mapping[str, Any], first: str, second: str) -> Iterator[str]:
-    """Yield the high-consistency pairs by both figures and by one alone, one line each."""
-    high = find_high_pairs(results, first, second)
-    one, other = short_title(first), short_title(second)
-    yield f"pairs at or above the mean of all, {number(results['mean'][first])} by {one}, " + (
-        f"{number(results['mean'][second])} by {other}:"
-    )
-    for title, pairs in (("both", high.both), (one, high.first), (other, high.second)):
-        only = "" if title == "both" else " alone"
-        yield f"by {title}{only}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}"

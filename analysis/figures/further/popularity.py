@@ -1,15 +1,13 @@
 """Accuracy by the popularity of the facts, a column of the dataset, in fifths of the rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from rich.table import Table
 
 from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.rows import take
-from polyprobe.report.format import format_interval, number
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
@@ -102,39 +100,3 @@ def _measure(values: np.ndarray, right: np.ndarray, options: Mapping[str, Any]) 
         for part in sorted(found)
     ]
     return {"parts": parts, **unknown}
-
-
-def list_popularity(results: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Return head and rows of the table of accuracy by popularity; no rows without it."""
-    rows = [
-        [
-            language,
-            f"{part['from']:,.6g} to {part['to']:,.6g}",
-            f"{part['n']:,}",
-            number(part["accuracy"]),
-            format_interval(part["ci"]),
-        ]
-        for language, found in results.get("by_popularity", {}).items()
-        for part in found["parts"]
-    ]
-    return ["language", "popularity", "facts", "accuracy", "95%"], rows
-
-
-def popularity_table(results: Mapping[str, Any]) -> Table:
-    """Return the accuracy by popularity for the terminal."""
-    head, rows = list_popularity(results)
-    table = Table(header_style="bold", highlight=False)
-    for name in head:
-        table.add_column(name, justify="left" if name == head[0] else "right")
-    for row in _without_repeats(rows):
-        table.add_row(*row)
-    return table
-
-
-def _without_repeats(rows: Sequence[list[str]]) -> list[list[str]]:
-    """Return rows that name their language in its first one only."""
-    before = ["", *(row[0] for row in rows)]
-    return [
-        [row[0] if row[0] != last else "", *row[1:]]
-        for row, last in zip(rows, before, strict=False)
-    ]

@@ -6,37 +6,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Group
-from rich.text import Text
 from scipy.sparse import csr_array
 
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
-from polyprobe.report.format import format_interval, number
-from polyprobe.report.results import make_ruled_table, of_languages
 from polyprobe.schema.identity import key_rows, name_candidates
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
 
 SUBJECT = "[X]"
-WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
-QUANTITIES = {"answer": "answer", "right": "right"}
-EFFECTS = {
-    "within": "differ in one language",
-    "between": "differ in two languages",
-    "share_languages": "due to languages",
-    "share_language": "– language",
-    "share_fact_language": "– language × fact",
-    "share_templates": "due to templates",
-    "share_template": "– template",
-    "share_residual": "– template × fact",
-}
-SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
-WORDS = ("relation", "language", "template", "answers")  # heads of columns of words
-Rows = tuple[list[str], list[list[str]]]  # head and rows
 
 
 class Templates(NamedTuple):
@@ -198,75 +178,3 @@ def _spread(rows: Sequence[Mapping[str, Any]], language: str) -> dict[str, Any]:
     ends = np.array([[min(values), fmean(values), max(values)] for values in several])
     worst, mean, best = ends.mean(axis=0).tolist()
     return {"worst": worst, "mean": mean, "best": best, "relations": len(several)}
-
-
-def list_split(results: Mapping[str, Any]) -> Rows:
-    """Return head and rows of the split of the inconsistency; no rows if it was not asked for."""
-    found = results.get("templates", {})
-    shown = {name: title for name, title in QUANTITIES.items() if name in found}
-    rows = [
-        [title, *(x for q in shown for x in _cells(found[q][name], found[q][f"{name}_ci"]))]
-        for name, title in EFFECTS.items()
-        if any(found[q][name] is not None for q in shown)
-    ]
-    head = ["answers", *(x for title in shown.values() for x in (title, "95%"))]
-    return head, rows
-
-
-def list_ceiling(results: Mapping[str, Any]) -> Rows:
-    """Return head and rows of RankC within each language and with the others; no rows without it.
-
-    With the view by template also the accuracy of the worst and the best template.
-    """
-    within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
-    spread = results.get("templates", {}).get("by_language", {})
-    others = of_languages(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    head = ["language", "RankC within", "95%", *(["with others"] if others else [])]
-    head += ["worst", "best"] if spread else []
-    rows = []
-    for language, value in (within or {}).items():
-        row = [language, *_cells(value, bounds.get(language))]
-        row += [number(others[language])] if others else []
-        row += [number(spread[language][end]) for end in ("worst", "best")] if spread else []
-        rows.append(row)
-    return head, rows
-
-
-def list_templates(results: Mapping[str, Any]) -> Rows:
-    """Return head and rows of the templates; no rows if they were not asked for."""
-    rows = [
-        [
-            row["relation"],
-            row["language"],
-            row["text"],
-            f"{row['n']:,}",
-            number(row["accuracy"]),
-            number(row["consistency"]),
-        ]
-        for row in results.get("templates", {}).get("rows", [])
-    ]
-    return ["relation", "language", "template", "facts", "accuracy", "consistency"], rows
-
-
-def _cells(value: float | None, bounds: list[float] | None) -> list[str]:
-    return [number(value), format_interval(bounds)]
-
-
-def templates_tables(results: Mapping[str, Any]) -> Group:
-    """Return the tables of the view by template for the terminal."""
-    tables = [
-        make_ruled_table(*of(results), words=WORDS)
-        for of in (list_templates, list_ceiling, list_split)
-    ]
-    return Group(*tables, Text(describe_split(results["templates"])))
-
-
-def describe_split(found: Mapping[str, Any]) -> str:
-    """Return for what the intervals of a split are, and which relations it is of."""
-    n, left_out = (found["right"][name] for name in ("n_relations", "n_left_out"))
-    without = f"; without {left_out}, of one fact or template" if left_out else ""
-    if n == 1:
-        return f"split of 1 relation{without}; no 95% interval: that needs two relations"
-    return (
-        f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
-    )

@@ -1,0 +1,161 @@
+"""Read results.json: values of languages, chance levels, floors, and every figure as a row."""
+
+from collections.abc import Iterator, Mapping
+from itertools import combinations, permutations
+from typing import Any, NamedTuple
+
+from polyprobe.metrics.shared.rows import mean_known
+
+from .declaration import ALL, LANGUAGE, RunFigure
+from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
+from .floors import FLOORS
+from .options import EVERY, MetricOptions
+
+MEAN = "mean"  # in place of a language: the mean over languages or pairs
+
+
+class FigureRow(NamedTuple):
+    """One value of a figure.
+
+    Attributes:
+        figure: name of the figure.
+        language: a split, MEAN or ALL.
+        other_language: the second language of a pair, else "".
+        value: None if the figure is undefined.
+        low, high: bounds of the 95% bootstrap interval, None without one.
+        chance: value of guessing, None if unknown.
+        n: number of facts, None if unknown.
+        floor: value to exceed (see `floors.py`), None if unknown.
+        relation: empty for figures of all rows.
+    """
+
+    figure: str
+    language: str
+    other_language: str = ""
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    chance: float | None = None
+    n: int | None = None
+    floor: float | None = None
+    relation: str = ""
+
+
+def list_rows_of_run(results: Mapping[str, Any]) -> list[FigureRow]:
+    """List the figures of all rows: languages, pairs and means, modules, then joint figures."""
+    return [*_list_means(results), *_list_modules(results), *_list_joint(results)]
+
+
+def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
+    """List the figures of each relation: accuracy by language, then the means."""
+    rows = []
+    for relation, part in results["by_relation"].items():
+        n = part["n_queries"]
+        for language, value in part["accuracy"].items():
+            rows.append(FigureRow("accuracy", language, value=value, n=n, relation=relation))
+        for name, mean in part["mean"].items():
+            low, high = part["intervals"].get(name) or (None, None)
+            count = None if BY_NAME[name].left_out or BY_NAME[name].conditional else n
+            floor = find_floor(part, name)
+            rows.append(FigureRow(name, MEAN, "", mean, low, high, None, count, floor, relation))
+    return rows
+
+
+def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
+    """Yield the figures that have a mean, by language or pair in the run's order."""
+    languages, intervals = results["languages"], results.get("intervals", {})
+    singles = {language: (language, "") for language in languages}
+    places = singles | {"-".join(pair): pair for pair in permutations(languages, 2)}
+    for name, mean in results["mean"].items():
+        values, bounds = results[name], intervals.get(name, {})
+        chance, n, floor = find_chance(results, name), None, find_floor(results, name)
+        # Free predictions may skip facts.
+        if not BY_NAME[name].conditional and "factual_accuracy" not in results:
+            n = results["n_queries"] - results["left_out"].get(name, 0)
+        # Languages with other candidates have other chance levels.
+        level = None if results.get("own_candidates") else chance
+        for key in filter(values.__contains__, places):
+            low, high = bounds.get(key) or (None, None)
+            known = None if values[key] is None else level
+            first, second = places[key]
+            yield FigureRow(name, first, second, values[key], low, high, known, n, floor)
+        low, high = intervals.get(MEAN, {}).get(name) or (None, None)
+        yield FigureRow(name, MEAN, "", mean, low, high, chance, n, floor)
+
+
+def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
+    """Yield the figures of metric modules by language."""
+    for module, figures in OF_MODULES.items():
+        for language, values in results.get(module, {}).items():
+            for key, figure in figures.items():
+                if key in values:
+                    low, high = values.get(f"{key}_ci") or (None, None)
+                    chance, n = values.get(f"{key}_chance"), values.get(figure.counted)
+                    yield FigureRow(figure.name, language, "", values[key], low, high, chance, n)
+
+
+def _list_joint(results: Mapping[str, Any]) -> Iterator[FigureRow]:
+    """Yield the figures of all languages, and number and share of facts right in exactly k."""
+    n = results["n_queries"]
+    for name in (figure.name for figure in JOINT if figure.name in results):
+        low, high = results.get(f"{name}_ci") or (None, None)
+        yield FigureRow(name, ALL, "", results[name], low, high, None, n)
+    for k, facts in enumerate(results["k_correct"]):
+        yield FigureRow(f"right_in_exactly_{k}", ALL, value=facts, n=n)
+    for k, share in enumerate(results["k_share"] or (), start=1):
+        yield FigureRow(f"k_share.{k}", ALL, value=share, n=n)
+
+
+def list_by_language(results: Mapping[str, Any], figure: RunFigure) -> dict[str, float | None]:
+    """List each language's value, for a pair figure its mean with the other languages."""
+    values, languages = results[figure.name], results["languages"]
+    if figure.per == LANGUAGE:
+        return {language: values[language] for language in languages}
+    of_pairs: dict[str, list[float | None]] = {language: [] for language in languages}
+    for first, second in combinations(languages, 2):
+        name = f"{first}-{second}"
+        value = values[name] if name in values else values.get(f"{second}-{first}")
+        for language in (first, second):
+            of_pairs[language].append(value)
+    return {language: mean_known(values) for language, values in of_pairs.items()}
+
+
+def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
+    """List the columns of a table of languages: headline figures, and named ones of some only."""
+    names = MetricOptions.read(results).figures
+    extra = () if EVERY in names else names
+    return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in extra)]
+
+
+def list_named(results: Mapping[str, Any]) -> set[str]:
+    """List the figures that were named (`--figures`), themselves or by their module."""
+    expanded = expand_names(MetricOptions.read(results).figures)
+    return set().union(*(figures for name, figures in expanded.items() if name != EVERY))
+
+
+def find_chance(results: Mapping[str, Any], name: str) -> float | None:
+    """Find a figure's chance level in a run; None where unknown, as for free predictions."""
+    levels = results.get("chance", {})
+    level = BY_NAME[name].chance
+    return level if levels and isinstance(level, float) else levels.get(name)
+
+
+def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float | None]]]:
+    """List chance, if known, and each floor of a run: name of the row, figure to value."""
+    rows = []
+    if results.get("chance"):
+        rows.append(("chance", {name: find_chance(results, name) for name in BY_NAME}))
+    floors = results.get("floors", {})
+    return [*rows, *((floor.title, floors[floor.name]) for floor in FLOORS if floor.name in floors)]
+
+
+def find_floor(results: Mapping[str, Any], name: str) -> float | None:
+    """Find the floor that a figure should exceed; None where unknown."""
+    return results.get("floors", {}).get(BY_NAME[name].floor, {}).get(name)
+
+
+def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
+    """Tell whether a language's accuracy, with its interval, is above the frequent answers'."""
+    floor = find_floor(results, "accuracy")
+    bounds = results.get("intervals", {}).get("accuracy", {}).get(language)
+    return None if floor is None or bounds is None else bounds[0] > floor

@@ -1,0 +1,1 @@
+"""What each analysis shows: a `Finding` made of its numbers."""

@@ -1,0 +1,356 @@
+"""What a run shows: its figures by language, relation, template, popularity and pair."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from polyprobe.analysis.errors.types import RULES
+from polyprobe.analysis.figures.declaration import ALL
+from polyprobe.analysis.figures.figures import (
+    BY_NAME,
+    FIGURES,
+    HEADLINE,
+    HEADLINE_PAIRS,
+    OF_MODULES,
+    SEPARATE,
+)
+from polyprobe.analysis.figures.further.pairs import find_high_pairs, find_partners
+from polyprobe.analysis.figures.options import ENOUGH_RELATIONS, describe_options
+from polyprobe.analysis.figures.results import (
+    find_floor,
+    is_above_floor,
+    list_by_language,
+    list_columns,
+    list_floors,
+    list_named,
+)
+from polyprobe.metrics.shared.rows import mean_known
+from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
+from polyprobe.report.format import (
+    NO_WIDTH,
+    format_interval,
+    format_p_value,
+    has_no_width,
+    number,
+)
+from polyprobe.schema.run.naming import shorten_signature
+from polyprobe.schema.run.rows import describe, make_choice
+
+WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
+WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
+QUANTITIES = {"answer": "answer", "right": "right"}
+EFFECTS = {
+    "within": "differ in one language",
+    "between": "differ in two languages",
+    "share_languages": "due to languages",
+    "share_language": "– language",
+    "share_fact_language": "– language × fact",
+    "share_templates": "due to templates",
+    "share_template": "– template",
+    "share_residual": "– template × fact",
+}
+SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
+
+
+def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> Finding:
+    """Make the finding of a run: first `parts`, then figures by language, errors and notes.
+
+    Undefined values are excluded from means, and counted in the notes.
+    """
+    tables = [make_languages_table(results)] if list_columns(results) else []
+    if "error_types" in results:
+        tables.append(make_errors_table(results["error_types"]))
+    title = shorten_signature(results["signature"])
+    notes = [*_list_notes(results), f"signature {title}"]
+    return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
+
+
+def make_languages_table(results: Mapping[str, Any]) -> Table:
+    """Make the table of languages, means and floors.
+
+    A pair figure of a language is its mean over the other languages. An accuracy whose interval is
+    not above that of the most frequent answers is bold. There are no columns if only figures of
+    modules or of all languages were named.
+    """
+    figures = list_columns(results)
+    columns = [Column(figure.short or figure.title) for figure in figures]
+    intervals = results.get("intervals", {})
+    bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
+    values = [list_by_language(results, figure) for figure in figures]
+    rows: list[list[Any]] = []
+    for language in results["languages"]:
+        first, *others = (of_language[language] for of_language in values)
+        bold = is_above_floor(results, language) is False
+        rows.append([language, Cell(first, bold=bold), *others, bounds.get(language)])
+    sections = [len(rows)]
+    rows.append(["mean", *(results["mean"][figure.name] for figure in figures), ""])
+    if any(ends.get(figure.name) for figure in figures):
+        for name, role in (("95% from", Role.LOW), ("95% to", Role.HIGH)):
+            cells = [Cell(ends.get(figure.name), role) for figure in figures]
+            rows.append([name, *cells, ""])
+    sections.append(len(rows))
+    for title, levels in list_floors(results):
+        rows.append([title, *(levels.get(figure.name) for figure in figures), ""])
+    columns = [Column("language", Role.NAME), *columns]
+    columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
+    return Table(columns, rows, ruled=True, sections=sections)
+
+
+def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
+    """Make a row for each language: number of errors, share of each type with its interval."""
+    heads = [name.replace("_", "\n", 1) for name in RULES]
+    rows = [
+        [
+            language,
+            shares["n_queries"],
+            *(Estimate(shares[name], shares.get(f"{name}_ci")) for name in RULES),
+        ]
+        for language, shares in errors.items()
+    ]
+    columns = [Column("language", Role.NAME), Column("errors", Role.COUNT)]
+    return Table([*columns, *(Column(head, Role.SHARE) for head in heads)], rows)
+
+
+def make_relations_table(results: Mapping[str, Any]) -> Table:
+    """Make the headline figures of each relation: facts, accuracy, its floor, means over pairs."""
+    figures = [figure for figure in HEADLINE if figure.name in results]
+    columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT)]
+    for figure in figures:
+        columns.append(Column(figure.short or figure.title))
+        if figure.name == "accuracy":
+            columns.append(Column("frequent answers"))
+    rows = []
+    for relation, part in results["by_relation"].items():
+        row = [relation, part["n_queries"]]
+        for figure in figures:
+            row.append(part["mean"][figure.name])
+            if figure.name == "accuracy":
+                row.append(find_floor(part, figure.name))
+        rows.append(row)
+    return Table(columns, rows, ruled=True)
+
+
+def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Table:
+    """Make the table of accuracy by popularity; no rows if it was not computed.
+
+    Without `repeat`, a language is named in its first row only.
+    """
+    rows = [
+        [
+            language if repeat or not place else "",
+            f"{part['from']:,.6g} to {part['to']:,.6g}",
+            part["n"],
+            part["accuracy"],
+            part["ci"],
+        ]
+        for language, fifths in results.get("by_popularity", {}).items()
+        for place, part in enumerate(fifths["parts"])
+    ]
+    columns = [
+        Column("language", Role.LABEL),
+        Column("popularity", Role.TEXT),
+        Column("facts", Role.COUNT),
+        Column("accuracy"),
+        Column("95%", Role.INTERVAL),
+    ]
+    return Table(columns, rows, ruled=True)
+
+
+def make_split_table(results: Mapping[str, Any]) -> Table:
+    """Make the table of the split of the inconsistency; no rows if it was not computed."""
+    split = results.get("templates", {})
+    quantities = {name: title for name, title in QUANTITIES.items() if name in split}
+    columns = [Column("answers", Role.LABEL)]
+    for title in quantities.values():
+        columns += [Column(title), Column("95%", Role.INTERVAL)]
+    rows = [
+        [title, *(x for q in quantities for x in (split[q][name], split[q][f"{name}_ci"]))]
+        for name, title in EFFECTS.items()
+        if any(split[q][name] is not None for q in quantities)
+    ]
+    return Table(columns, rows, ruled=True)
+
+
+def describe_split(split: Mapping[str, Any]) -> str:
+    """Describe for what the intervals of a split are, and which relations it is of."""
+    n, left_out = (split["right"][name] for name in ("n_relations", "n_left_out"))
+    without = f"; without {left_out}, of one fact or template" if left_out else ""
+    if n == 1:
+        return f"split of 1 relation{without}; no 95% interval: that needs two relations"
+    return (
+        f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
+    )
+
+
+def make_ceiling_table(results: Mapping[str, Any]) -> Table:
+    """Make the table of RankC within each language and with the others; no rows without templates.
+
+    With the view by template also the accuracy of the worst and the best template.
+    """
+    within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
+    spread = results.get("templates", {}).get("by_language", {})
+    others = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
+    columns = [
+        Column("language", Role.LABEL),
+        Column("RankC within"),
+        Column("95%", Role.INTERVAL),
+        *([Column("with others")] if others else []),
+        *([Column("worst"), Column("best")] if spread else []),
+    ]
+    rows = [
+        [
+            language,
+            value,
+            bounds.get(language),
+            *([others[language]] if others else []),
+            *([spread[language]["worst"], spread[language]["best"]] if spread else []),
+        ]
+        for language, value in (within or {}).items()
+    ]
+    return Table(columns, rows, ruled=True)
+
+
+def make_templates_table(results: Mapping[str, Any]) -> Table:
+    """Make the table of the templates; no rows if they were not computed."""
+    keys = ("relation", "language", "text", "n", "accuracy", "consistency")
+    rows = [[row[key] for key in keys] for row in results.get("templates", {}).get("rows", [])]
+    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
+    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
+    return Table(columns, rows, ruled=True)
+
+
+def make_templates_part(results: Mapping[str, Any]) -> Part:
+    """Make the part of the view by template."""
+    makers = (make_templates_table, make_ceiling_table, make_split_table)
+    lines = describe_split(results["templates"])
+    return Part("Templates", [*(make(results) for make in makers), lines])
+
+
+def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
+    """Make each language's best partner by two figures, and the pairs high by both or by one."""
+    columns = [Column("language", Role.LABEL)]
+    for name in names:
+        columns += [Column(f"best by {_shorten(name)}", Role.LABEL), Column("95%", Role.INTERVAL)]
+    partners = [{row.language: row for row in find_partners(results, name)} for name in names]
+    rows = []
+    for language in results["languages"]:
+        row: list[Any] = [language]
+        for best in (of_figure.get(language) for of_figure in partners):
+            text = None if best is None else f"{best.partner} {number(best.value)}"
+            row += [text, best and best.interval]
+        rows.append(row)
+    lines = _describe_high_pairs(results, names[0], names[1])
+    return Part("Pairs", [Table(columns, rows, ruled=True), *lines])
+
+
+def _describe_high_pairs(results: Mapping[str, Any], *names: str) -> Iterator[str]:
+    """Yield the high-consistency pairs by both figures and by one alone, one line each."""
+    high = find_high_pairs(results, *names)
+    first, second = map(_shorten, names)
+    means = [number(results["mean"][name]) for name in names]
+    yield f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"
+    for title, pairs in zip(("both", f"{first} alone", f"{second} alone"), high, strict=True):
+        yield f"by {title}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}"
+
+
+def _shorten(name: str) -> str:
+    return BY_NAME[name].short or BY_NAME[name].title
+
+
+def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the figures count and mean, one line each."""
+    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
+    measures = " and ".join(figure.title for figure in pairs)
+    unit = "rows" if "paraphrase_consistency" in results else "facts"
+    of_pairs = f"; {measures}: means with the other languages" if pairs else ""
+    yield f"{results['n_queries']:,} {unit}{of_pairs}"
+    yield from _list_resampling(results)
+    means = [*_list_tests(results), *_list_means(results)]
+    modules = [*_list_modules(results)]
+    bounds = results.get("intervals", {}).get("mean", {}).values()
+    if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
+        yield NO_WIDTH
+    yield from means
+    if pairs and len(results["languages"]) < 2:
+        yield f"at least two languages are needed for {measures}"
+    if results.get("own_candidates"):
+        yield "languages have other candidates: no figure compares their rankings"
+    yield from list_options(results)
+    yield from list_left_out(results)
+    yield from modules
+
+
+def _list_resampling(results: Mapping[str, Any]) -> Iterator[str]:
+    resampling = results.get("resampling")
+    if resampling and resampling["n_resamples"]:
+        drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
+        yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}"
+        if WITHIN.name in results and drawn != "relations":
+            many = len(results["by_relation"]) >= ENOUGH_RELATIONS
+            which = "resamples of relations" if many else "for these templates only"
+            yield f"95% of RankC within a language and in another template: {which}"
+
+
+def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the mean gain over questions about another subject, with interval and p-value."""
+    for name, p_values in results.get("p_values", {}).items():
+        value, p = results["mean"][name], p_values.get("mean")
+        if value is not None and p is not None:
+            interval = _show_estimate(value, results["intervals"]["mean"][name])
+            yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
+
+
+def _list_means(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the means of noted and named figures that neither the table nor the tests show."""
+    elsewhere = {*(figure.name for figure in list_columns(results)), *results.get("p_values", {})}
+    noted = {figure.name for figure in FIGURES if figure.noted}
+    names = ((list_named(results) | noted) - elsewhere) & {*results}
+    bounds = results.get("intervals", {}).get("mean", {})
+    for figure in FIGURES:
+        name = figure.name
+        if name in names and figure.per == ALL:
+            yield f"{figure.title}: {_show_estimate(results[name], results.get(f'{name}_ci'))}"
+        elif name in names:
+            mean = _show_estimate(results["mean"][name], bounds.get(name))
+            yield f"{figure.title}: mean {mean}"
+
+
+def _list_modules(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a line for each module and language; of named figures also intervals and the mean."""
+    names = list_named(results)
+    for module, figures in OF_MODULES.items():
+        languages = results.get(module, {})
+        keys = [key for key, x in figures.items() if x.noted or x.name in names]
+        keys = [key for key in keys if any(key in values for values in languages.values())]
+        named = [key for key in keys if figures[key].name in names]
+        for language, values in languages.items() if keys else ():
+            bounds = {key: values.get(f"{key}_ci") for key in named}
+            cells = (f"{x} {_show_estimate(values.get(x), bounds.get(x))}" for x in keys)
+            yield f"{module} {language}: {', '.join(cells)}"
+        if named and len(languages) > 1:
+            means = [mean_known(values.get(key) for values in languages.values()) for key in named]
+            cells = (f"{key} {number(mean)}" for key, mean in zip(named, means, strict=True))
+            yield f"{module} mean: {', '.join(cells)}"
+
+
+def _show_estimate(value: float | None, bounds: list[float] | None) -> str:
+    return number(value) + (f" ({format_interval(bounds)})" if bounds else "")
+
+
+def list_options(results: Mapping[str, Any]) -> list[str]:
+    """List the options that are not the default as one line; nothing for the default."""
+    options = describe_options(results)
+    return [f"options: {options}"] if options else []
+
+
+def list_left_out(results: Mapping[str, Any]) -> list[str]:
+    """List the rows that were left out and the counts of undefined values, one line each."""
+    counts = results["left_out"]
+    lines = [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
+    if results.get("subset"):
+        part = describe(make_choice(**results["subset"]))
+        lines.append(f"figures of a part of the scored rows: {part}")
+    return lines + [
+        f"{counts[figure.name]:,} {figure.left_out.text}"
+        for figure in SEPARATE
+        if figure.left_out and counts.get(figure.name)
+    ]
