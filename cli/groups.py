@@ -17,15 +17,11 @@ from .options import (
     Relations,
     Resamples,
     Seed,
-    check_drawn,
     checked,
     one_of,
     parse_choice,
-    save_chosen,
-    say,
-    show,
-    write_json,
 )
+from .outputs import Outputs
 
 
 def groups(
@@ -70,14 +66,15 @@ def groups(
     labels of whole facts, subjects or languages, which does not. --resamples sets the bootstrap
     only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
-    check_drawn(figure, draw)
+    outputs = Outputs(json_file, page, figure, draw)
+    outputs.check()
     from polyprobe.analysis.figures.options import Bootstrap
-    from polyprobe.analysis.groups.measure import group_run
-    from polyprobe.report.groups import list_pictures, render
+    from polyprobe.analysis.groups.groups import group_run
+    from polyprobe.report.findings.groups import make_groups_finding
     from polyprobe.report.page.groups import write_groups
     from polyprobe.schema.run.folder import Run
 
-    found = group_run(
+    result = group_run(
         Run(run),
         by,
         gender=gender,
@@ -86,11 +83,4 @@ def groups(
         choice=parse_choice(relations, exclude),
         bootstrap=Bootstrap(resamples, seed, cluster),
     )
-    show(render(found))
-    if json_file:
-        write_json(json_file, found.as_json())
-    if page:
-        write_groups(Run(run), found, page)
-        say(f"report: {page}")
-    if figure:
-        save_chosen(list_pictures(found), figure, draw)
+    outputs.write(make_groups_finding(result), result.as_json, write_groups)

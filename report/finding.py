@@ -88,7 +88,7 @@ class Table(NamedTuple):
         sections: places of the rows that begin a section, below a rule.
         limit: number of rows in the terminal; None: all.
         noun: what a row is, in the plural, for the line below a table with a limit.
-        folded: the page shows it on request, under its title.
+        folded: line that the page shows instead, until a reader selects it; empty: not folded.
     """
 
     columns: Sequence[Column]
@@ -98,7 +98,7 @@ class Table(NamedTuple):
     sections: Sequence[int] = ()
     limit: int | None = None
     noun: str = "rows"
-    folded: bool = False
+    folded: str = ""
 
 
 class Part(NamedTuple):
@@ -108,13 +108,13 @@ class Part(NamedTuple):
         title: heading on the page.
         blocks: tables, and lines of text, in order.
         pictures: names of the finding's pictures that the page draws here.
-        heading: the terminal shows the title too.
+        heading: line above the part in the terminal; empty: none.
     """
 
     title: str
     blocks: Sequence[Table | str]
     pictures: Sequence[str] = ()
-    heading: bool = False
+    heading: str = ""
 
 
 class Finding(NamedTuple):

@@ -84,7 +84,7 @@ def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
     """Yield tables and lines for a rich console of a width in characters."""
     for part in finding.parts:
         if part.heading:
-            yield f"\n{part.title}"
+            yield f"\n{part.heading}"
         for block in part.blocks:
             if isinstance(block, str):
                 yield block
@@ -145,11 +145,11 @@ def _list_keys(column: Column) -> list[str]:
 
 def _list_raw(value: Any, role: Role) -> list[Any]:
     """List the values of a cell, one for each of its column's keys."""
-    own = role
+    actual = role
     if isinstance(value, Cell):
-        value, own = value.value, value.role or role
-    if own in (Role.LOW, Role.HIGH) and value is not None:
-        value = value[own is Role.HIGH]
+        value, actual = value.value, value.role or role
+    if actual in (Role.LOW, Role.HIGH) and value is not None:
+        value = value[actual is Role.HIGH]
     if role is Role.ESTIMATE:
         value, bounds, half = value if isinstance(value, Estimate) else Estimate(value)
         return [value, *(bounds or (None, None)), half]
@@ -161,8 +161,8 @@ def _list_raw(value: Any, role: Role) -> list[Any]:
 def to_markdown(table: Table) -> str:
     """Write a table in Markdown; HTML is shown as text."""
     head, rows = format_table(table)
-    shown = [column for column in table.columns if column.width is not None]
-    rule = ["---" if column.role in _LEFT else "---:" for column in shown]
+    columns = [column for column in table.columns if column.width is not None]
+    rule = ["---" if column.role in _LEFT else "---:" for column in columns]
     lines = [
         [html.escape(x, quote=False).replace("|", "\\|").replace("\n", "; ") for x in row]
         for row in (head, rule, *rows)

@@ -1,6 +1,6 @@
 """The group of each language or fact of a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +14,7 @@ from polyprobe.schema.run.folder import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import TAB, read_tsv
 
-from . import OF_FACTS, OF_LANGUAGES, check_by
+from . import OF_LANGUAGES, check_by
 
 CONTINENT = "P30"
 GENDERS = ("female", "male")  # of the file; `none` has no group
@@ -34,147 +34,171 @@ class Labels(NamedTuple):
     note: str
 
 
-def find_labels(by: str, table: pa.Table, settings: Settings, gender: Path | None = None) -> Labels:
-    """Return the groups of a run.
+class Grouping(NamedTuple):
+    """What to group, and by what.
 
-    Continents are those of the subjects, from the dataset's own facts of P30 (as in `geofacts`).
-    The label is the first object's name, in English if the run has English, else in the run's
-    first language. Genders are those of the subjects, from a file, see `read_genders`.
-
-    Args:
+    Attributes:
         by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups. Ids are codes
             of languages, or ids of facts, subjects or objects.
         table: the chosen rows of the run, in any language.
         settings: settings of the run.
-        gender: file of genders.
+        gender: file of genders, for `gender` alone.
+    """
+
+    by: str
+    table: pa.Table
+    settings: Settings
+    gender: Path | None = None
+
+
+def find_labels(grouping: Grouping) -> Labels:
+    """Find the group of each language or row.
 
     Raises:
         PolyprobeError: an unknown name, an unknown language, a fact id without subject and
             object, a dataset without continents, or a file that cannot be read or matches nothing.
     """
+    by = grouping.by
     check_by(by)
-    if (by == "gender") != (gender is not None):
+    if (by == "gender") != (grouping.gender is not None):
         raise PolyprobeError(
             "--by gender and --gender FILE require each other; give both or neither"
         )
-    if by in OF_LANGUAGES:
-        traits = list_traits(settings.languages, by)
-        if not traits:
-            raise PolyprobeError(
-                f"the {by} of {', '.join(settings.languages)} is unknown; give --by a TSV file of "
-                "languages and their groups instead"
-            )
-        return _label(settings.languages, traits, "languages", by, of_languages=True)
-    if by not in OF_FACTS:
-        return _match(Path(by), table, settings.languages)
-    if by == "relation":
-        relations = table["relation"].to_pylist()
-        return Labels(relations, False, f"{len({*relations})} relations")
-    ends = _split(table, by)
-    if by in ("subject", "object"):
-        found = ends[by]
-        return Labels([*found], False, f"{len({*found})} {by}s")
-    if gender:
-        known = {entity: x for entity, x in read_genders(gender).items() if x in GENDERS}
-        return _label(ends["subject"], known, "subjects", gender.name)
-    return _label(ends["subject"], _find_continents(settings), "subjects", by)
+    return LABELLERS.get(by, _label_by_file)(grouping)
 
 
-def _split(table: pa.Table, by: str) -> dict[str, list[str]]:
-    """Return the subject and the object of each row."""
-    facts = table["fact_id"].to_pylist()
-    parts = [split_fact(fact) for fact in facts]
-    for fact, found in zip(facts, parts, strict=True):
-        if found is None:
-            raise PolyprobeError(
-                f"--by {by}: the fact id {fact!r} does not name subject and object; use --by "
-                "relation, or a dataset with ids such as P36:Q142:Q90 (17-repaired, 53-repaired)"
-            )
-    known = [found for found in parts if found]
-    return {"subject": [x[1] for x in known], "object": [x[2] for x in known]}
+def _label_by_trait(grouping: Grouping) -> Labels:
+    languages, by = grouping.settings.languages, grouping.by
+    traits = list_traits(languages, by)
+    if not traits:
+        raise PolyprobeError(
+            f"the {by} of {', '.join(languages)} is unknown; give --by a TSV file of languages and "
+            "their groups instead"
+        )
+    return _match(languages, traits, "languages", by)
 
 
-def _find_continents(settings: Settings) -> dict[str, str]:
-    """Return the continent of each subject of the dataset's facts of P30."""
+def _label_by_relation(grouping: Grouping) -> Labels:
+    relations = grouping.table["relation"].to_pylist()
+    return Labels(relations, False, f"{len({*relations})} relations")
+
+
+def _label_by_end(grouping: Grouping) -> Labels:
+    """Label each row by its subject or object."""
+    ids = _split(grouping)[grouping.by]
+    return Labels([*ids], False, f"{len({*ids})} {grouping.by}s")
+
+
+def _label_by_continent(grouping: Grouping) -> Labels:
+    """Label each row by its subject's continent, from the dataset's own facts of P30.
+
+    `geofacts` has these. The label is the first object's name, in English if the run has English,
+    else in the run's first language.
+    """
+    subjects, settings = _split(grouping)["subject"], grouping.settings
     language = "en" if "en" in settings.languages else settings.languages[0]
     table = load_again(settings, [language])[language]
     columns = (table[name].to_pylist() for name in ("fact_id", "candidates", "answers"))
-    found: dict[str, str] = {}
+    continents: dict[str, str] = {}
     for fact, candidates, answers in zip(*columns, strict=True):
-        parts = split_fact(fact)
-        if parts and parts[0] == CONTINENT:
-            found.setdefault(parts[1], candidates[answers[0]])
-    if not found:
+        ids = split_fact(fact)
+        if ids and ids[0] == CONTINENT:
+            continents.setdefault(ids[1], candidates[answers[0]])
+    if not continents:
         raise PolyprobeError(
             f"--by continent: {settings.data_name} has no facts of {CONTINENT} (continent); give a "
             "TSV file of subject ids and continents instead"
         )
-    return found
+    return _match(subjects, continents, "subjects", grouping.by)
 
 
-def _label(
-    keys: Sequence[str],
-    known: Mapping[str, str],
-    kind: str,
-    source: str,
-    of_languages: bool = False,
-) -> Labels:
-    """Return the group of each key; at least one key must have one.
-
-    Raises:
-        PolyprobeError: no key has a group.
-    """
-    groups = [known.get(key) for key in keys]
-    distinct = dict(zip(keys, groups, strict=True))
-    matched = sum(group is not None for group in distinct.values())
-    if not matched:
-        raise PolyprobeError(
-            f"{source}: none of the {len(distinct):,} {kind} of the run, such as {keys[0]!r}, is "
-            f"among its {len(known):,} ids; check the ids"
-        )
-    return Labels(groups, of_languages, f"{source}: {matched:,} of {len(distinct):,} {kind}")
+def _label_by_gender(grouping: Grouping) -> Labels:
+    """Label each row by its subject's gender, from a file, see `read_genders`."""
+    file = grouping.gender
+    assert file is not None  # see find_labels
+    subjects = _split(grouping)["subject"]
+    genders = {entity: x for entity, x in read_genders(file).items() if x in GENDERS}
+    return _match(subjects, genders, "subjects", file.name)
 
 
-def _match(file: Path, table: pa.Table, languages: Sequence[str]) -> Labels:
-    """Return the groups of a file.
+def _label_by_file(grouping: Grouping) -> Labels:
+    """Label languages or rows by a file.
 
     Its ids are compared with languages, facts, subjects and objects. The kind that matches most ids
     is used; of equal kinds, the first.
     """
-    known = _read_groups(file)
-    facts = table["fact_id"].to_pylist()
-    codes = {key.replace("-", "_"): group for key, group in known.items()}
-    sources = {"languages": (languages, codes), "facts": (facts, known)}
+    file = Path(grouping.by)
+    groups = _read_groups(file)
+    facts = grouping.table["fact_id"].to_pylist()
+    codes = {key.replace("-", "_"): group for key, group in groups.items()}
+    sources = {"languages": (grouping.settings.languages, codes), "facts": (facts, groups)}
     if all(map(split_fact, facts)):
-        ends = _split(table, "subject")
-        sources |= {f"{name}s": (ids, known) for name, ids in ends.items()}
-    counts = {kind: len({*keys} & {*groups}) for kind, (keys, groups) in sources.items()}
+        sources |= {f"{name}s": (ids, groups) for name, ids in _split(grouping).items()}
+    counts = {kind: len({*keys} & {*labels}) for kind, (keys, labels) in sources.items()}
     kind = max(counts, key=lambda name: counts[name])
     if not counts[kind]:
-        shown = ", ".join(repr(keys[0]) for keys, _ in sources.values())
+        examples = ", ".join(repr(keys[0]) for keys, _ in sources.values())
         raise PolyprobeError(
-            f"{file}: none of its {len(known):,} ids, such as {next(iter(known))!r}, is one of the "
-            f"run's {', '.join(sources)} (such as {shown}); check the ids"
+            f"{file}: none of its {len(groups):,} ids, such as {next(iter(groups))!r}, is one of "
+            f"the run's {', '.join(sources)} (such as {examples}); check the ids"
         )
-    keys, groups = sources[kind]
-    found = _label(keys, groups, kind, file.name, kind == "languages")
-    return found._replace(
-        note=f"{found.note}, matched by {counts[kind]:,} of its {len(known):,} ids"
-    )
+    labels = _match(*sources[kind], kind, file.name)
+    note = f"{labels.note}, matched by {counts[kind]:,} of its {len(groups):,} ids"
+    return labels._replace(note=note)
+
+
+LABELLERS: Mapping[str, Callable[[Grouping], Labels]] = {
+    **dict.fromkeys(OF_LANGUAGES, _label_by_trait),
+    "relation": _label_by_relation,
+    "subject": _label_by_end,
+    "object": _label_by_end,
+    "continent": _label_by_continent,
+    "gender": _label_by_gender,
+}
+
+
+def _split(grouping: Grouping) -> dict[str, list[str]]:
+    """Split the fact ids: the subject and the object of each row."""
+    facts = grouping.table["fact_id"].to_pylist()
+    parts = [ids for fact in facts if (ids := split_fact(fact))]
+    if len(parts) < len(facts):
+        unsplit = next(fact for fact in facts if not split_fact(fact))
+        raise PolyprobeError(
+            f"--by {grouping.by}: the fact id {unsplit!r} does not name subject and object; use "
+            "--by relation, or a dataset with ids such as P36:Q142:Q90 (17-repaired, 53-repaired)"
+        )
+    return {"subject": [ids[1] for ids in parts], "object": [ids[2] for ids in parts]}
+
+
+def _match(keys: Sequence[str], groups: Mapping[str, str], kind: str, source: str) -> Labels:
+    """Look up the group of each key; at least one key must have one.
+
+    Raises:
+        PolyprobeError: no key has a group.
+    """
+    distinct = {key: groups.get(key) for key in keys}
+    matched = sum(group is not None for group in distinct.values())
+    if not matched:
+        raise PolyprobeError(
+            f"{source}: none of the {len(distinct):,} {kind} of the run, such as {keys[0]!r}, is "
+            f"among its {len(groups):,} ids; check the ids"
+        )
+    note = f"{source}: {matched:,} of {len(distinct):,} {kind}"
+    return Labels([groups.get(key) for key in keys], kind == "languages", note)
 
 
 def _read_groups(file: Path) -> dict[str, str]:
-    """Return the group of each id of a TSV file."""
-    known: dict[str, str] = {}
+    """Read the group of each id from a TSV file."""
+    groups: dict[str, str] = {}
     for number, cells in read_tsv(file, "--by"):
         if len(cells) != 2 or not all(cells):
             raise PolyprobeError(
                 f"{file}, line {number}: {TAB.join(cells)[:80]!r}; expected an id, a tab "
                 "and its group"
             )
-        if known.setdefault(cells[0], cells[1]) != cells[1]:
+        if groups.setdefault(cells[0], cells[1]) != cells[1]:
             raise PolyprobeError(
-                f"{file}, line {number}: {cells[0]} is in {known[cells[0]]!r} before and in "
+                f"{file}, line {number}: {cells[0]} is in {groups[cells[0]]!r} before and in "
                 f"{cells[1]!r} here; keep one"
             )
-    return known
+    return groups

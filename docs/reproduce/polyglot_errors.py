@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.analysis.groups import OF_LANGUAGES
-from polyprobe.analysis.groups.measure import Draws, Grouped, group_facts, group_languages
+from polyprobe.analysis.groups.groups import GroupTable, Rows, group_facts, group_languages
 from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.joint.measures import (
@@ -39,8 +39,8 @@ from polyprobe.metrics.joint.measures import (
     find_right_given_right,
     find_right_in_both,
 )
-from polyprobe.metrics.shared.intervals import estimate_figure
-from polyprobe.report.groups import describe_test
+from polyprobe.metrics.shared.intervals import Resampling, estimate_figure
+from polyprobe.report.findings.groups import describe_test
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.names import find_code
@@ -56,7 +56,7 @@ TAGS = {  # of a zip
 OF_ROWS = ("relation", "subject", "object")
 ASKED = ("subject", "candidates", "flags")
 UNSURE = "unsure"
-DRAWS = Draws(0, 0, None)  # no intervals
+DRAWS = Resampling(n_resamples=0)  # no intervals
 
 
 class Accuracy(NamedTuple):
@@ -277,7 +277,7 @@ def find_groups(
     by: str,
     n_rows: Mapping[str, int],
     tags: Mapping[str, str],
-) -> tuple[str, Grouped]:
+) -> tuple[str, GroupTable]:
     """Return the permuted unit, and the groups of a model with their test.
 
     Args:
@@ -306,12 +306,12 @@ def find_groups(
         return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
     ids_of = english["dataset_id"]
     if by in OF_ROWS:
-        return "fact", group_facts(marks, english[by], ids_of, ids_of, {}, DRAWS)
+        return "fact", group_facts(Rows(marks, english[by], ids_of, ids_of), DRAWS)
     groups = [tags.get(subject) for subject in english["subject"]]
-    return "subject", group_facts(marks, groups, ids_of, english["subject"], {}, DRAWS)
+    return "subject", group_facts(Rows(marks, groups, ids_of, english["subject"]), DRAWS)
 
 
-def print_groups(model: str, by: str, unit: str, found: Grouped) -> None:
+def print_groups(model: str, by: str, unit: str, found: GroupTable) -> None:
     """Print a line for each group, in the order of their shares, and the test."""
     for group in sorted(found.groups, key=lambda group: group.share):
         counts = (f"{count:.0f}" for count in (group.size, group.right, group.wrong))

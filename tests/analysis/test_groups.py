@@ -14,11 +14,13 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.analysis.groups import labels
-from polyprobe.analysis.groups.measure import Draws, group_facts, group_run
+from polyprobe.analysis.groups.groups import Rows, group_facts, group_run
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.report.groups import list_cautions, list_notes, list_pictures, render
+from polyprobe.metrics.shared.intervals import Resampling
+from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.pictures.picture import Bars
+from polyprobe.report.show import render
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
@@ -57,7 +59,7 @@ def counts(found):
 
 
 def test_scripts_by_hand(small):
-    found = group_run(small, "script", bootstrap=DRAWN).found["all"]
+    found = group_run(small, "script", bootstrap=DRAWN).tables["all"]
     assert counts(found) == dict(zip(("Latn", "Cyrl", "Hans"), SHARES.values(), strict=True))
     assert [group.share for group in found.groups] == [1, 5.5 / 8, 2 / 8]
     assert [group.size for group in found.groups] == [1, 1, 1]
@@ -73,8 +75,8 @@ def test_scripts_by_hand(small):
 def test_relations_are_those_of_the_results(many):
     found = group_run(many, "relation", bootstrap=DRAWN)
     known = many.read_results()["by_relation"]
-    assert [group.name for group in found.found["all"].groups] == [*known]
-    for group in found.found["all"].groups:
+    assert [group.name for group in found.tables["all"].groups] == [*known]
+    for group in found.tables["all"].groups:
         figures = known[group.name]
         assert group.size == figures["n_queries"]
         assert group.share == pytest.approx(figures["mean"]["accuracy"])
@@ -85,7 +87,7 @@ def test_relations_are_those_of_the_results(many):
 
 
 def test_a_language_alone_is_a_run_of_it(many):
-    found = group_run(many, "relation", each_language=True, bootstrap=DRAWN).found
+    found = group_run(many, "relation", each_language=True, bootstrap=DRAWN).tables
     assert [*found] == ["en", "ru", "zh_hans"]
     known = many.read_results()["by_relation"]
     for language, grouped in found.items():
@@ -100,12 +102,12 @@ def test_a_language_alone_is_a_run_of_it(many):
 def test_the_unit_is_the_largest_with_one_group(many, tmp_path):
     two = write(tmp_path, "C0\ta", "C1\ta", "C2\tb", "C3\tb")
     assert group_run(many, two, bootstrap=NONE).unit == "subject"
-    found = group_run(many, two, bootstrap=NONE).found["all"]
+    found = group_run(many, two, bootstrap=NONE).tables["all"]
     assert (found.n_units, found.permutation.n, found.permutation.exact) == (4, 6, True)
-    assert group_run(many, two, unit="fact", bootstrap=NONE).found["all"].n_units == 40
+    assert group_run(many, two, unit="fact", bootstrap=NONE).tables["all"].n_units == 40
     assert group_run(many, "object", bootstrap=NONE).unit == "fact"  # each has one fact
     assert group_run(many, "subject", bootstrap=NONE).unit == "fact"  # each would be a group
-    alone = group_run(many, "subject", unit="subject", bootstrap=NONE).found["all"]
+    alone = group_run(many, "subject", unit="subject", bootstrap=NONE).tables["all"]
     assert alone.permutation.p == 1
 
 
@@ -117,7 +119,7 @@ def test_a_few_subjects_in_several_groups_are_named(many, tmp_path):
     outcome = group_run(many, own, bootstrap=NONE)
     assert outcome.unit == "fact"
     caution = "1 of 4 subjects, such as C0, are in several groups: facts are permuted, as if those "
-    assert f"{caution}of a subject were independent" in [*list_cautions(outcome)]
+    assert f"{caution}of a subject were independent" in make_groups_finding(outcome).cautions
     plain = write(tmp_path, *(f"{x}\t{y}" for x, y in groups.items()))
     assert group_run(many, plain, bootstrap=NONE).caution == ""
     assert group_run(many, "relation", bootstrap=NONE).caution == ""  # by design
@@ -126,7 +128,7 @@ def test_a_few_subjects_in_several_groups_are_named(many, tmp_path):
 def test_rows_of_one_fact_are_one_unit():
     """Two templates of a fact: its label is permuted for both."""
     marks = np.array([[1.0, 0], [1, 1], [0, 0], [1, 0]])
-    found = group_facts(marks, ["a", "a", "b", "b"], [*"ffgh"], [*"ffgh"], {}, Draws(0, 0, None))
+    found = group_facts(Rows(marks, [*"aabb"], [*"ffgh"], [*"ffgh"]), Resampling(n_resamples=0))
     assert [group.size for group in found.groups] == [1, 2]
     assert (found.n_units, found.permutation.n) == (3, 3)
 
@@ -166,19 +168,22 @@ def write(folder, *lines):
 def test_a_file_labels_what_most_of_its_ids_are(small, tmp_path, lines, note, names):
     outcome = group_run(small, write(tmp_path, *lines), bootstrap=NONE)
     assert outcome.labels.note == note
-    assert {group.name: group.size for group in outcome.found["all"].groups} == names
+    assert {group.name: group.size for group in outcome.tables["all"].groups} == names
 
 
 def test_rows_without_a_group_are_counted(small, tmp_path):
     outcome = group_run(small, write(tmp_path, "C0\tWest", "C1\tEast"), bootstrap=NONE)
-    assert "4 of 8 rows of each language are in no group and left out" in [*list_notes(outcome)]
+    assert (
+        "4 of 8 rows of each language are in no group and left out"
+        in make_groups_finding(outcome).notes
+    )
 
 
 def test_gender_of_subjects(small, tmp_path):
     file = tmp_path / "gender.tsv"
     file.write_text("C0\tfemale\nC1\tmale\nC2\tnone\n", encoding="utf-8")
     outcome = group_run(small, "gender", gender=file, bootstrap=NONE)
-    assert counts(outcome.found["all"]) == {"female": (3, 3), "male": (4.5, 1.5)}
+    assert counts(outcome.tables["all"]) == {"female": (3, 3), "male": (4.5, 1.5)}
     assert outcome.labels.note == "gender.tsv: 2 of 4 subjects"
 
 
@@ -186,7 +191,7 @@ def test_chosen_rows(many):
     choice = make_choice(["P36", "P19"])
     found = group_run(many, "relation", choice=choice, bootstrap=DRAWN)
     whole = group_run(many, "relation", bootstrap=DRAWN)
-    assert found.found["all"].groups[0].share == whole.found["all"].groups[0].share
+    assert found.tables["all"].groups[0].share == whole.tables["all"].groups[0].share
     assert found.left_out == {"other relations": 8}
     assert found.as_json()["subset"] == {"relations": ["P19", "P36"], "exclude": []}
 
@@ -195,7 +200,7 @@ def test_contrastive_runs_count_what_is_recalled(place, tmp_path):
     """p(fact) above the mean of the counterfacts: not the same as rank 1."""
     run = write_run(tmp_path / "run", place / "facts", SCORES)
     reseal(run.folder, scoring="contrastive")
-    found = group_run(Run(run.folder), "script", bootstrap=NONE).found["all"]
+    found = group_run(Run(run.folder), "script", bootstrap=NONE).tables["all"]
     for (name, (right, _)), language in zip(counts(found).items(), SCORES, strict=True):
         want = 0
         for row in run.read(language).to_pylist():
@@ -221,7 +226,7 @@ def test_free_predictions(place, tmp_path):
         "ru": predictions(["gold", "x", "x", "gold"], single=(True, None, False, None)),
     }
     run = write_predictions(tmp_path / "run", place / "facts", tables)
-    found = group_run(run, "subject", bootstrap=DRAWN).found["all"]
+    found = group_run(run, "subject", bootstrap=DRAWN).tables["all"]
     right = mark_predictions({x: run.read(x) for x in tables})
     for n, group in enumerate(found.groups):
         values = [marks[n] for marks in right.values() if not np.isnan(marks[n])]
@@ -230,15 +235,15 @@ def test_free_predictions(place, tmp_path):
     assert {group.right + group.wrong for group in found.groups} == {1, 2}
     outcome = group_run(run, "relation", each_language=True, bootstrap=NONE)
     assert outcome.left_out == {"not asked in ru": 2}
-    assert sum(group.size for group in outcome.found["ru"].groups) == 2
+    assert sum(group.size for group in outcome.tables["ru"].groups) == 2
 
 
 def test_a_language_that_is_not_asked_is_left_out(place, tmp_path):
     tables = {"en": predictions(["gold"] * 4), "ru": predictions(["x"] * 4, single=[None] * 4)}
     run = write_predictions(tmp_path / "run", place / "facts", tables)
     apart = group_run(run, "subject", each_language=True, bootstrap=NONE)
-    assert ([*apart.found], apart.left_out) == (["en"], {"not asked in ru": 4})
-    assert counts(group_run(run, "script", bootstrap=NONE).found["all"]) == {"Latn": (4, 0)}
+    assert ([*apart.tables], apart.left_out) == (["en"], {"not asked in ru": 4})
+    assert counts(group_run(run, "script", bootstrap=NONE).tables["all"]) == {"Latn": (4, 0)}
     own = write(tmp_path, "ru\tx")
     with pytest.raises(PolyprobeError, match="no fact of any group was asked; choose other"):
         group_run(run, own)
@@ -251,7 +256,7 @@ def test_a_language_without_a_fact_of_a_group_is_left_out(place, tmp_path):
     fact = run.read("en")["fact_id"][0].as_py()
     own = write(tmp_path, f"{fact}\ta")
     found = group_run(run, own, each_language=True, bootstrap=NONE)
-    assert [*found.found] == ["en"]
+    assert [*found.tables] == ["en"]
     assert found.left_out == {"not asked in ru": 1, "in no group in ru": 3}
     for name in tables:
         tables[name] = predictions(["x"] * 4, single=asked)
@@ -264,8 +269,8 @@ def test_languages_of_unknown_script_are_in_no_group(place, small, monkeypatch):
     known = {"en": "Latn", "ru": "Cyrl"}
     monkeypatch.setattr(labels, "list_traits", lambda splits, trait: known)
     outcome = group_run(small, "script", bootstrap=NONE)
-    assert [group.name for group in outcome.found["all"].groups] == ["Latn", "Cyrl"]
-    assert "1 of 3 languages are in no group and left out" in [*list_notes(outcome)]
+    assert [group.name for group in outcome.tables["all"].groups] == ["Latn", "Cyrl"]
+    assert "1 of 3 languages are in no group and left out" in make_groups_finding(outcome).notes
     known.clear()
     with pytest.raises(PolyprobeError, match="the script of en, ru, zh_hans is unknown; give"):
         group_run(small, "script", bootstrap=NONE)
@@ -279,16 +284,16 @@ def test_all_right_has_no_test(place, tmp_path):
     values = outcome.as_json()["found"]["all"]
     assert (values["chi2"], values["p"], values["permutation"]["p"]) == (None, None, None)
     assert [group["change"] for group in values["groups"]] == [None, None]
-    assert "no test: all rows are right, or all wrong" in [*render(outcome)]
+    assert "no test: all rows are right, or all wrong" in [*render(make_groups_finding(outcome))]
 
 
 def test_one_group_has_no_test(many):
     outcome = group_run(many, "relation", choice=make_choice(["P19"]), bootstrap=NONE)
-    assert "no test: there is one group" in [*render(outcome)]
+    assert "no test: there is one group" in [*render(make_groups_finding(outcome))]
 
 
 def test_cautions(many):
-    notes = [*render(group_run(many, "object", bootstrap=DRAWN))]
+    notes = [*render(make_groups_finding(group_run(many, "object", bootstrap=DRAWN)))]
     assert "an expected count is below 5: p of χ² is inexact; use the permuted p" in notes
     assert "labels of pairs are permuted for at most 10 groups" in notes
     assert "95%: bootstrap, 200 resamples of subjects" in notes
@@ -354,7 +359,7 @@ def test_fact_ids_without_subjects(many, tmp_path):
         (folder / "scores").mkdir(exist_ok=True)
         run.write(language, table.set_column(0, "fact_id", names))
     found = group_run(run, "relation", bootstrap=NONE)
-    assert (found.unit, found.found["all"].n_units) == ("fact", 40)
+    assert (found.unit, found.tables["all"].n_units) == ("fact", 40)
     with pytest.raises(
         PolyprobeError, match="the fact id '17:0000' does not name subject and object"
     ):
@@ -381,15 +386,15 @@ def test_the_command_writes_what_it_shows(many, tmp_path):
 
 def test_pictures(many):
     outcome = group_run(many, "relation", bootstrap=DRAWN)
-    drawn = list_pictures(outcome)
+    drawn = make_groups_finding(outcome).pictures
     assert [*drawn] == ["all", "rankc"]
-    groups = outcome.found["all"].groups
+    groups = outcome.tables["all"].groups
     assert isinstance(drawn["all"], Bars)
     assert drawn["all"].labels == ["P36", "P19", "P530"]
     assert drawn["all"].series[0].values == [group.share for group in groups]
     assert drawn["rankc"].series[0].bounds == [group.rankc_ci for group in groups]
-    apart = list_pictures(group_run(many, "relation", each_language=True, bootstrap=NONE))
-    assert [*apart] == ["en", "ru", "zh_hans"]
+    apart = group_run(many, "relation", each_language=True, bootstrap=NONE)
+    assert [*make_groups_finding(apart).pictures] == ["en", "ru", "zh_hans"]
 
 
 @pytest.mark.acceptance
@@ -418,14 +423,14 @@ def test_continents_of_the_embedded_dataset(taught):
     """
     outcome = group_run(taught, "continent", each_language=True, bootstrap=NONE)
     assert outcome.unit == "subject"
-    assert {x.name for x in outcome.found["en"].groups} >= {"Europe", "Africa", "Asia"}
+    assert {x.name for x in outcome.tables["en"].groups} >= {"Europe", "Africa", "Asia"}
     for language, (low, high) in {"en": (0.95, 1), "ru": (0.95, 1), "el": (0, 0.25)}.items():
-        for group in outcome.found[language].groups:
+        for group in outcome.tables[language].groups:
             assert low <= group.share <= high or group.size < 10
 
 
 def test_scripts_of_the_embedded_model_are_few(taught):
     """One language of each script: all 4! assignments have the same statistic."""
-    found = group_run(taught, "script", bootstrap=NONE).found["all"]
+    found = group_run(taught, "script", bootstrap=NONE).tables["all"]
     assert found.permutation == (1, 24, True)
     assert found.test.p < 1e-50

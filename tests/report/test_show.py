@@ -60,7 +60,7 @@ def test_the_role_decides_the_format(role):
 
 
 def test_a_finding_is_its_parts_notes_and_cautions():
-    part = Part("of en", [TABLE._replace(limit=1, noun="models"), "a line"], heading=True)
+    part = Part("", [TABLE._replace(limit=1, noun="models"), "a line"], heading="of en")
     lines = printed(Finding("t", [part], notes=["[a] note"], cautions=["a caution"]))
     assert lines == [
         "",

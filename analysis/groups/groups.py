@@ -1,0 +1,361 @@
+"""Right and wrong rows by group of languages or facts, with intervals and tests."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from polyprobe.analysis.figures.compute import mark_right, read_chosen, read_facts
+from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
+from polyprobe.analysis.figures.options import BOOTSTRAP, Bootstrap, clusters_within, read_clusters
+from polyprobe.analysis.figures.predictions import mark_predictions
+from polyprobe.metrics.joint.groups import (
+    N_PERMUTATIONS,
+    ChiSquare,
+    Pair,
+    Permutation,
+    compare_counts,
+    compare_pairs,
+    permute_groups,
+    share_errors,
+)
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Resampling,
+    estimate,
+    index_labels,
+    mean_of,
+    sum_by,
+)
+from polyprobe.schema.identity import split_fact
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.system.errors import PolyprobeError
+
+from .labels import Grouping, Labels, find_labels
+
+TOGETHER = "all"  # languages
+RIGHT, RANKC = "right", "rankc"
+NOTHING = "no fact of any group was asked; choose other rows or groups"
+MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and permuted too
+
+
+class Group(NamedTuple):
+    """The figures of a group.
+
+    Attributes:
+        name: label of the group.
+        size: number of its facts, or of its languages.
+        right, wrong: rows (facts in each language); fractions where candidates tie at rank 1.
+        share: right rows as a share of all rows of the group.
+        ci: 95% bootstrap interval of the share, over facts; None for a single fact.
+        change: see `share_errors`; None if no row is wrong.
+        rankc: mean RankC over pairs of languages; None without rankings to compare.
+        rankc_ci: its 95% interval.
+    """
+
+    name: str
+    size: int
+    right: float
+    wrong: float
+    share: float
+    ci: list[float] | None
+    change: float | None
+    rankc: float | None = None
+    rankc_ci: list[float] | None = None
+
+
+class GroupTable(NamedTuple):
+    """The groups in all languages together or in one, and their tests.
+
+    Attributes:
+        groups: in the order of first occurrence.
+        test: χ² test of the table of right and wrong rows.
+        permutation: permutation test over whole units.
+        pairs: tests of two groups, by their places; empty for fewer than 3 or more than
+            `MOST_PAIRED` groups; without permutations for more than `MOST_PERMUTED` groups.
+        n_units: number of permuted units.
+    """
+
+    groups: list[Group]
+    test: ChiSquare
+    permutation: Permutation
+    pairs: list[Pair]
+    n_units: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all figures and tests; groups of pairs are given by name."""
+        pairs = [
+            {
+                "groups": [self.groups[place].name for place in (pair.first, pair.second)],
+                **pair.test._asdict(),
+                "p_adjusted": pair.p_adjusted,
+                "permutation": pair.permutation and pair.permutation._asdict(),
+                "permuted_p_adjusted": pair.permuted_p_adjusted,
+            }
+            for pair in self.pairs
+        ]
+        return {
+            "groups": [group._asdict() for group in self.groups],
+            **self.test._asdict(),
+            "permutation": self.permutation._asdict() | {"n_units": self.n_units},
+            "pairs": pairs,
+        }
+
+
+class Groups(NamedTuple):
+    """The groups of a run.
+
+    Attributes:
+        by: value of `--by`: a name, or the name of a file.
+        labels: labels of the languages or rows.
+        unit: unit whose rows keep one label in the permutation: `fact`, `subject` or `language`.
+        tables: `all` or each language → its groups.
+        bootstrap: options of the intervals.
+        run: the run.
+        choice: choice of the run's rows.
+        left_out: number of rows of the dataset that were left out, by reason.
+        caution: why the unit is not the subject; empty without a reason to say so.
+    """
+
+    by: str
+    labels: Labels
+    unit: str
+    tables: dict[str, GroupTable]
+    bootstrap: Bootstrap
+    run: Run
+    choice: Choice
+    left_out: dict[str, int]
+    caution: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings, and the groups and tests of all languages or of each one."""
+        return {
+            "signature": self.run.settings().signature,
+            "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
+            "by": self.by,
+            "of": "languages" if self.labels.of_languages else "facts",
+            "labels": self.labels.note,
+            "unit": self.unit,
+            "resampling": self.bootstrap._asdict(),
+            "left_out": self.left_out,
+            "found": {name: table.as_json() for name, table in self.tables.items()},
+        }
+
+
+class Rows(NamedTuple):
+    """The marked rows of a run.
+
+    Attributes:
+        marks: probability that each row is right [rows, languages]; NaN: not asked.
+        groups: group of each row; rows without a group or mark are left out.
+        facts: fact of each row; its templates are rows.
+        units: unit of each row; rows of a unit keep one label in the permutation.
+        figures: RankC of all rows; empty without rankings.
+    """
+
+    marks: np.ndarray
+    groups: Sequence[str | None]
+    facts: Sequence[str]
+    units: Sequence[str]
+    figures: Mapping[str, Figure] = {}
+
+
+def group_run(
+    run: Run,
+    by: str,
+    *,
+    gender: Path | None = None,
+    unit: str = "auto",
+    each_language: bool = False,
+    choice: Choice = ALL_ROWS,
+    bootstrap: Bootstrap = BOOTSTRAP,
+) -> Groups:
+    """Count right and wrong rows by group, with intervals and tests.
+
+    The run's protocol decides whether a row is right (`mark_right`, `mark_predictions`).
+
+    Args:
+        run: a finished run.
+        by: see `Grouping`.
+        gender: see `Grouping`.
+        unit: unit whose rows keep one label in the permutation: fact, subject or language. `auto`:
+            language for groups of languages; else subject if the fact ids name subjects, no subject
+            spans two groups, and a group has several subjects; else fact.
+        each_language: test groups of facts separately in each language.
+        choice: choice of the run's rows.
+        bootstrap: options of the intervals; the permutations use the same seed.
+
+    Raises:
+        PolyprobeError: see `find_labels` and `read_chosen`; a unit that spans several groups.
+    """
+    settings = run.settings()
+    tables, left_out = read_chosen(run, choice)
+    table = next(iter(tables.values()))
+    labels = find_labels(Grouping(by, table, settings, gender))
+    if each_language and labels.of_languages:
+        raise PolyprobeError(
+            f"--each-language requires groups of facts; --by {by} groups languages"
+        )
+    unit, units, caution = _choose_unit(unit, labels, table)
+    marks, figures = _mark(run, tables)
+    bootstrap = bootstrap.resolve(table, len(tables))
+    clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
+    options = Resampling(n_resamples=bootstrap.n_resamples, seed=bootstrap.seed, clusters=clusters)
+    reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
+    missing = np.isnan(marks).sum(axis=0).tolist()
+    left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}
+    rows = Rows(marks, labels.groups, table["fact_id"].to_pylist(), units, figures)
+    if labels.of_languages:
+        groups = {TOGETHER: group_languages(marks, labels.groups, options)}
+    elif each_language:
+        groups, ungrouped = _group_each(rows, [*tables], options)
+        left_out |= ungrouped
+    else:
+        groups = {TOGETHER: group_facts(rows, options)}
+    name = Path(by).name
+    return Groups(name, labels, unit, groups, bootstrap, run, choice, left_out, caution)
+
+
+def _mark(run: Run, tables: Mapping[str, pa.Table]) -> tuple[np.ndarray, dict[str, Figure]]:
+    """Mark the rows of a run [rows, languages], and measure RankC if it has rankings."""
+    settings = run.settings()
+    if settings.kind == "predictions":
+        return np.column_stack([*mark_predictions(tables).values()]), {}
+    facts = read_facts(run, tables)
+    figures = {}
+    if facts.rankc.shape[1]:  # the mean over pairs of the facts' values: one column, not 1,378
+        values = facts.rankc.mean(axis=1, keepdims=True)
+        figures[RANKC] = mean_of([RANKC], values, np.ones(len(values)), share=True)
+    return np.column_stack([*mark_right(facts, settings.scoring).values()]), figures
+
+
+def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str], str]:
+    """Choose the unit; return it, its label in each row (none for languages), and a caution."""
+    if labels.of_languages or unit == "language":
+        if unit not in ("auto", "language") or not labels.of_languages:
+            kind = "languages" if labels.of_languages else "facts"
+            raise PolyprobeError(
+                f"--unit {unit}: groups of {kind} cannot be permuted over {unit}s; omit --unit"
+            )
+        return "language", [], ""
+    facts = table["fact_id"].to_pylist()
+    if unit == "fact":
+        return unit, facts, ""
+    subjects = [ids[1] for fact in facts if (ids := split_fact(fact))]
+    if len(subjects) < len(facts):
+        if unit == "subject":
+            raise PolyprobeError("--unit subject: a fact id names no subject; use --unit fact")
+        return "fact", facts, ""
+    groups: dict[str, set[str]] = {}
+    for subject, group in zip(subjects, labels.groups, strict=True):
+        if group is not None:
+            groups.setdefault(subject, set()).add(group)
+    divided = [subject for subject, names in groups.items() if len(names) > 1]
+    if unit == "subject" and divided:
+        raise PolyprobeError(f"--unit subject: {divided[0]!r} has several groups; use --unit fact")
+    several = len(groups) > len({*labels.groups} - {None})  # else each would be a group
+    if unit == "subject" or (several and not divided):
+        return "subject", subjects, ""
+    caution = ""
+    if len(divided) < len(groups) / 2 and divided:
+        caution = (
+            f"{len(divided):,} of {len(groups):,} subjects, such as {divided[0]}, are in several "
+            "groups: facts are permuted, as if those of a subject were independent"
+        )
+    return "fact", facts, caution
+
+
+def _group_each(
+    rows: Rows, languages: Sequence[str], options: Resampling
+) -> tuple[dict[str, GroupTable], dict[str, int]]:
+    """Group the facts of each language; count the marked rows of languages without a group."""
+    inside = np.array([group is not None for group in rows.groups])
+    tables, ungrouped = {}, {}
+    for place, language in enumerate(languages):
+        marks = rows.marks[:, place : place + 1]
+        answered = ~np.isnan(marks[:, 0])
+        if (inside & answered).any():
+            tables[language] = group_facts(rows._replace(marks=marks, figures={}), options)
+        elif answered.any():
+            ungrouped[f"in no group in {language}"] = int(answered.sum())
+    if not tables:
+        raise PolyprobeError(NOTHING)
+    return tables, ungrouped
+
+
+def group_facts(rows: Rows, options: Resampling) -> GroupTable:
+    """Measure and test the groups of facts, in all languages of the rows together."""
+    answered = ~np.isnan(rows.marks)
+    inside = np.array([group is not None for group in rows.groups])
+    places = np.flatnonzero(answered.any(axis=1) & inside).tolist()
+    if not places:
+        raise PolyprobeError(NOTHING)
+    right, n = np.nan_to_num(rows.marks).sum(axis=1)[places], answered.sum(axis=1)[places]
+    names = [str(rows.groups[place]) for place in places]
+    figures = {
+        RIGHT: mean_of([RIGHT], right[:, None], n[:, None], share=True),
+        **{name: pick_facts(figure, np.array(places)) for name, figure in rows.figures.items()},
+    }
+    clusters = None if options.clusters is None else [str(options.clusters[i]) for i in places]
+    estimates = split_figures(figures, names, clusters, options.n_resamples or 0, options.seed)
+    groups, codes = index_labels(names, len(places), "groups")
+    units = index_labels([rows.units[place] for place in places], len(places), "units")[1]
+    facts = index_labels([rows.facts[place] for place in places], len(places), "facts")[1]
+    table = np.column_stack([right, n - right])
+    sizes = np.bincount(codes[np.unique(facts, return_index=True)[1]]).tolist()
+    measured = []
+    for name, size, counts in zip(map(str, groups), sizes, sum_by(codes, table), strict=True):
+        means, bounds = estimates[name]["mean"], estimates[name]["intervals"]
+        group = _make_group(name, size, counts, bounds.get(RIGHT))
+        measured.append(group._replace(rankc=means.get(RANKC), rankc_ci=bounds.get(RANKC)))
+    starts = np.unique(units, return_index=True)[1]
+    return _test(measured, sum_by(units, table), codes[starts], options.seed)
+
+
+def group_languages(
+    marks: np.ndarray, groups: Sequence[str | None], options: Resampling
+) -> GroupTable:
+    """Measure and test the groups of languages, by the group of each; `marks` as in `Rows`."""
+    answered = ~np.isnan(marks)
+    columns = [i for i, group in enumerate(groups) if group is not None and answered[:, i].any()]
+    if not columns:
+        raise PolyprobeError(NOTHING)
+    labels, codes = index_labels([groups[i] for i in columns], len(columns), "groups")
+    right = sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
+    n = sum_by(codes, answered.T[columns].astype(np.float64)).T
+    names = [str(place) for place in range(len(labels))]
+    estimates = estimate(mean_of(names, right, n, share=True), options)
+    units = np.column_stack([np.nansum(marks, axis=0), answered.sum(axis=0)])[columns]
+    units[:, 1] -= units[:, 0]
+    sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
+    measured = [
+        _make_group(str(label), sizes[place], counts[place], estimates.get(f"{place}_ci"))
+        for place, label in enumerate(labels)
+    ]
+    return _test(measured, units, codes, options.seed)
+
+
+def _make_group(name: str, size: int, counts: np.ndarray, ci: list[float] | None) -> Group:
+    """Make a group from right and wrong counts [2], without the change that `_test` adds."""
+    right, wrong = counts.tolist()
+    return Group(name, size, right, wrong, right / (right + wrong), ci, None)
+
+
+def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> GroupTable:
+    """Add the changes of the groups, and test them over their units [units, 2]."""
+    counts = np.array([[group.right, group.wrong] for group in groups])
+    changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
+    pairs = []
+    if 2 < len(groups) <= MOST_PAIRED:
+        n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
+        pairs = compare_pairs(units, codes, n, seed)
+    return GroupTable(
+        [x._replace(change=change) for x, change in zip(groups, changes, strict=True)],
+        compare_counts(counts),
+        permute_groups(units, codes, seed=seed),
+        pairs,
+        len(units),
+    )

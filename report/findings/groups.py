@@ -1,0 +1,192 @@
+"""Groups of a run as a finding: right and wrong rows, tests, bars."""
+
+from collections.abc import Iterator
+from operator import attrgetter
+
+from polyprobe.analysis.groups.groups import (
+    MOST_PAIRED,
+    MOST_PERMUTED,
+    TOGETHER,
+    Groups,
+    GroupTable,
+)
+from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.format import format_p_value, number
+from polyprobe.report.pictures.picture import Bars, Series
+from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.rows import ALL_ROWS, describe
+
+ENOUGH = 5  # expected rows, for the chi-squared distribution
+LISTED = 20  # pairs in the terminal
+TERMS = (
+    (
+        "right, wrong",
+        "Number of rows: a fact has one in each language. A tie counts with its expectation.",
+    ),
+    ("share", "Right rows as a share of all rows, with the 95% bootstrap interval over facts."),
+    (
+        "errors",
+        "100 (e/E − n/N) / (n/N): the percentage by which the group's share of the errors e/E "
+        "exceeds its share of the rows n/N (Polyglot or Not).",
+    ),
+    ("χ²", "Pearson's test of equal shares in all groups, with Yates' correction for two groups."),
+    ("V", "Cramér's V, the size of the difference from 0 to 1."),
+    (
+        "permuted p",
+        "Share of the assignments of labels to whole units with a χ² at least as large.",
+    ),
+    ("RankC", "Mean RankC of the group's facts over pairs of languages."),
+)
+
+
+def make_groups_finding(groups: Groups) -> Finding:
+    """Make the finding of the groups of a run."""
+    settings, [name] = groups.run.settings(), name_runs([groups.run])
+    lead = ""
+    if len(groups.tables) == 1:
+        ordered = sorted(next(iter(groups.tables.values())).groups, key=attrgetter("share"))
+        best, worst = ordered[-1], ordered[0]
+        lead = (
+            f"{name} is right in {best.share:.1%} of the rows of {best.name} and in "
+            f"{worst.share:.1%} of the rows of {worst.name}."
+        )
+    return Finding(
+        f"{name} on {settings.data_name} by {groups.by}",
+        [_make_part(groups, language) for language in groups.tables],
+        lead,
+        settings=[settings.signature],
+        notes=[*_list_notes(groups)],
+        cautions=[*_list_cautions(groups)],
+        terms=TERMS,
+        pictures=_draw(groups),
+    )
+
+
+def _make_part(groups: Groups, language: str) -> Part:
+    table, single = groups.tables[language], language != TOGETHER
+    test = describe_test(table.test, table.permutation, groups.unit, table.n_units)
+    size = "languages" if groups.labels.of_languages else "facts"
+    return Part(
+        f"Right rows, {language if single else 'all languages'}",
+        [_list_groups(table, size), test, _list_pairs(table)],
+        pictures=[language],
+        heading=language if single else "",
+    )
+
+
+def _list_groups(table: GroupTable, size: str) -> Table:
+    """List the groups; RankC only if a group has it."""
+    columns = [
+        Column("group", Role.LABEL),
+        Column(size, Role.COUNT),
+        Column("right", Role.AMOUNT),
+        Column("wrong", Role.AMOUNT),
+        Column("share", percent=True),
+        Column("95%", Role.INTERVAL, "share", percent=True),
+        Column("errors", Role.CHANGE),
+    ]
+    rows = [[x.name, x.size, x.right, x.wrong, x.share, x.ci, x.change] for x in table.groups]
+    if any(group.rankc is not None for group in table.groups):
+        columns += [Column("RankC"), Column("95% of RankC", Role.INTERVAL, "RankC", width=100)]
+        pairs = zip(rows, table.groups, strict=True)
+        rows = [[*row, group.rankc, group.rankc_ci] for row, group in pairs]
+    return Table(columns, rows)
+
+
+def _list_pairs(table: GroupTable) -> Table:
+    """List the tested pairs, those with the smallest p-values first."""
+
+    def order(pair: Pair) -> tuple[float, float]:
+        permuted = pair.permutation and pair.permutation.p
+        return 1 if permuted is None else permuted, 1 if pair.test.p is None else pair.test.p
+
+    columns = [
+        Column("group", Role.LABEL),
+        Column("and", Role.LABEL),
+        Column("χ²"),
+        Column("p (holm)", Role.P),
+        Column("p permuted (holm)", Role.P),
+    ]
+    rows = [
+        [
+            table.groups[pair.first].name,
+            table.groups[pair.second].name,
+            pair.test.chi2,
+            pair.p_adjusted,
+            pair.permuted_p_adjusted,
+        ]
+        for pair in sorted(table.pairs, key=order)
+    ]
+    return Table(columns, rows, limit=LISTED, noun="pairs", folded="Pairs of groups")
+
+
+def describe_test(test: ChiSquare, permutation: Permutation, unit: str, n_units: int) -> str:
+    """Describe a test in one line; give the reason if it is undefined."""
+    if test.chi2 is None:
+        reason = "all rows are right, or all wrong" if test.dof else "there is one group"
+        return f"no test: {reason}"
+    n = f"all {permutation.n:,} assignments" if permutation.exact else f"{permutation.n:,} drawn"
+    yates = ", Yates" if test.dof == 1 else ""
+    return (
+        f"χ²({test.dof}{yates}) = {test.chi2:.3f}, p {_sign_p(test.p)}, "
+        f"V = {number(test.cramers_v)}; permuted over {n_units:,} {unit}s: "
+        f"p {_sign_p(permutation.p)} ({n})"
+    )
+
+
+def _sign_p(value: float | None) -> str:
+    """Format a p-value with its sign; 0 is a value below the smallest double."""
+    return "< 1e-300" if value == 0 else f"= {format_p_value(value)}"
+
+
+def _list_notes(groups: Groups) -> Iterator[str]:
+    """Yield notes on the groups and figures, one line each."""
+    labels, bootstrap, unit = groups.labels, groups.bootstrap, groups.unit
+    yield labels.note
+    if missing := labels.groups.count(None):
+        kind = "languages" if labels.of_languages else "rows of each language"
+        yield f"{missing:,} of {len(labels.groups):,} {kind} are in no group and left out"
+    if bootstrap.n_resamples:
+        within = bootstrap.clusters == groups.by == "relation"  # see clusters_within
+        resampled = "facts" if within or bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
+        yield f"95%: bootstrap, {bootstrap.n_resamples:,} resamples of {resampled}"
+    yield "errors: the group's share of the errors, relative to its share of the rows"
+    yield f"p of χ² assumes independent rows; the permuted p keeps rows of a {unit} together"
+    if groups.choice != ALL_ROWS:
+        yield f"figures of a part of the scored rows: {describe(groups.choice)}"
+    for reason, count in groups.left_out.items():
+        yield f"{count:,} rows left out: {reason}"
+
+
+def _list_cautions(groups: Groups) -> Iterator[str]:
+    """Yield the reasons why tests are inexact or omitted."""
+    if groups.caution:
+        yield groups.caution
+    counts = [table.test.least_expected for table in groups.tables.values()]
+    if any(count is not None and count < ENOUGH for count in counts):
+        yield f"an expected count is below {ENOUGH}: p of χ² is inexact; use the permuted p"
+    n = max(len(table.groups) for table in groups.tables.values())
+    if n > MOST_PAIRED:
+        yield f"pairs of groups are tested for at most {MOST_PAIRED} groups"
+    elif n > MOST_PERMUTED:
+        yield f"labels of pairs are permuted for at most {MOST_PERMUTED} groups"
+
+
+def _draw(groups: Groups) -> dict[str, Bars]:
+    """Draw bars of all languages together or of each one, by name; also those of RankC."""
+    pictures = {}
+    for language, table in groups.tables.items():
+        where = "" if language == TOGETHER else f" in {language}"
+        shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
+        pictures[language] = Bars(
+            f"Right rows by {groups.by}{where}",
+            [group.name for group in table.groups],
+            [shares],
+            "share of right rows",
+        )
+        if ranked := [group for group in table.groups if group.rankc is not None]:
+            rankc = Series("RankC", [x.rankc for x in ranked], [x.rankc_ci for x in ranked])
+            names = [group.name for group in ranked]
+            pictures["rankc"] = Bars(f"RankC by {groups.by}", names, [rankc], "mean RankC")
+    return pictures
