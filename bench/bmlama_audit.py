@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.bmlama.build import CONFIGS
-from polyprobe.builder.recipes.bmlama.card import AUDIT, Line, summarize
+from polyprobe.builder.recipes.bmlama.card import AUDIT, AuditLine, summarize_audit
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -26,12 +26,12 @@ def main(argv: Sequence[str] = ()) -> None:
         lines = [line for config in CONFIGS for line in audit(dataset, config)]
     with AUDIT.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(Line._fields)
+        writer.writerow(AuditLine._fields)
         writer.writerows(lines)
 
 
-def audit(dataset: Path, config: str) -> list[Line]:
+def audit(dataset: Path, config: str) -> list[AuditLine]:
     """Return the lines of one configuration."""
     paths = sorted((dataset / "data" / config).glob("*.parquet"))
     tables = {path.stem: pq.read_table(path) for path in paths}
-    return summarize(config, audit_tables(tables, f"bmlama/{config}"))
+    return summarize_audit(config, audit_tables(tables, f"bmlama/{config}"))

@@ -170,7 +170,7 @@ class Remembering:
     def read(self, texts: Sequence[str]) -> list[list[Word]]:
         """Return the words of each text."""
         new = [text for text in dict.fromkeys(texts) if text not in self._words]
-        self._words.update(zip(new, self._lemmatizer.read(new), strict=True))
+        self._words.update(zip(new, self._lemmatizer.list_words(new), strict=True))
         return [self._words[text] for text in texts]
 
 
@@ -181,7 +181,7 @@ def remember_words() -> None:
     def load(name: str, language: str, stanza_dir: Path | None = None) -> Lemmatizer:
         if (name, language) not in kept:
             found = load_lemmatizer(name, language, stanza_dir)
-            kept[name, language] = found._replace(read=Remembering(found).read)
+            kept[name, language] = found._replace(list_words=Remembering(found).read)
         return kept[name, language]
 
     objects.load_lemmatizer = load

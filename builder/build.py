@@ -9,7 +9,7 @@ from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.files import locked
 from polyprobe.system.progress import report
 
-from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_own, load_recipe
+from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe
 from .translators import Translator, load_translator
 
 with explain_missing_extras("building"):
@@ -20,7 +20,7 @@ with explain_missing_extras("building"):
         find_command,
         is_built,
         list_configs,
-        list_known,
+        list_versions,
         recover,
         write_card,
         write_config,
@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
 
     from .recipes.balanced.build import Notes
-    from .recipes.balanced.request import Request
+    from .recipes.balanced.request import BalancedRequest
     from .recipes.own.build import OwnRequest
     from .recipes.sentences.build import SentenceNotes, SentenceRequest
 
@@ -51,14 +51,14 @@ def build_dataset(
     """
     folder = output or Path("datasets", name)
     with explain_missing_extras("building"):
-        wanted = choose_configs(name, configs)
+        selection = choose_configs(name, configs)
         check_mirror(mirror)
         with locked(folder, wait=True):
-            write_configs(folder, name, wanted, mirror)
+            write_configs(folder, name, selection, mirror)
     return folder
 
 
-def write_configs(folder: Path, name: str, wanted: Sequence[str], mirror: Path | None) -> None:
+def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Path | None) -> None:
     """Build configurations of a published dataset into a folder that no other process uses."""
     recipe = load_recipe(name)
     check_folder(folder, name, recipe.CONFIGS)
@@ -66,16 +66,16 @@ def write_configs(folder: Path, name: str, wanted: Sequence[str], mirror: Path |
         recover(folder, config)
     built = 0
     try:
-        for built, config in enumerate(wanted):
-            report(f"building {name}/{config} ({built + 1} of {len(wanted)})")
+        for built, config in enumerate(selection):
+            report(f"building {name}/{config} ({built + 1} of {len(selection)})")
             write_config(folder, config, recipe.build(config, mirror))
-        built = len(wanted)
+        built = len(selection)
     finally:
         if built:
-            write_card(folder, name, list_known(folder, recipe.CONFIGS), recipe)
+            write_card(folder, name, list_versions(folder, recipe.CONFIGS), recipe)
 
 
-def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFrame":
+def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl.DataFrame":
     """Return the cost of each language in facts (`material.COSTS`); build nothing."""
     with explain_missing_extras("building"):
         from .recipes.balanced.material import gather, trace_costs
@@ -85,7 +85,7 @@ def plan_balanced(request: "Request", mirror: Path | None = None) -> "pl.DataFra
 
 
 def build_balanced(
-    request: "Request",
+    request: "BalancedRequest",
     mirror: Path | None = None,
     output: Path | None = None,
     announce: "Callable[[pl.DataFrame], None]" = lambda costs: None,
@@ -190,7 +190,7 @@ def build_sentences(
         from .recipes.sentences import build as sentences
 
         request = sentences.SentenceRequest(dataset, config, *options)
-        sentences.check_request(request)
+        sentences.check_sentence_request(request)
         if stanza_dir is not None and not stanza_dir.is_dir():
             raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
         check_mirror(mirror)
@@ -199,11 +199,11 @@ def build_sentences(
             find_base(folder, request, mirror)
             base = sentences.read_base(folder, config)
             place = f"{dataset}/{config}"
-            targets = sentences.choose_languages(base, languages, source_language, place)
+            targets = sentences.choose_targets(base, languages, source_language, place)
             request = request._replace(languages=tuple(targets))
             settings = sentences.find_settings(request, engine, stanza_dir)
             sentences.check_settings(folder, request, settings)
-            inflected = sentences.translate_all(request, base, engine, stanza_dir)
+            inflected = sentences.translate_languages(request, base, engine, stanza_dir)
             notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 
@@ -211,15 +211,15 @@ def build_sentences(
 def find_base(folder: Path, request: "SentenceRequest", mirror: Path | None) -> None:
     """Check the folder, and build the configuration of templates if it is missing."""
     dataset, config = request.dataset, request.config
-    own = list_own(dataset)
-    if own:
+    recipe_configs = list_recipe_configs(dataset)
+    if recipe_configs:
         choose_configs(dataset, [config])
-    if request.name in own:
+    if request.name in recipe_configs:
         raise PolyprobeError(
             f"{dataset} has its own {request.name}: polyprobe build {dataset} --config "
             f"{request.name}"
         )
-    check_folder(folder, dataset, [*list_known(folder, own), config])
+    check_folder(folder, dataset, [*list_versions(folder, recipe_configs), config])
     for name in (config, request.name):
         recover(folder, name)
     if not is_built(folder, config):

@@ -66,7 +66,7 @@ def show_templates(
     dataset: str, config: str | None, languages: list[str] | None, json_file: Path | None
 ) -> None:
     """Print the counts of templates by language, and write them as JSON."""
-    from polyprobe.builder.audit.templates import count_templates, templates_json, templates_table
+    from polyprobe.builder.audit.templates import measure_templates, tabulate_counts, templates_json
     from polyprobe.schema.card import list_splits, read_card
     from polyprobe.schema.columns import split_name
     from polyprobe.schema.locate import locate
@@ -77,19 +77,19 @@ def show_templates(
     splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
     if len(splits) < 2:
         for language, table in read_tables(dataset, config, languages).items():
-            counts[language] = count_templates(table, f"{dataset}: {language}")
+            counts[language] = measure_templates(table, f"{dataset}: {language}")
     else:
         check_languages(languages, set().union(*splits.values()), dataset)
         for name, own in splits.items():
             chosen = [language for language in own if languages is None or language in languages]
             for language, table in read_tables(dataset, name, chosen).items() if chosen else ():
                 key = language if split_name(name) == language else f"{name} {language}"
-                counts[key] = count_templates(table, f"{dataset}: {key}")
+                counts[key] = measure_templates(table, f"{dataset}: {key}")
     if all(own.unread == own.templates for own in counts.values()):
         raise PolyprobeError(
             f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
         )
-    Console().print(templates_table(counts, f"Templates of {Path(dataset).resolve().name}"))
+    Console().print(tabulate_counts(counts, f"Templates of {Path(dataset).resolve().name}"))
     if json_file:
         write_json(json_file, templates_json(counts))
 

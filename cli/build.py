@@ -46,14 +46,14 @@ MEANING = (
 
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
-    configs, further = RECIPES[name].configs, RECIPES[name].further
-    names = ", ".join(configs) + (f"; by name only: {', '.join(further)}" if further else "")
+    configs, variants = RECIPES[name].configs, RECIPES[name].variants
+    names = ", ".join(configs) + (f"; by name only: {', '.join(variants)}" if variants else "")
 
     def build(
         config: Annotated[
             Texts,
             typer.Option(
-                callback=one_of((*configs, *further)),
+                callback=one_of((*configs, *variants)),
                 help=f"Comma-separated configurations (default: all): {names}.",
             ),
         ] = None,
@@ -165,9 +165,13 @@ def build_balanced(
     output: Output = None,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    from polyprobe.builder.recipes.balanced.request import Request, check_build, check_request
+    from polyprobe.builder.recipes.balanced.request import (
+        BalancedRequest,
+        check_build,
+        check_request,
+    )
 
-    request = Request(
+    request = BalancedRequest(
         source,
         parse_languages(languages),
         candidates,

@@ -125,8 +125,8 @@ def find_kinds(classes: Iterable[str]) -> Iterator[str]:
         formal = first.partition(" ")[0] in NO_LANGUAGES or first.endswith("programming")
         if last == "language" and formal:
             continue
-        whole = head if head in NAMES or last == "human" else last
-        yield from (NAMES[known] for known in {name, whole} if known in NAMES)
+        noun = head if head in NAMES or last == "human" else last
+        yield from (NAMES[title] for title in {name, noun} if title in NAMES)
 
 
 def agree_plainly(label: str, traits: Traits) -> Agreement:

@@ -72,13 +72,13 @@ class Option(NamedTuple):
     conditions: tuple[Condition, ...]
 
 
-class Choice(NamedTuple):
+class Alternatives(NamedTuple):
     """Alternative forms."""
 
     options: tuple[Option, ...]
 
 
-Node: TypeAlias = Text | Slot | Article | Choice
+Node: TypeAlias = Text | Slot | Article | Alternatives
 Prompt: TypeAlias = tuple[Node, ...]
 
 
@@ -92,7 +92,7 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     for match in PIECE.finditer(prompt):
         node: Node | None = None
         if match[1] is not None:
-            node = parse_slot(match[1]) or parse_article(match[1]) or parse_choice(match[1])
+            node = parse_slot(match[1]) or parse_article(match[1]) or parse_alternatives(match[1])
         elif match[0] not in "[]":
             node = Text(match[0])
         if node is None:
@@ -108,36 +108,36 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
 
 def parse_slot(mark: str) -> Slot | None:
     """Parse a bracket's content as a slot; None if it is something else."""
-    found = SLOT.fullmatch(mark)
-    return Slot(found[1], found[2] or "", found[3] is not None) if found else None
+    match = SLOT.fullmatch(mark)
+    return Slot(match[1], match[2] or "", match[3] is not None) if match else None
 
 
 def parse_article(mark: str) -> Article | None:
     """Parse a bracket's content as an article; None if it is something else."""
-    found = ARTICLE.fullmatch(mark)
-    if not found or found[4] == GENDER:
+    match = ARTICLE.fullmatch(mark)
+    if not match or match[4] == GENDER:
         return None
-    return Article(found[1], found[3], found[2] or "", found[4] or found[5] or "")
+    return Article(match[1], match[3], match[2] or "", match[4] or match[5] or "")
 
 
-def parse_choice(mark: str) -> Choice | None:
+def parse_alternatives(mark: str) -> Alternatives | None:
     """Parse a bracket's content as a choice; None if it is something else."""
-    if found := BY_KIND.fullmatch(mark):
+    if match := BY_KIND.fullmatch(mark):
         conditions = [(Condition("X", "Human", value),) for value in VALUES["Human"]]
-        return Choice(tuple(map(Option, found.groups(), conditions)))
+        return Alternatives(tuple(map(Option, match.groups(), conditions)))
     options = [_parse_option(option) for option in mark.split("|")]
-    read = tuple(option for option in options if option)
-    return Choice(read) if len(read) == len(options) else None
+    complete = tuple(option for option in options if option)
+    return Alternatives(complete) if len(complete) == len(options) else None
 
 
 def _parse_option(option: str) -> Option | None:
     """Return a form with its conditions; None if there are none or one is invalid."""
-    form, *given = option.split(";")
-    found = [CONDITION.fullmatch(condition) for condition in given]
+    form, *texts = option.split(";")
+    matches = [CONDITION.fullmatch(condition) for condition in texts]
     conditions = tuple(
-        Condition(*match.groups()) for match in found if match and match[3] in VALUES[match[2]]
+        Condition(*match.groups()) for match in matches if match and match[3] in VALUES[match[2]]
     )
-    return Option(form, conditions) if found and len(conditions) == len(found) else None
+    return Option(form, conditions) if matches and len(conditions) == len(matches) else None
 
 
 def write_node(node: Node) -> str:
@@ -151,11 +151,13 @@ def write_node(node: Node) -> str:
             joint = "-" if node.tag == GENDER else "." * bool(node.tag)
             name = f"{node.name}{'.' * bool(node.case)}{node.case}"
             return f"[{name};{node.end}{joint}{node.tag}]"
-        case Choice(options) if options[0].conditions[0].feature == "Human":
+        case Alternatives(options) if options[0].conditions[0].feature == "Human":
             return f"[human: {options[0].form} ; non-human: {options[1].form}]"
-        case Choice(options):
-            written = (
-                ";".join([form, *(f"{end}-{feature}={value}" for end, feature, value in given)])
-                for form, given in options
+        case Alternatives(options):
+            texts = (
+                ";".join(
+                    [form, *(f"{end}-{feature}={value}" for end, feature, value in conditions)]
+                )
+                for form, conditions in options
             )
-            return f"[{'|'.join(written)}]"
+            return f"[{'|'.join(texts)}]"

@@ -43,7 +43,7 @@ class Inflector(ABC):
     name: str
 
     @abstractmethod
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the label in its case, None if the form is unknown."""
 
     def agree(self, label: str) -> Agreement | None:
@@ -63,10 +63,10 @@ class ByRule(Inflector):
     decline: Callable[[str, str, Collection[str]], str | None]
     stops: tuple[str, ...] = (" (",)
 
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the label with its head in the case; the nominative is the label."""
-        head, tail = split_tail(asked.label, self.stops)
-        form = head if asked.case == "NOM" else self.decline(head, asked.case, asked.kinds)
+        head, tail = split_tail(request.label, self.stops)
+        form = head if request.case == "NOM" else self.decline(head, request.case, request.kinds)
         return None if form is None else form + tail
 
 
@@ -78,12 +78,12 @@ class Chain(Inflector):
         self.name = ", then ".join(inflector.name for inflector in inflectors) or "none"
         self._known: dict[CasedLabel, str | None] = {}
 
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the first answer."""
-        if asked not in self._known:
-            answers = (inflector.inflect(asked) for inflector in self.inflectors)
-            self._known[asked] = next((answer for answer in answers if answer is not None), None)
-        return self._known[asked]
+        if request not in self._known:
+            answers = (inflector.inflect(request) for inflector in self.inflectors)
+            self._known[request] = next((answer for answer in answers if answer is not None), None)
+        return self._known[request]
 
     def agree(self, label: str) -> Agreement | None:
         """Return the first answer."""
@@ -107,19 +107,19 @@ class Table(Inflector):
                     f"them, got {line[:40]!r}"
                 )
             lemma, form, features = fields[:3]
-            named = frozenset(features.upper().split(";"))
-            if named & {"N", "PROPN", "ADJ"}:
-                self._forms.setdefault(lemma, []).append((form, named))
+            tags = frozenset(features.upper().split(";"))
+            if tags & {"N", "PROPN", "ADJ"}:
+                self._forms.setdefault(lemma, []).append((form, tags))
 
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the first form in the table with the case, number and gender, or None."""
-        head, tail = split_tail(asked.label)
-        cases = SPELLINGS.get(asked.case, {asked.case})
+        head, tail = split_tail(request.label)
+        cases = SPELLINGS.get(request.case, {request.case})
         for form, features in self._forms.get(head, ()):
             spelled = {*features, *(part for name in features for part in name.split("/"))}
-            fits_number = (asked.number or SG) in spelled or not {SG, PL} & spelled
+            fits_number = (request.number or SG) in spelled or not {SG, PL} & spelled
             genders = {MASC, FEM, NEUT} & spelled
-            fits_gender = not genders or asked.gender is None or asked.gender in genders
+            fits_gender = not genders or request.gender is None or request.gender in genders
             if cases & spelled and fits_number and fits_gender:
                 return form + tail
         return None

@@ -6,7 +6,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from .entities import END, FEM, PL, X_MARK, Y_MARK, Agreement, PromptEntity, Traits
-from .grammar import Article, Choice, Prompt, Slot, Text
+from .grammar import Alternatives, Article, Prompt, Slot, Text
 from .inflection import CasedLabel, Inflector, capitalise
 from .languages import PLAIN, RULES, load_inflector
 
@@ -57,15 +57,15 @@ class Renderer:
         lost: list[str] = []
         slots = {node.end: node for node in prompt if isinstance(node, Slot)}
         forms = {end: self.inflect(slot, entities[end], lost) for end, slot in slots.items()}
-        marked = ""
+        draft = ""
         for piece in self.write_pieces(prompt, entities, slots, forms, lost):
-            glued = marked.endswith(("'", " "))
-            marked += piece.removeprefix(" ") if glued else piece
+            glued = draft.endswith(("'", " "))
+            draft += piece.removeprefix(" ") if glued else piece
         for end, form in forms.items():
-            marked = marked.replace(MARKS[end] + END, MARKS[end] + form + END)
-        joined = " ".join(self.rules.join(marked).split())
-        slot = LABEL.search(joined)
-        text = LABEL.sub("[Y]", joined).replace(X_MARK, "").replace(END, "")
+            draft = draft.replace(MARKS[end] + END, MARKS[end] + form + END)
+        sentence = " ".join(self.rules.join(draft).split())
+        slot = LABEL.search(sentence)
+        text = LABEL.sub("[Y]", sentence).replace(X_MARK, "").replace(END, "")
         return Rendering(text, slot[1] if slot else object_, tuple(dict.fromkeys(lost)))
 
     def describe(self, label: str, traits: Traits) -> PromptEntity:
@@ -73,8 +73,8 @@ class Renderer:
         key = (label, traits)
         if key not in self._entities:
             person = traits.sex or "human" in traits.kinds
-            known = None if person else self.inflector.agree(label)
-            agreement = known or self.rules.agree(label, traits)
+            inflection = None if person else self.inflector.agree(label)
+            agreement = inflection or self.rules.agree(label, traits)
             self._entities[key] = PromptEntity(label, traits, agreement)
         return self._entities[key]
 
@@ -84,8 +84,8 @@ class Renderer:
         if case in ("", "NOM"):
             return entity.label
         gender, number, _ = entity.agreement
-        asked = CasedLabel(entity.label, case, gender, number, entity.traits.kinds)
-        form = self.inflector.inflect(asked)
+        request = CasedLabel(entity.label, case, gender, number, entity.traits.kinds)
+        form = self.inflector.inflect(request)
         if form is None:
             lost.append(KEPT)
         return entity.label if form is None else form
@@ -111,13 +111,13 @@ class Renderer:
                 case Article(_, end):
                     case = node.case or (slots[end].case if end in slots else "")
                     rest = prompt[position + 1 : position + 3]
-                    beside = slots.get(end) in rest
+                    adjacent = slots.get(end) in rest
                     article = self.write_article(
-                        node, entities[end], case.upper(), forms if beside else {}, lost
+                        node, entities[end], case.upper(), forms if adjacent else {}, lost
                     )
                     yield capitalise(article) if position == 0 else article
-                case Choice():
-                    form = choose(node, entities, lost)
+                case Alternatives():
+                    form = choose_form(node, entities, lost)
                     yield capitalise(form) if position == 0 else form
 
     def write_article(
@@ -143,7 +143,7 @@ class Renderer:
         return phrase.article
 
 
-def choose(choice: Choice, entities: dict[str, PromptEntity], lost: list[str]) -> str:
+def choose_form(choice: Alternatives, entities: dict[str, PromptEntity], lost: list[str]) -> str:
     """Return the form whose conditions all hold; number takes precedence over gender.
 
     Without such a form return the first, as the authors do.

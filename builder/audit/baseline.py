@@ -31,19 +31,21 @@ def find_baselines(split: Split, with_ids: list[bool]) -> dict[str, Baseline]:
     Candidates are compared by id if all rows have ids (`with_ids`), otherwise by label.
     """
     names = split.candidate_ids if all(with_ids) else split.candidates
-    kept = [row for row, answers in enumerate(split.answers) if answers]
-    if max((len(names[row]) for row in kept), default=1) == 1:
-        return {"": Baseline(len(kept), None, None)}
-    relations = [split.relation[row] for row in kept]
-    answers = [split.answers[row] for row in kept]
-    chance = np.array([len(split.answers[row]) / len(names[row]) for row in kept])
-    facts = [split.fact_id[row] or str(row) for row in kept]
-    frequency = answer_frequency(relations, facts, [names[row] for row in kept], answers)
-    places = {"": list(range(len(kept)))}
+    rows = [row for row, answers in enumerate(split.answers) if answers]
+    if max((len(names[row]) for row in rows), default=1) == 1:
+        return {"": Baseline(len(rows), None, None)}
+    relations = [split.relation[row] for row in rows]
+    answers = [split.answers[row] for row in rows]
+    chance = np.array([len(split.answers[row]) / len(names[row]) for row in rows])
+    facts = [split.fact_id[row] or str(row) for row in rows]
+    frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
+    places = {"": list(range(len(rows)))}
     for place, relation in enumerate(relations):
         if relation:  # empty if the dataset has no relations
             places.setdefault(relation, []).append(place)
     return {
-        relation: Baseline(len(own), float(chance[own].mean()), float(frequency[own].mean()))
-        for relation, own in places.items()
+        relation: Baseline(
+            len(numbers), float(chance[numbers].mean()), float(frequency[numbers].mean())
+        )
+        for relation, numbers in places.items()
     }

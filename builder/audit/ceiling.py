@@ -62,17 +62,19 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
     if not fit or not differ or not pairs:
         same = {pair: 1.0 for pair in pairs if fit}
         return Ceiling(same, dict(same), 0, 0.0, left_out)
-    draw = prepare(splits, judged, differ)
-    chosen = np.triu_indices(len(splits), 1)
-    means, error, draws = average(draw, chosen, share)
-    means[find_equal(draw, chosen)] = 1  # exactly, unlike a sum of floats
+    draw = prepare_draw(splits, judged, differ)
+    indices = np.triu_indices(len(splits), 1)
+    means, error, draws = average(draw, indices, share)
+    means[find_equal(draw, indices)] = 1  # exactly, unlike a sum of floats
     random, answer_first = (
         dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
     )
     return Ceiling(random, answer_first, draws, error, left_out)
 
 
-def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: list[int]) -> Draw:
+def prepare_draw(
+    splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: list[int]
+) -> Draw:
     """Return the rows as a `Draw`, with a number for each entity of each query."""
     sizes = [len(next(iter(splits.values())).candidates[row]) for row in rows]
     shape = (len(splits), len(rows), max(sizes))
@@ -83,8 +85,8 @@ def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: lis
         numbers: dict[str, int] = {}
         for k, language in enumerate(splits):
             names = judged[language].entities[row]
-            own = [numbers.setdefault(name, size + len(numbers)) for name in names]
-            places[k, query, : len(own)] = own
+            values = [numbers.setdefault(name, size + len(numbers)) for name in names]
+            places[k, query, : len(values)] = values
             first[k, query, splits[language].answers[row]] = True
         size += len(numbers)
     present = np.arange(max(sizes)) < np.array(sizes)[:, None]
@@ -94,7 +96,10 @@ def prepare(splits: Mapping[str, Split], judged: Mapping[str, Judged], rows: lis
 def find_equal(draw: Draw, pairs: tuple[np.ndarray, ...]) -> np.ndarray:
     """Return whether all queries are equal, for (random, answer first) x pairs of languages."""
     equal = [
-        [np.array_equal(values[one], values[other]) for one, other in zip(*pairs, strict=True)]
+        [
+            np.array_equal(values[first], values[second])
+            for first, second in zip(*pairs, strict=True)
+        ]
         for values in (draw.places, draw.first)
     ]
     return np.array([equal[0], np.logical_and(*equal)])
@@ -112,8 +117,8 @@ def average(
     copies = max(1, QUERIES // len(draw.present))
     total, squares = np.zeros((2, len(pairs[0]))), np.zeros((2, len(pairs[0])))
     for number in range(1, MOST + 1):
-        drawn = np.stack([values[pairs] for values in score(draw, generator, copies)])
-        total, squares = total + drawn, squares + drawn**2
+        sample = np.stack([values[pairs] for values in score_draw(draw, generator, copies)])
+        total, squares = total + sample, squares + sample**2
         if number < FEWEST:
             continue
         variance = np.maximum(squares - total**2 / number, 0) / (number - 1)
@@ -123,7 +128,9 @@ def average(
     return total / number, error, number * copies
 
 
-def score(draw: Draw, generator: np.random.Generator, copies: int) -> tuple[np.ndarray, np.ndarray]:
+def score_draw(
+    draw: Draw, generator: np.random.Generator, copies: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return RankC of all pairs for random values, and for the same values with answers first."""
     from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit/__init__.py
 

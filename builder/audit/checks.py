@@ -32,38 +32,38 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
     subject and relation; symmetric relations are read in both directions.
     """
     labels, ids = defaultdict(set), defaultdict(set)
-    known = known_objects(split)
+    objects = collect_objects(split)
     for row, prompt in enumerate(reference.prompt):
         for index in split.answers[row]:
             labels[prompt].add(split.candidates[row][index])
             ids[prompt].add(read_id(split, row, index))
-    found = []
+    marks = []
     for row, prompt in enumerate(reference.prompt):
         right = {split.candidates[row][index] for index in split.answers[row]}
         right_ids = {read_id(split, row, index) for index in split.answers[row]}
         subject = (split.relation[row], split.subject_id[row])
-        also = (ids[prompt] | known.get(subject, set())) - right_ids - {""}
-        found.append(
+        also = (ids[prompt] | objects.get(subject, set())) - right_ids - {""}
+        marks.append(
             any(
                 label in labels[prompt] - right or read_id(split, row, index) in also
                 for index, label in enumerate(split.candidates[row])
                 if index not in split.answers[row]
             )
         )
-    return found
+    return marks
 
 
-def known_objects(split: Split) -> dict[tuple[str, str], set[str]]:
+def collect_objects(split: Split) -> dict[tuple[str, str], set[str]]:
     """Return {(relation, subject id): ids of its objects} from the rows of the dataset."""
-    known: dict[tuple[str, str], set[str]] = defaultdict(set)
+    objects: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
         answers = (read_id(split, row, index) for index in split.answers[row])
         for name in {*answers, split.object_id[row]} - {""}:
             if subject:
-                known[relation, subject].add(name)
+                objects[relation, subject].add(name)
             if subject and relation in SYMMETRIC:
-                known[relation, name].add(subject)
-    return dict(known)
+                objects[relation, name].add(subject)
+    return dict(objects)
 
 
 def read_id(split: Split, row: int, index: int) -> str:
@@ -94,9 +94,9 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
     """Find rows whose prompt is also that of a row with another answer."""
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
-    own = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
-    distinct = Counter(prompt for prompt, _ in set(own))
-    return [distinct[prompt] > 1 for prompt, _ in own]
+    questions = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
+    distinct = Counter(prompt for prompt, _ in set(questions))
+    return [distinct[prompt] > 1 for prompt, _ in questions]
 
 
 CHECKS = {
@@ -135,7 +135,7 @@ def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> 
     for row, bad in enumerate(not_parallel):
         if not bad:
             pairs.update(zip(reference.candidates[row], split.candidates[row], strict=True))
-    return Counter(theirs == ours for theirs, ours in pairs)
+    return Counter(first == second for first, second in pairs)
 
 
 def count_positions(split: Split) -> tuple[list[int], list[float], int]:
@@ -151,10 +151,10 @@ def count_positions(split: Split) -> tuple[list[int], list[float], int]:
         if len(candidates) > 1:
             first.setdefault((fact or row, tuple(answers)), len(candidates))
     longest = max(first.values(), default=0)
-    found: np.ndarray = np.zeros(longest, dtype=int)
+    counts: np.ndarray = np.zeros(longest, dtype=int)
     expected: np.ndarray = np.zeros(longest)
     for (_, places), size in first.items():
-        found[list(places)] += 1
+        counts[list(places)] += 1
         expected[:size] += len(places) / size
     last = sum(size - 1 in places for (_, places), size in first.items())
-    return found.tolist(), expected.tolist(), last
+    return counts.tolist(), expected.tolist(), last

@@ -70,15 +70,15 @@ def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judg
             loose.append(split.candidate_ids[row] != reference.candidate_ids[row])
             strict.append(loose[-1])
             continue
-        block, theirs = reference.relation[row], reference.candidates[row]
+        block, originals = reference.relation[row], reference.candidates[row]
         judged = [
-            name_entity(dictionary, block, j, label, theirs) for j, label in enumerate(labels)
+            match_entity(dictionary, block, j, label, originals) for j, label in enumerate(labels)
         ]
-        names = [name if name is not None else theirs[j] for j, name in enumerate(judged)]
+        names = [name if name is not None else originals[j] for j, name in enumerate(judged)]
         not_judged += judged.count(None)
         entities.append(names)
-        loose.append(names != theirs)
-        strict.append(loose[-1] or has_homonym(dictionary, block, labels, theirs))
+        loose.append(names != originals)
+        strict.append(loose[-1] or has_homonym(dictionary, block, labels, originals))
     return Judged(entities, np.array(loose), np.array(strict), not_judged)
 
 
@@ -89,15 +89,15 @@ def make_dictionary(reference: Split, split: Split) -> Dictionary:
     for row, block in enumerate(reference.relation):
         for index in reference.answers[row]:
             if index in split.answers[row]:
-                theirs, ours = reference.candidates[row][index], split.candidates[row][index]
+                original, label = reference.candidates[row][index], split.candidates[row][index]
                 for place in {block, ""}:
-                    forward[place, ours][theirs] += 1
-                    backward[place, theirs][ours] += 1
+                    forward[place, label][original] += 1
+                    backward[place, original][label] += 1
     return Dictionary(dict(forward), dict(backward))
 
 
-def name_entity(
-    dictionary: Dictionary, block: str, index: int, label: str, theirs: list[str]
+def match_entity(
+    dictionary: Dictionary, block: str, index: int, label: str, originals: list[str]
 ) -> str | None:
     """Return the reference's label for a candidate, or None if it cannot be judged.
 
@@ -105,18 +105,20 @@ def name_entity(
     Only observed labels are considered. A candidate that cannot be judged keeps its own label if
     the reference has none at its index.
     """
-    same = theirs[index] if index < len(theirs) else ""
+    same = originals[index] if index < len(originals) else ""
     for place in (block, ""):
         seen = dictionary.to_reference.get((place, label))
         if seen and (place, same) in dictionary.from_reference:
             if same in seen:
                 return same
-            return min(seen, key=lambda name: (name not in theirs, -seen[name], name))
-    return None if index < len(theirs) else label
+            return min(seen, key=lambda name: (name not in originals, -seen[name], name))
+    return None if index < len(originals) else label
 
 
-def has_homonym(dictionary: Dictionary, block: str, labels: list[str], theirs: list[str]) -> bool:
+def has_homonym(
+    dictionary: Dictionary, block: str, labels: list[str], originals: list[str]
+) -> bool:
     """Return whether a label of the row was observed with several labels in the other language."""
     return any(len(dictionary.to_reference.get((block, label), ())) > 1 for label in labels) or any(
-        len(dictionary.from_reference.get((block, label), ())) > 1 for label in theirs
+        len(dictionary.from_reference.get((block, label), ())) > 1 for label in originals
     )

@@ -46,30 +46,32 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "homonyms": "any observed translation counts; strict: a label with several never does",
         "rows_of_symmetric_relations": audit.symmetric,
         "share_of_symmetric_relations": sum(audit.symmetric.values()) / audit.rows,
-        "languages": {name: language_json(own) for name, own in audit.languages.items()},
+        "languages": {name: language_json(counts) for name, counts in audit.languages.items()},
         "ceiling": audit.ceiling._asdict(),
         "accuracy_without_a_model": {
             "overall": audit.baselines[""]._asdict(),
             "by_relation": {
-                relation: found._asdict() for relation, found in audit.baselines.items() if relation
+                relation: baseline._asdict()
+                for relation, baseline in audit.baselines.items()
+                if relation
             },
         },
     }
 
 
-def language_json(own: LanguageAudit) -> dict[str, Any]:
+def language_json(counts: LanguageAudit) -> dict[str, Any]:
     """Return the figures of one language; `to_en` in keys means the reference in any language."""
     return {
-        "rows_not_parallel_to_en": own.not_parallel,
-        "rows_not_parallel_to_en_strict": own.not_parallel_strict,
-        "candidates_not_judged": own.not_judged,
-        **own.rows,
-        "answer_positions": own.positions,
-        "answer_positions_expected": own.expected,
-        "answers_last": own.last,
-        "answer_position_p_value": own.p_value,
-        "labels_identical_to_en": own.labels_identical,
-        "labels_compared": own.labels_compared,
+        "rows_not_parallel_to_en": counts.not_parallel,
+        "rows_not_parallel_to_en_strict": counts.not_parallel_strict,
+        "candidates_not_judged": counts.not_judged,
+        **counts.rows,
+        "answer_positions": counts.positions,
+        "answer_positions_expected": counts.expected,
+        "answers_last": counts.last,
+        "answer_position_p_value": counts.p_value,
+        "labels_identical_to_en": counts.labels_identical,
+        "labels_compared": counts.labels_compared,
     }
 
 
@@ -93,28 +95,28 @@ def is_column(name: str, head: Sequence[str]) -> bool:
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
     """Yield the headings and one line for each language, without columns of empty checks."""
-    codes = [code for code in CHECKS if is_found(code, audit)]
-    found = [CHECKS[code].heading for code in codes]
-    *kept, labels, ceiling, first = list(DEFINITIONS)[-5:]
-    last = [*kept, f"{labels} {audit.reference}", ceiling, first]
-    yield ["language", f"not parallel to {audit.reference}", *found, *last]
-    for language, own in audit.languages.items():
+    codes = [code for code in CHECKS if has_rows(code, audit)]
+    headings = [CHECKS[code].heading for code in codes]
+    *names, labels, ceiling, first = list(DEFINITIONS)[-5:]
+    last = [*names, f"{labels} {audit.reference}", ceiling, first]
+    yield ["language", f"not parallel to {audit.reference}", *headings, *last]
+    for language, counts in audit.languages.items():
         ceilings = (audit.ceiling.random, audit.ceiling.answer_first)
         pair = (find_pair(values, audit, language) for values in ceilings)
         yield [
             language,
-            str(own.not_parallel),
-            *(str(own.rows[code]) for code in codes),
-            share(own.last, sum(own.positions)),
-            "–" if own.p_value is None else f"{own.p_value:.2g}",
-            share(own.labels_identical, own.labels_compared),
+            str(counts.not_parallel),
+            *(str(counts.rows[code]) for code in codes),
+            format_share(counts.last, sum(counts.positions)),
+            "–" if counts.p_value is None else f"{counts.p_value:.2g}",
+            format_share(counts.labels_identical, counts.labels_compared),
             *map(decimals, pair),
         ]
 
 
-def is_found(code: str, audit: Audit) -> bool:
+def has_rows(code: str, audit: Audit) -> bool:
     """Return whether a check found a row in some language."""
-    return any(own.rows[code] for own in audit.languages.values())
+    return any(counts.rows[code] for counts in audit.languages.values())
 
 
 def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | None:
@@ -122,9 +124,9 @@ def find_pair(values: dict[str, float], audit: Audit, language: str) -> float | 
     return values.get(f"{language}-{audit.reference}", values.get(f"{audit.reference}-{language}"))
 
 
-def share(part: int, whole: int) -> str:
-    """Return a share in per cent, `–` if `whole` is 0."""
-    return f"{100 * part / whole:.1f}%" if whole else "–"
+def format_share(part: int, total: int) -> str:
+    """Return a share in per cent, `–` if `total` is 0."""
+    return f"{100 * part / total:.1f}%" if total else "–"
 
 
 def decimals(value: float | None) -> str:
@@ -134,11 +136,13 @@ def decimals(value: float | None) -> str:
 
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
-    clean = [check.heading for code, check in CHECKS.items() if not is_found(code, audit)]
-    strict = max(own.not_parallel_strict - own.not_parallel for own in audit.languages.values())
-    unjudged = sum(own.not_judged for own in audit.languages.values())
+    clean = [check.heading for code, check in CHECKS.items() if not has_rows(code, audit)]
+    strict = max(
+        counts.not_parallel_strict - counts.not_parallel for counts in audit.languages.values()
+    )
+    unjudged = sum(counts.not_judged for counts in audit.languages.values())
     symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items() if count)
-    ceiling, whole = audit.ceiling, audit.baselines[""]
+    ceiling, baseline = audit.ceiling, audit.baselines[""]
     by_answers = audit.rows - audit.rows_with_ids
     rest = f", by translations that the answers give in {by_answers} rows" if by_answers else ""
     lines = [
@@ -157,13 +161,13 @@ def totals(audit: Audit) -> list[str]:
         (
             symmetric,
             "rows of relations that hold in both directions: "
-            f"{share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
+            f"{format_share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
         ),
         (clean, f"nothing found: {', '.join(clean)}"),
         (
-            whole.chance is not None,
-            f"accuracy without a model: chance {decimals(whole.chance)}, candidates ranked by how "
-            f"many other facts of the relation they answer {decimals(whole.frequency)}",
+            baseline.chance is not None,
+            f"accuracy without a model: chance {decimals(baseline.chance)}, candidates ranked by "
+            f"how many other facts of the relation they answer {decimals(baseline.frequency)}",
         ),
         (
             ceiling.draws,
@@ -220,18 +224,20 @@ def draw_maps(audit: Audit) -> Iterator[HeatMap]:
         ("answer first", audit.ceiling.answer_first),
     ):
         if values:
-            both = {pair: values["-".join(pair)] for pair in combinations(languages, 2)}
-            lowest = min(both.values())
+            figures = {pair: values["-".join(pair)] for pair in combinations(languages, 2)}
+            lowest = min(figures.values())
             rows = [
-                (one, [draw_cell(one, other, both, lowest) for other in languages])
-                for one in languages
+                (first, [draw_cell(first, second, figures, lowest) for second in languages])
+                for first in languages
             ]
             yield HeatMap(f"Ceiling of RankC, {kind}", lowest, rows)
 
 
-def draw_cell(one: str, other: str, both: dict[tuple[str, str], float], lowest: float) -> Cell:
+def draw_cell(
+    first: str, second: str, figures: dict[tuple[str, str], float], lowest: float
+) -> Cell:
     """Return the cell of a pair; the lowest value is darkest, and the diagonal has no text."""
-    value = both.get((one, other), both.get((other, one), 1.0))
+    value = figures.get((first, second), figures.get((second, first), 1.0))
     depth = (1 - value) / (1 - lowest) if lowest < 1 else 0.0
-    text = "" if one == other else f"{value:.3f}".removeprefix("0")
-    return Cell(f"{100 * depth:.0f}", f"{one}-{other} {value:.4f}", text)
+    text = "" if first == second else f"{value:.3f}".removeprefix("0")
+    return Cell(f"{100 * depth:.0f}", f"{first}-{second} {value:.4f}", text)

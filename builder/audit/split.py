@@ -71,8 +71,8 @@ def read_column(table: pa.Table, column: str, place: str) -> list:
     try:
         values = table[column].cast(kind).to_pylist()
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        found = table.schema.field(column).type
-        raise PolyprobeError(f"{place}: column {column!r} is {found}; expected {kind}") from error
+        actual = table.schema.field(column).type
+        raise PolyprobeError(f"{place}: column {column!r} is {actual}; expected {kind}") from error
     if not nested:
         return [value or "" for value in values]
     if pa.types.is_integer(kind.value_type):

@@ -45,7 +45,7 @@ class TemplateCounts(NamedTuple):
     unread: int
 
 
-def count_templates(table: pa.Table, place: str) -> TemplateCounts:
+def measure_templates(table: pa.Table, place: str) -> TemplateCounts:
     """Return the counts of one language.
 
     A template is the text of the rows of one `template_id` of a relation with the subject's label
@@ -63,12 +63,12 @@ def count_templates(table: pa.Table, place: str) -> TemplateCounts:
             raise PolyprobeError(f"{place} has no column {column!r}; --templates needs it")
     if not table.num_rows:
         raise PolyprobeError(f"{place} has no rows; build the dataset again")
-    read = list_templates(table)
-    sizes = [len(texts) for texts in read.values()]
+    collected = collect_templates(table)
+    sizes = [len(texts) for texts in collected.values()]
     distances = [
-        Levenshtein.distance(one, other)
-        for texts in read.values()
-        for one, other in combinations([text for text in texts if text], 2)
+        Levenshtein.distance(first, second)
+        for texts in collected.values()
+        for first, second in combinations([text for text in texts if text], 2)
     ]
     return TemplateCounts(
         relations=len(sizes),
@@ -77,19 +77,19 @@ def count_templates(table: pa.Table, place: str) -> TemplateCounts:
         most=max(sizes),
         mean=fmean(sizes),
         distance=fmean(distances) if distances else None,
-        unread=sum(not text for texts in read.values() for text in texts),
+        unread=sum(not text for texts in collected.values() for text in texts),
     )
 
 
-def list_templates(table: pa.Table) -> dict[str, list[str]]:
+def collect_templates(table: pa.Table) -> dict[str, list[str]]:
     """Return {relation: its templates}, in the order of first occurrence; '' for unread ones."""
     rows = pl.DataFrame(pl.from_arrow(table.select(NEEDED)))
     some = rows.group_by("relation", "template_id", maintain_order=True).head(ROWS)
-    found: dict[str, list[str]] = {}
+    templates: dict[str, list[str]] = {}
     for (relation, _), part in some.group_by("relation", "template_id", maintain_order=True):
         pairs = part.select("prompt", "subject").iter_rows()
-        found.setdefault(str(relation), []).append(read_template(pairs))
-    return found
+        templates.setdefault(str(relation), []).append(read_template(pairs))
+    return templates
 
 
 def read_template(rows: Iterable[tuple[str, str]]) -> str:
@@ -100,8 +100,8 @@ def read_template(rows: Iterable[tuple[str, str]]) -> str:
     """
     possible: set[str] | None = None
     for prompt, subject in rows:
-        own = set(_blank_each(prompt, subject)) if subject else set()
-        possible = own if possible is None else possible & own
+        forms = set(_blank_each(prompt, subject)) if subject else set()
+        possible = forms if possible is None else possible & forms
     return min(possible or {""})
 
 
@@ -113,43 +113,43 @@ def _blank_each(prompt: str, subject: str) -> Iterator[str]:
         start = prompt.find(subject, start + 1)
 
 
-def summarize(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
+def average_counts(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
     """Return the means over languages; fewest and most of all, `mean` over all relations."""
     every = list(counts.values())
-    known = [own.distance for own in every if own.distance is not None]
-    relations = sum(own.relations for own in every)
+    distances = [part.distance for part in every if part.distance is not None]
+    relations = sum(part.relations for part in every)
     return TemplateCounts(
         relations=relations / len(every),
-        templates=fmean(own.templates for own in every),
-        fewest=min(own.fewest for own in every),
-        most=max(own.most for own in every),
-        mean=sum(own.templates for own in every) / relations,
-        distance=fmean(known) if known else None,
-        unread=sum(own.unread for own in every),
+        templates=fmean(part.templates for part in every),
+        fewest=min(part.fewest for part in every),
+        most=max(part.most for part in every),
+        mean=sum(part.templates for part in every) / relations,
+        distance=fmean(distances) if distances else None,
+        unread=sum(part.unread for part in every),
     )
 
 
 def templates_json(counts: Mapping[str, TemplateCounts]) -> dict[str, dict]:
     """Return the counts by language, and `mean` over languages."""
-    return {name: own._asdict() for name, own in counts.items()} | {
-        "mean": summarize(counts)._asdict()
+    return {name: part._asdict() for name, part in counts.items()} | {
+        "mean": average_counts(counts)._asdict()
     }
 
 
-def templates_table(counts: Mapping[str, TemplateCounts], title: str) -> Table:
+def tabulate_counts(counts: Mapping[str, TemplateCounts], title: str) -> Table:
     """Return the counts for a rich console: a line for each language, and their means."""
-    whole = summarize(counts)
-    unread = f"; {whole.unread} templates cannot be read: no subject" if whole.unread else ""
+    means = average_counts(counts)
+    unread = f"; {means.unread} templates cannot be read: no subject" if means.unread else ""
     table = Table("", *HEAD, title=title, caption=MEANING + unread, box=box.SIMPLE_HEAD, padding=0)
-    for name, own in counts.items():
-        table.add_row(name, f"{own.relations}", f"{own.templates}", *_cells(own))
+    for name, part in counts.items():
+        table.add_row(name, f"{part.relations}", f"{part.templates}", *_cells(part))
     if len(counts) > 1:
-        table.add_row("all", f"{whole.relations:.2f}", f"{whole.templates:.2f}", *_cells(whole))
+        table.add_row("all", f"{means.relations:.2f}", f"{means.templates:.2f}", *_cells(means))
     for column in table.columns[1:]:
         column.justify = "right"
     return table
 
 
-def _cells(own: TemplateCounts) -> list[str]:
-    distance = "–" if own.distance is None else f"{own.distance:.2f}"
-    return [f"{own.fewest}", f"{own.most}", f"{own.mean:.3f}", distance]
+def _cells(counts: TemplateCounts) -> list[str]:
+    distance = "–" if counts.distance is None else f"{counts.distance:.2f}"
+    return [f"{counts.fewest}", f"{counts.most}", f"{counts.mean:.3f}", distance]

@@ -12,13 +12,15 @@ SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no so
 def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """Return parallel rows with their flags, the same in every language."""
     relations = [row.relation for row in next(iter(rows.values()))]
-    named = (
+    questions = (
         [(row.subject, [row.candidates[index] for index in row.answers]) for row in part]
         for part in rows.values()
     )
-    flags = find_flags(relations, named)
+    flags = find_flags(relations, questions)
     return {
-        language: [row._replace(flags=own) for row, own in zip(part, flags, strict=True)]
+        language: [
+            row._replace(flags=row_flags) for row, row_flags in zip(part, flags, strict=True)
+        ]
         for language, part in rows.items()
     }
 
@@ -32,8 +34,8 @@ def find_flags(
     """
     inside = {
         number
-        for named in languages
-        for number, (subject, answers) in enumerate(named)
+        for questions in languages
+        for number, (subject, answers) in enumerate(questions)
         if any(occurs(label, subject) for label in answers)
     }
     return [

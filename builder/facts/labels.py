@@ -70,8 +70,8 @@ SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
 
 # A run of spaces with an invisible character, where U+3000 is one and where it is a space
 _RUNS = {
-    wide: re.compile(f"[ {found}]*[{found}][ {found}]*")
-    for wide, found in (
+    wide: re.compile(f"[ {characters}]*[{characters}][ {characters}]*")
+    for wide, characters in (
         (True, re.escape(INVISIBLE.replace(WIDE, ""))),
         (False, re.escape(INVISIBLE)),
     )
@@ -91,8 +91,8 @@ _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
 # Preselects texts that `unmix` may change; polars' regular expressions support scripts.
 _MIXED = "|".join(
-    rf"\p{{{one}}}\w*[\p{{{two}}}\p{{{three}}}]"
-    for one, two, three in permutations(("Latin", "Greek", "Cyrillic"))
+    rf"\p{{{first}}}\w*[\p{{{second}}}\p{{{third}}}]"
+    for first, second, third in permutations(("Latin", "Greek", "Cyrillic"))
 )
 
 
@@ -146,7 +146,7 @@ def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
         suspect = column.str.contains_any(list(INVISIBLE)) | column.str.contains(_MIXED)
         column = column.filter(suspect)
     cleaned = ((text, clean(text, language)) for text in column)
-    return {text: other for text, other in cleaned if other != text}
+    return {text: result for text, result in cleaned if result != text}
 
 
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
@@ -206,12 +206,12 @@ def _replace_run(match: re.Match[str]) -> str:
     before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]
     blank = any(character in BLANKS for character in run)
     if before and unicodedata.combining(before) == VIRAMA and run[0] in JOINERS:
-        kept = run[0]
+        joiner = run[0]
     elif blank:
-        kept = ""
+        joiner = ""
     else:
-        kept = next((c for c in run if _joins(before, c, after)), "")
-    return kept + (" " if blank and before and after else "")
+        joiner = next((c for c in run if _joins(before, c, after)), "")
+    return joiner + (" " if blank and before and after else "")
 
 
 def _joins(before: str, character: str, after: str) -> bool:
@@ -245,17 +245,17 @@ def _unmix_word(match: re.Match[str]) -> str:
     counts = Counter(alphabet for letter in word if (alphabet := _alphabet(letter)))
     if len(counts) < 2:
         return word
-    (best, most), (_, second) = counts.most_common(2)
+    (best, largest), (_, second) = counts.most_common(2)
     letters = [_render(letter, best) for letter in word]
-    return "".join(filter(None, letters)) if most > second and all(letters) else word
+    return "".join(filter(None, letters)) if largest > second and all(letters) else word
 
 
 def _render(letter: str, alphabet: str) -> str:
     """Return the letter of the same shape in an alphabet, with accents; '' if there is none."""
     if _alphabet(letter) in ("", alphabet):
         return letter
-    if whole := _find_twin(letter, alphabet):
-        return whole
+    if twin := _find_twin(letter, alphabet):
+        return twin
     apart = unicodedata.normalize("NFD", letter)
     base = _find_twin(apart[0], alphabet)
     return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
@@ -264,7 +264,7 @@ def _render(letter: str, alphabet: str) -> str:
 def _find_twin(letter: str, alphabet: str) -> str:
     """Return the letter of the same shape in an alphabet; '' if there is none."""
     shape = next((shape for shape in _SHAPES if letter in shape), "")
-    return next((other for other in shape if _alphabet(other) == alphabet), "")
+    return next((member for member in shape if _alphabet(member) == alphabet), "")
 
 
 def _alphabet(character: str) -> str:
@@ -296,25 +296,25 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return rows
 
 
-def clean_facts(known: Facts) -> Facts:
+def clean_facts(facts: Facts) -> Facts:
     """Return the facts without invisible characters in labels and prompts.
 
     Each word of a label is written in one alphabet, and empty labels are dropped. Chinese is
     simplified.
     """
-    labels = unmix_column(tidy(known.labels, ["label"]), "label").filter(pl.col("label") != "")
-    prompts = simplify_columns(tidy(known.prompts, ["prompt", "form"]), ["prompt", "form"])
-    return known._replace(labels=simplify_columns(labels, ["label"]), prompts=prompts)
+    labels = unmix_column(tidy(facts.labels, ["label"]), "label").filter(pl.col("label") != "")
+    prompts = simplify_columns(tidy(facts.prompts, ["prompt", "form"]), ["prompt", "form"])
+    return facts._replace(labels=simplify_columns(labels, ["label"]), prompts=prompts)
 
 
-def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
+def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
     """Return one label for each language and id: the most frequent, in a tie the first in order.
 
-    `named` has the columns of LABELS with repetitions. The result has the same columns and
+    `labels` has the columns of LABELS with repetitions. The result has the same columns and
     is sorted.
     """
     return (
-        named.group_by("language", "id", "label")
+        labels.group_by("language", "id", "label")
         .len()
         .sort("language", "id", "len", "label", descending=[False, False, True, False])
         .unique(["language", "id"], keep="first", maintain_order=True)
@@ -322,9 +322,9 @@ def choose_labels(named: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def count_contradictions(named: pl.DataFrame) -> int:
+def count_contradictions(labels: pl.DataFrame) -> int:
     """Count the pairs of language and id with several labels."""
-    several = named.group_by("language", "id").agg(pl.col("label").n_unique())
+    several = labels.group_by("language", "id").agg(pl.col("label").n_unique())
     return several.filter(pl.col("label") > 1).height
 
 
@@ -341,6 +341,6 @@ def simplify_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame
     chinese = rows.filter(pl.col("language") == CHINESE)
     for column in columns:
         changed = {text: simplify(text, CHINESE) for text in chinese[column].drop_nulls().unique()}
-        ours = pl.when(pl.col("language") == CHINESE).then(pl.col(column).replace(changed))
-        rows = rows.with_columns(ours.otherwise(pl.col(column)).alias(column))
+        simplified = pl.when(pl.col("language") == CHINESE).then(pl.col(column).replace(changed))
+        rows = rows.with_columns(simplified.otherwise(pl.col(column)).alias(column))
     return rows

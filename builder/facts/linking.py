@@ -20,7 +20,7 @@ class Link(NamedTuple):
 
 
 def link_rows(
-    relations: Sequence[str], rows: Mapping[str, Pairs], known: Facts
+    relations: Sequence[str], rows: Mapping[str, Pairs], facts: Facts
 ) -> list[Link | None]:
     """Return for each row the known fact with the most votes of languages, or None.
 
@@ -29,17 +29,17 @@ def link_rows(
     entities there, the other languages outvote it. The link is None if fewer than a quarter of the
     languages agree, or in a tie. `rows` are parallel: row i is the same fact in every language.
     """
-    labels = known.labels.partition_by("language", as_dict=True)
+    labels = facts.labels.partition_by("language", as_dict=True)
     votes = [
-        count_votes(relations, pairs, known.facts, labels.get((language,), known.labels.clear()))
+        vote_by_labels(relations, pairs, facts.facts, labels.get((language,), facts.labels.clear()))
         for language, pairs in rows.items()
     ]
-    most = pl.col("votes").max().over("number")
+    maximum = pl.col("votes").max().over("number")
     totals = (
         pl.concat(votes)
         .group_by("number", "subject_id", "object_id")
         .len("votes")
-        .filter(pl.col("votes") == most, pl.col("votes") / len(rows) >= MINIMUM)
+        .filter(pl.col("votes") == maximum, pl.col("votes") / len(rows) >= MINIMUM)
         .filter(pl.len().over("number") == 1)
     )
     links: list[Link | None] = [None] * len(relations)
@@ -48,15 +48,15 @@ def link_rows(
     return links
 
 
-def count_votes(
+def vote_by_labels(
     relations: Sequence[str], pairs: Pairs, facts: pl.DataFrame, labels: pl.DataFrame
 ) -> pl.DataFrame:
     """Return `number`, `subject_id`, `object_id`: one row for each vote of a language."""
     subjects = labels.select(subject_id="id", subject="label")
     objects = labels.select(object_id="id", object="label")
     subject, answer = pairs
-    named = facts.join(subjects, on="subject_id").join(objects, on="object_id")
-    asked = pl.DataFrame(
+    names = facts.join(subjects, on="subject_id").join(objects, on="object_id")
+    questions = pl.DataFrame(
         {
             "number": range(len(relations)),
             "relation": relations,
@@ -64,5 +64,5 @@ def count_votes(
             "object": answer,
         }
     )
-    found = asked.join(named, on=["relation", "subject", "object"])
-    return found.select("number", "subject_id", "object_id")
+    votes = questions.join(names, on=["relation", "subject", "object"])
+    return votes.select("number", "subject_id", "object_id")

@@ -57,8 +57,8 @@ class Knowledge(NamedTuple):
 
         `questions` are (relation, subject) of each reading of the question's wording.
         """
-        found = set(answers).union(*(self.truths.get(asked, ()) for asked in questions))
-        return found.union(*(find_implied(*asked, found, self.edges) for asked in questions))
+        right = set(answers).union(*(self.truths.get(question, ()) for question in questions))
+        return right.union(*(find_implied(*question, right, self.edges) for question in questions))
 
 
 class CorrectAnswers(NamedTuple):
@@ -77,7 +77,7 @@ class CorrectAnswers(NamedTuple):
         """Return all correct answers to the fact's question, also for homonyms of its subject."""
         relations = self.same_template.get(fact.relation, {fact.relation})
         subjects = self.homonyms.get(fact.subject_id, {fact.subject_id})
-        objects = {other.object_id for other in self.same_sentence.get(fact, {fact})}
+        objects = {same.object_id for same in self.same_sentence.get(fact, {fact})}
         return self.knowledge.complete(objects, list(product(relations, subjects)))
 
 
@@ -90,13 +90,13 @@ def find_alike(
     key. A thing is among its own.
     """
     texts = table[text].unique()
-    folded = pl.DataFrame({text: texts, "folded": [fold(one) for one in texts]})
+    folded = pl.DataFrame({text: texts, "folded": [fold(member) for member in texts]})
     things = table.join(folded, on=text).group_by("language", "folded").agg(thing.alias("things"))
     alike: dict[Any, set[Any]] = defaultdict(set)
     for group in things.filter(pl.col("things").list.len() > 1)["things"].to_list():
         same = set(map(make, group))
-        for one in same:
-            alike[one] |= same
+        for member in same:
+            alike[member] |= same
     return dict(alike)
 
 
@@ -126,12 +126,12 @@ def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]
 def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
     """Return {(relation, thing): its wholes or superclasses}, for the relations of UPWARD."""
     followed = sorted({relation for relations in UPWARD.values() for relation in relations})
-    found = defaultdict(set)
+    edges = defaultdict(set)
     for table in facts:
         part = table.filter(pl.col("relation").is_in(followed))
-        for relation, thing, whole in part.select(*FACTS).iter_rows():
-            found[relation, thing].add(whole)
-    return dict(found)
+        for relation, thing, parent in part.select(*FACTS).iter_rows():
+            edges[relation, thing].add(parent)
+    return dict(edges)
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
@@ -147,11 +147,11 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edg
 def climb(things: Iterable[str], relations: Iterable[str], edges: Edges) -> Iterator[str]:
     """Yield the things and, transitively, their wholes and superclasses by the relations."""
     relations = tuple(relations)
-    left, seen = list(things), set()
-    while left:
-        thing = left.pop()
+    pending, seen = list(things), set()
+    while pending:
+        thing = pending.pop()
         if thing not in seen:
             seen.add(thing)
             yield thing
             for relation in relations:
-                left += edges.get((relation, thing), ())
+                pending += edges.get((relation, thing), ())

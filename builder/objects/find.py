@@ -110,8 +110,8 @@ def find_objects(
     pairs = zip(sentences, names, strict=True)
     if language.partition("-")[0] in UNSEGMENTED:
         return [find_characters(*pair, threshold) for pair in pairs]
-    read = load_lemmatizer(lemmatizer, language, stanza_dir).read
-    reader = Reader(read, sentences, names, language not in UNINFLECTED, threshold)
+    list_words = load_lemmatizer(lemmatizer, language, stanza_dir).list_words
+    reader = Reader(list_words, sentences, names, language not in UNINFLECTED, threshold)
     return [reader.find(*pair, drop_head_noun) for pair in pairs]
 
 
@@ -132,11 +132,11 @@ def find_characters(sentence: str, names: Sequence[str], threshold: float) -> Ob
             return ObjectSpan(place, place + len(name), name, 100.0)
     if not names:
         return None
-    near = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
-    if not near or near.dest_end - near.dest_start < len(names[0]) * threshold / 100:
+    alignment = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
+    if not alignment or alignment.dest_end - alignment.dest_start < len(names[0]) * threshold / 100:
         return None
-    form = sentence[near.dest_start : near.dest_end]
-    return ObjectSpan(near.dest_start, near.dest_end, form, near.score)
+    form = sentence[alignment.dest_start : alignment.dest_end]
+    return ObjectSpan(alignment.dest_start, alignment.dest_end, form, alignment.score)
 
 
 class Reader:
@@ -144,18 +144,20 @@ class Reader:
 
     def __init__(
         self,
-        read: Callable[[Sequence[str]], list[list[Word]]],
+        list_words: Callable[[Sequence[str]], list[list[Word]]],
         sentences: Sequence[str],
         names: Sequence[Sequence[str]],
         inflected: bool,
         threshold: float,
     ) -> None:
         self._threshold = threshold
-        labels = list(dict.fromkeys(own[0] for own in names))
-        bare = {name: PARENTHESIS.sub("", name) or name for own in names for name in own}
+        labels = list(dict.fromkeys(group[0] for group in names))
+        bare = {name: PARENTHESIS.sub("", name) or name for group in names for name in group}
         texts = list(dict.fromkeys([*sentences, *bare.values()]))
-        self._words = dict(zip(texts, read(texts), strict=True))
-        self._shared = find_shared({bare[label]: self._words[bare[label]] for label in labels})
+        self._words = dict(zip(texts, list_words(texts), strict=True))
+        self._shared = find_shared_nouns(
+            {bare[label]: self._words[bare[label]] for label in labels}
+        )
         self._names = {
             name: make_name(text, self._words[text], self._shared.generic, inflected)
             for name, text in bare.items()
@@ -168,46 +170,48 @@ class Reader:
 
         An alias with score 100 replaces an inexact label to its left.
         """
-        found = choose_span(self._search(sentence, names[0]))
-        if not found or found.score < 100:
-            others = [span for name in names[1:] for span in self._search_alias(sentence, name)]
-            if found:
-                behind = [x for x in others if x.score == 100 and x.first > found.last]
-                found = choose_span(behind) or found
+        best = choose_span(self._search(sentence, names[0]))
+        if not best or best.score < 100:
+            alternatives = [
+                span for name in names[1:] for span in self._search_alias(sentence, name)
+            ]
+            if best:
+                later = [x for x in alternatives if x.score == 100 and x.first > best.last]
+                best = choose_span(later) or best
             else:
-                found = choose_span(others)
-        if not found:
+                best = choose_span(alternatives)
+        if not best:
             return None
         words = self._words[sentence]
-        first, last = found.first, found.last
+        first, last = best.first, best.last
         if drop_head_noun:
-            kept = drop_heads(words[first : last + 1], self._shared.heads)
+            run = drop_heads(words[first : last + 1], self._shared.heads)
         else:
-            kept = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
-        start, end = kept[0].start, kept[-1].end
+            run = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
+        start, end = run[0].start, run[-1].end
         ending = ENDING.match(sentence, end)
         end = ending.end() if ending and ending[0].islower() else end
         mark = names[0][len(names[0].rstrip(MARKS)) :]
         end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
-        return ObjectSpan(start, end, sentence[start:end], found.score)
+        return ObjectSpan(start, end, sentence[start:end], best.score)
 
     def _search(self, sentence: str, name: str) -> list[Span]:
         if name not in self._names:
             return []
-        own = self._names[name]
-        found = self._search_name(sentence, own)
-        if found:
-            return found
-        spared = spare_noun(own, self._words[sentence], self._shared.edges)
-        return [] if spared is own else self._search_name(sentence, spared)
+        label = self._names[name]
+        spans = self._search_name(sentence, label)
+        if spans:
+            return spans
+        spared = spare_noun(label, self._words[sentence], self._shared.edges)
+        return [] if spared is label else self._search_name(sentence, spared)
 
-    def _search_name(self, sentence: str, own: Name) -> list[Span]:
+    def _search_name(self, sentence: str, name: Name) -> list[Span]:
         """Return the spans above the threshold that are not more similar to another label."""
         words = self._words[sentence]
         return [
             span
-            for span in find_spans(sentence, words, own)
-            if span.score >= self._threshold and not is_beaten(words, span, own, self._rivals)
+            for span in find_spans(sentence, words, name)
+            if span.score >= self._threshold and not is_beaten(words, span, name, self._rivals)
         ]
 
     def _search_alias(self, sentence: str, alias: str) -> list[Span]:
@@ -222,14 +226,14 @@ class Reader:
             if sentence[words[span.first].start : words[span.last].end] == alias != alias.lower()
         ]
 
-    def _ends_in_noun(self, label: str, behind: Sequence[Word]) -> bool:
+    def _ends_in_noun(self, label: str, following: Sequence[Word]) -> bool:
         """Return whether the next word is the generic noun at the end of the label."""
-        own = self._names.get(label)
-        noun = own.words[-1] if own and len(own.words) - 1 in own.generic else None
-        return bool(noun and behind and behind[0].lemma == noun.lemma)
+        name = self._names.get(label)
+        noun = name.words[-1] if name and len(name.words) - 1 in name.generic else None
+        return bool(noun and following and following[0].lemma == noun.lemma)
 
 
-def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
+def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
     """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
 
     Only labels of several words count. A shared noun is at the same end of three labels or more and
@@ -246,15 +250,15 @@ def find_shared(labels: Mapping[str, Sequence[Word]]) -> Shared:
             edges[edge].append(words[place]._replace(start=0, end=0))
             small[edge] += label[words[place].start].islower()
     generic, shared, heads = set(), set(), set()
-    for (lemma, place), found in edges.items():
-        if len(found) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
+    for (lemma, place), members in edges.items():
+        if len(members) < max(SHARED_BY, SHARED_BY * len(edges.get((lemma, -1 - place), []))):
             continue
         shared.add(lemma)
-        share = len(found) / len(several)
-        common = share >= SHARE_SMALL and small[lemma, place] > len(found) / 2
+        share = len(members) / len(several)
+        common = share >= SHARE_SMALL and small[lemma, place] > len(members) / 2
         if common or share >= SHARE_MOST:
-            heads.update(found)
-        if common or share >= SHARE_MOST or (place == -1 and len(found) >= ENDED_BY):
+            heads.update(members)
+        if common or share >= SHARE_MOST or (place == -1 and len(members) >= ENDED_BY):
             generic.add(lemma)
     return Shared(frozenset(generic), frozenset(shared), frozenset(heads))
 

@@ -41,11 +41,11 @@ class Lemmatizer(NamedTuple):
     """Splits texts into words and lemmatizes them.
 
     - `name`: printed on the card.
-    - `read`: return the words of each text, without punctuation.
+    - `list_words`: return the words of each text, without punctuation.
     """
 
     name: str
-    read: Callable[[Sequence[str]], list[list[Word]]]
+    list_words: Callable[[Sequence[str]], list[list[Word]]]
 
 
 def read_runs(
@@ -53,7 +53,10 @@ def read_runs(
 ) -> list[list[Word]]:
     """Return the words of each text, runs of letters and digits."""
     return [
-        [Word(*run.span(), fold(run[0]), fold(lemma(run[0]))) for run in WORD.finditer(text)]
+        [
+            Word(*run.span(), fold_word(run[0]), fold_word(lemma(run[0])))
+            for run in WORD.finditer(text)
+        ]
         for text in texts
     ]
 
@@ -77,12 +80,12 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
     """Yield the tokens of a Stanza document as words, without marks at their ends."""
     last: Word | None = None
     for token in (token for sentence in document.sentences for token in sentence.tokens):
-        found = TRIMMED.search(text[token.start_char : token.end_char])
-        if not found:
+        match = TRIMMED.search(text[token.start_char : token.end_char])
+        if not match:
             continue
-        start, end = (token.start_char + place for place in found.span())
-        form = fold(text[start:end])
-        lemma = fold(token.words[0].lemma or form) if len(token.words) == 1 else form
+        start, end = (token.start_char + place for place in match.span())
+        form = fold_word(text[start:end])
+        lemma = fold_word(token.words[0].lemma or form) if len(token.words) == 1 else form
         if last and last.end == start:
             last = Word(last.start, end, last.form + form, last.form + lemma)
             continue
@@ -93,7 +96,7 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
         yield last
 
 
-def fold(text: str) -> str:
+def fold_word(text: str) -> str:
     """Return a word composed (NFC), case-folded and without spelling variants.
 
     Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
@@ -117,18 +120,18 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
         return Lemmatizer("none", read_runs)
     if name == "auto":
-        name = choose(language, stanza_dir)
+        name = choose_lemmatizer(language, stanza_dir)
     if name == "stanza":
         return load_stanza(language, stanza_dir)
     return load_simplemma(language) if name == "simplemma" else Lemmatizer("none", read_runs)
 
 
-def choose(language: str, stanza_dir: Path | str | None) -> str:
+def choose_lemmatizer(language: str, stanza_dir: Path | str | None) -> str:
     """Return the best lemmatizer of a language that needs no download."""
     if (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir():
         return "stanza"
-    known = SIMPLEMMA_NAMES.get(language, language) in simplemma_languages()
-    return "simplemma" if known else "none"
+    available = SIMPLEMMA_NAMES.get(language, language) in simplemma_languages()
+    return "simplemma" if available else "none"
 
 
 def simplemma_languages() -> set[str]:

@@ -41,7 +41,7 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
         return compare_spelling(word.form, label.form)
     return max(
         compare_forms(word.form, label.form),
-        compare_forms(simplify(word.form), simplify(label.form)) - SIMPLIFIED,
+        compare_forms(simplify_word(word.form), simplify_word(label.form)) - SIMPLIFIED,
         compare_lemmas(word.lemma, label.lemma),
         compare_lemmas(word.lemma, label.form),
     )
@@ -97,8 +97,8 @@ def share_stem(word: str, label: str) -> int:
     endings = word[stem:], label[stem:]
     if stem >= 2 and endings[1][:1] + endings[0][:1] in SOFTENED:
         stem, endings = stem + 1, (endings[0][1:], endings[1][1:])
-    least = max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2))
-    if stem < least or max(map(len, endings)) > ENDING:
+    minimum = max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2))
+    if stem < minimum or max(map(len, endings)) > ENDING:
         return 0
     letters = normalize("NFD", "".join(endings))
     exchanged = shorter <= 4 and all(endings) and VOWELS.isdisjoint(letters)
@@ -106,7 +106,7 @@ def share_stem(word: str, label: str) -> int:
 
 
 @lru_cache(1 << 18)
-def simplify(word: str) -> str:
+def simplify_word(word: str) -> str:
     """Return a word without accents and doubled letters: `soluň`, `soluni`; Піттсбург, Пітсбург."""
     plain = "".join(letter for letter in normalize("NFD", word) if not combining(letter))
     return DOUBLED.sub(r"\1", plain)

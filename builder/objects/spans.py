@@ -22,18 +22,18 @@ class Name(NamedTuple):
     """A label or alias as words; the sets contain positions of words.
 
     Attributes:
-        needed: words that a sentence must have: all except generic nouns, and except articles and
+        core: words that a sentence must have: all except generic nouns, and except articles and
             prepositions in a name of several words.
         generic: nouns that many labels of the call share.
         small: lower-case words.
-        marked: whether there are marks between the words.
+        has_marks: whether there are marks between the words.
     """
 
     words: tuple[Word, ...]
-    needed: tuple[int, ...]
+    core: tuple[int, ...]
     generic: frozenset[int]
     small: frozenset[int]
-    marked: bool
+    has_marks: bool
     inflected: bool
 
 
@@ -56,18 +56,18 @@ def make_name(
     """Return a label as a name; `generic` are the lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
     little = frozenset(place for place, _ in enumerate(words) if is_little(label, words, place))
-    needed = tuple(place for place, _ in enumerate(words) if place not in shared | little)
+    core = tuple(place for place, _ in enumerate(words) if place not in shared | little)
     small = frozenset(place for place, word in enumerate(words) if label[word.start].islower())
     inside = label[words[0].end : words[-1].start] if words else ""
-    if not needed:
-        needed, shared = tuple(range(len(words))), frozenset()
-    return Name(tuple(words), needed, shared, small, bool(MARK.search(inside)), inflected)
+    if not core:
+        core, shared = tuple(range(len(words))), frozenset()
+    return Name(tuple(words), core, shared, small, bool(MARK.search(inside)), inflected)
 
 
 def is_little(label: str, words: Sequence[Word], place: int) -> bool:
     """Return whether a word is an article or a preposition in a name of several words."""
     word = words[place]
-    if max(len(other.form) for other in words) <= 3 or len(word.form) > 3:
+    if max(len(neighbour.form) for neighbour in words) <= 3 or len(word.form) > 3:
         return False
     plain = label[word.start].islower()
     return plain or (place == 0 and (len(word.form) <= 2 or word.form in ARTICLES))
@@ -79,7 +79,7 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
     Sentences avoid the repetition (`Bahasa asli … adalah Tamil`, `Его родной язык — русский`). The
     word must be in lower case, or its lemma in `shared`, the lemmas at the same end of many labels.
     """
-    edges = {0, len(name.words) - 1} & set(name.needed)
+    edges = {0, len(name.words) - 1} & set(name.core)
     lemmas = {word.lemma for word in words}
     spared = [
         place
@@ -87,11 +87,11 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
         if name.words[place].lemma in lemmas
         and (place in name.small or name.words[place].lemma in shared)
     ]
-    if not spared or len(name.needed) < 2:
+    if not spared or len(name.core) < 2:
         return name
-    needed = tuple(place for place in name.needed if place != spared[0])
+    core = tuple(place for place in name.core if place != spared[0])
     generic, small = name.generic | {spared[0]}, name.small | {spared[0]}
-    return name._replace(needed=needed, generic=generic, small=small)
+    return name._replace(core=core, generic=generic, small=small)
 
 
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
@@ -107,7 +107,7 @@ def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
         for first in sorted(places)
         for last in range(first, first + len(name.words) + 1)
         if last in places and (span := rate(grid, first, last, name))
-        if name.marked or not MARK.search(text[words[first].end : words[last].start])
+        if name.has_marks or not MARK.search(text[words[first].end : words[last].start])
     ]
 
 
@@ -117,24 +117,24 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     Words of the name and of the run are paired by similarity. The score is the mean over the needed
     words, weighted by length.
     """
-    taken = pair(grid, first, last)
-    inside = last - first + 1 - len(taken)
-    ends = first in taken.values() and last in taken.values()
-    if not ends or any(part not in taken for part in name.needed):
+    matches = pair(grid, first, last)
+    inside = last - first + 1 - len(matches)
+    ends = first in matches.values() and last in matches.values()
+    if not ends or any(part not in matches for part in name.core):
         return None
-    ordered = [taken[part] for part in sorted(taken)]
-    whole = len(taken) == len(name.words) and ordered == sorted(ordered)
-    generic = name.generic & taken.keys()
-    if inside and (not whole or generic):
+    ordered = [matches[part] for part in sorted(matches)]
+    complete = len(matches) == len(name.words) and ordered == sorted(ordered)
+    generic = name.generic & matches.keys()
+    if inside and (not complete or generic):
         return None
     # A generic noun must be on the same side of the needed words as in the label.
-    if any((a < b) != (taken[a] < taken[b]) for a in generic for b in name.needed):
+    if any((a < b) != (matches[a] < matches[b]) for a in generic for b in name.core):
         return None
-    weights = {part: len(name.words[part].form) for part in name.needed}
-    score = sum(grid[taken[part]][part] * weight for part, weight in weights.items())
-    omitted = len(name.words) - len(name.generic | taken.keys() | set(name.needed))
+    weights = {part: len(name.words[part].form) for part in name.core}
+    score = sum(grid[matches[part]][part] * weight for part, weight in weights.items())
+    omitted = len(name.words) - len(name.generic | matches.keys() | set(name.core))
     cost = INSERTED * inside + OMITTED * omitted
-    return Span(first, last, score / sum(weights.values()) - cost, len(taken))
+    return Span(first, last, score / sum(weights.values()) - cost, len(matches))
 
 
 def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, int]:
@@ -145,11 +145,11 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
         for part, score in enumerate(grid[place])
         if score >= LEAST
     )
-    taken: dict[int, int] = {}
+    matches: dict[int, int] = {}
     for _, _, place, part in pairs:
-        if part not in taken and place not in taken.values():
-            taken[part] = place
-    return taken
+        if part not in matches and place not in matches.values():
+            matches[part] = place
+    return matches
 
 
 def choose_span(spans: Sequence[Span]) -> Span | None:
@@ -158,8 +158,8 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
     Among runs with the same end, the one with the most matched words is returned.
     """
     best = max((span.score for span in spans), default=0.0)
-    near = [span for span in spans if span.score >= best - MARGIN]
-    return max(near, key=lambda span: (span.last, span.matched, span.score), default=None)
+    candidates = [span for span in spans if span.score >= best - MARGIN]
+    return max(candidates, key=lambda span: (span.last, span.matched, span.score), default=None)
 
 
 def list_rivals(names: Iterable[Name]) -> Rivals:
@@ -172,26 +172,26 @@ def list_rivals(names: Iterable[Name]) -> Rivals:
     return rivals
 
 
-def is_beaten(words: Sequence[Word], span: Span, own: Name, rivals: Rivals) -> bool:
+def is_beaten(words: Sequence[Word], span: Span, name: Name, rivals: Rivals) -> bool:
     """Return whether a run of words is more similar to another label of the call.
 
     The sentence was made with its own label, so another label must score ten points more. If the
     run omits a word of its own label (Oklahoma is not Oklahoma City), an equal score suffices,
     unless the omitted word is a lower-case generic noun (`engleski jezik`).
     """
-    whole = span.matched >= len(own.words) - len(own.generic & own.small)
-    if span.score >= 100 and whole:
+    complete = span.matched >= len(name.words) - len(name.generic & name.small)
+    if span.score >= 100 and complete:
         return False
     run = words[span.first : span.last + 1]
     for label, rival in rivals.get(len(run), ()):
-        if label != own.words:
-            score = compare_runs(run, rival, own.inflected)
-            if score >= span.score + (BETTER if whole else 0):
+        if label != name.words:
+            score = compare_spans(run, rival, name.inflected)
+            if score >= span.score + (BETTER if complete else 0):
                 return True
     return False
 
 
-def compare_runs(run: Sequence[Word], words: Sequence[Word], inflected: bool) -> float:
+def compare_spans(run: Sequence[Word], words: Sequence[Word], inflected: bool) -> float:
     """Return the similarity of two runs of equal length, word by word, weighted by length."""
     weights = [len(word.form) for word in words]
     scores = [compare_words(*pair, inflected) for pair in zip(run, words, strict=True)]

@@ -126,8 +126,8 @@ def first_paragraph(text: str) -> str:
     'A set of facts.'
     """
     blocks = (block.strip() for block in text.split("\n\n"))
-    found = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
-    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", found)
+    paragraph = next((x for x in blocks if x and not x.startswith(("#", "<!--"))), "")
+    plain = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", paragraph)
     return " ".join(re.sub(r"[*`]", "", plain).split())
 
 
@@ -145,17 +145,17 @@ def render_card(
     for config in configs:
         authored |= config.notes.get("card", {})
     names = authored.pop("relations")
-    shown = folder.absolute().name
-    chosen = default if default in [config.name for config in configs] else configs[0].name
+    title = folder.absolute().name
+    main = default if default in [config.name for config in configs] else configs[0].name
     data = DatasetCardData(
         language=sorted({split.name.replace("_", "-") for c in configs for split in c.splits}),
         size_categories=[size_category(configs)],
-        **{"pretty_name": shown, **authored},
-        configs=[describe_files(config, chosen) for config in configs],
+        **{"pretty_name": title, **authored},
+        configs=[describe_files(config, main) for config in configs],
         dataset_info=[describe_features(config) for config in configs],
     )
     parts = {
-        "name": shown,
+        "name": title,
         "columns": columns_table(configs),
         "statistics": statistics_table(configs),
         "relations": relations_table(configs, names),
@@ -173,7 +173,7 @@ def read_config(folder: Path, name: str) -> Config:
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
-    read = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
+    place = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     return Config(
         name=name,
         splits=[
@@ -191,13 +191,13 @@ def read_config(folder: Path, name: str) -> Config:
         sizes=count_values(pc.list_value_length(first["candidates"])),
         repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
         flags=Counter(flag for row in flagged for flag in row),
-        baseline=measure_baseline(paths[read].stem, tables[read], name),
-        figures=list_figures(tables),
+        baseline=measure_baseline(paths[place].stem, tables[place], name),
+        figures=list_headlines(tables),
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
 
-def list_figures(tables: Sequence[pa.Table]) -> tuple[str, ...]:
+def list_headlines(tables: Sequence[pa.Table]) -> tuple[str, ...]:
     """Return the headline figures of a run with these languages."""
     if len(tables) == 1:
         return HEADLINES[:1]
@@ -338,8 +338,8 @@ def sum_relations(
     """Return one line for each relation: its configurations and their numbers of queries."""
     rows = []
     for relation in order:
-        own = [count[relation] for count in counts if relation in count]
-        figures = (len(own), sum(own), min(own), max(own))
+        numbers = [count[relation] for count in counts if relation in count]
+        figures = (len(numbers), sum(numbers), min(numbers), max(numbers))
         rows.append(
             (link_relation(relation), names.get(relation, ""), *(f"{n:,}" for n in figures))
         )
@@ -353,8 +353,12 @@ def link_relation(relation: str) -> str:
     >>> link_relation("P36"), link_relation("place_of_birth")
     ('[P36](https://www.wikidata.org/wiki/Property:P36)', 'place_of_birth')
     """
-    known = re.fullmatch(r"P\d+", relation)
-    return f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})" if known else relation
+    is_property = re.fullmatch(r"P\d+", relation)
+    return (
+        f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})"
+        if is_property
+        else relation
+    )
 
 
 def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
@@ -393,7 +397,7 @@ def describe_version(config: Config, folder: Path) -> str:
     A note warns if the base configuration changed after the sentence version was built.
     """
     notes = config.notes
-    named = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
+    lemmatizers = [f"{language}: {name}" for language, name in notes["lemmatizers"].items()]
     costs = [(language, *(f"{n:,}" for n in counts)) for language, *counts in notes["costs"]]
     base = hash_base(folder, notes["twin_of"], [notes["source_language"], *notes["languages"]])
     parts = [
@@ -401,7 +405,7 @@ def describe_version(config: Config, folder: Path) -> str:
         f"```\n{notes['command']}\n```",
         *([STALE.format(notes["twin_of"])] if notes.get("base") not in (None, base) else []),
         f"{notes['rows']:,} of {notes['costs'][0][1]:,} rows. Translator: `{notes['translator']}`. "
-        f"Lemmatizer: {', '.join(named)}. Minimum similarity of object and label: "
+        f"Lemmatizer: {', '.join(lemmatizers)}. Minimum similarity of object and label: "
         f"{notes['threshold']:g} of 100.",
         markdown_table(SENTENCE_HEAD, costs),
         MEANING,

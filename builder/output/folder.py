@@ -21,19 +21,22 @@ LEVEL = 9  # of zstd
 
 def list_configs(folder: Path) -> list[str]:
     """Return the configurations in a folder: subfolders of `data` with only Parquet files."""
-    found = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
-    return [path.name for path in found if all(p.suffix == ".parquet" for p in path.iterdir())]
+    folders = sorted(path for path in folder.glob("data/[!.]*") if path.is_dir())
+    return [path.name for path in folders if all(p.suffix == ".parquet" for p in path.iterdir())]
 
 
-def list_known(folder: Path, own: Sequence[str]) -> list[str]:
+def list_versions(folder: Path, recipe_configs: Sequence[str]) -> list[str]:
     """Return the configurations of a recipe, then the sentence versions in the folder.
 
     A balanced set has no recipe configurations: all configurations in the folder are returned.
     """
     present = list_configs(folder)
-    if not own:
+    if not recipe_configs:
         return present
-    return [*own, *(c for c in present if c.endswith(SENTENCE) and c not in own)]
+    return [
+        *recipe_configs,
+        *(c for c in present if c.endswith(SENTENCE) and c not in recipe_configs),
+    ]
 
 
 def check_mirror(mirror: Path | None) -> None:
@@ -54,11 +57,11 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
         raise PolyprobeError(f"{folder} is a file; give --output a folder")
     card = folder / "README.md"
     if card.is_file():
-        ours = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
+        is_build = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
         paths = {*folder.glob("*"), *folder.glob("data/*")}
-        ours = not paths or paths <= own_paths(folder, configs)
-    if not ours:
+        is_build = not paths or paths <= list_build_paths(folder, configs)
+    if not is_build:
         raise PolyprobeError(
             f"{folder} holds something other than a build of {name}; give another --output"
         )
@@ -67,7 +70,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
         raise PolyprobeError(f"cannot write to {place}; give another --output")
 
 
-def own_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
+def list_build_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     """Return the paths that a complete or killed build may leave in its folder and in `data`."""
     data = folder / "data"
     versions = [config + SENTENCE for config in configs]
@@ -158,9 +161,11 @@ def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleTy
     `source` is a module with `describe` and, except for balanced sets, DEFAULT_CONFIG.
     """
     present = [config for config in configs if is_built(folder, config)]
-    read = [read_config(folder, config) for config in present]
-    figures = {config.name: config.figures for config in read}
+    descriptions = [read_config(folder, config) for config in present]
+    figures = {config.name: config.figures for config in descriptions}
     benchmark = render_benchmark(name, figures, folder.absolute().name)
     default = getattr(source, "DEFAULT_CONFIG", "")
-    write_text(folder / "README.md", render_card(folder, name, read, default, source.describe))
+    write_text(
+        folder / "README.md", render_card(folder, name, descriptions, default, source.describe)
+    )
     write_text(folder / "eval.yaml", benchmark)

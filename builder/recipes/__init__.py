@@ -11,7 +11,7 @@ from polyprobe.system.errors import unknown
 class Recipe(NamedTuple):
     """A dataset: its build module, a short title, and the names of its configurations.
 
-    `further` are earlier versions, other spellings and wider answers, built only by name.
+    `variants` are earlier versions, other spellings and wider answers, built only by name.
 
     The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}`
     (an Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and
@@ -21,7 +21,7 @@ class Recipe(NamedTuple):
     module: str
     title: str
     configs: tuple[str, ...]
-    further: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
 
 
 BALANCED = "balanced"
@@ -51,13 +51,13 @@ RECIPES = {
         "polyprobe.builder.recipes.bmlama.build",
         "BMLAMA as published and repaired",
         ("17", "53", "17-repaired", "53-repaired"),
-        further=("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
+        variants=("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
     ),
     "fluent-mlama": Recipe(
         "polyprobe.builder.recipes.fluent_mlama.build",
         "the rows of Fluent-mLAMA, as templates and as sentences",
         _FLUENT,
-        further=tuple(config + FLUENT_WIDE for config in _FLUENT),
+        variants=tuple(config + FLUENT_WIDE for config in _FLUENT),
     ),
     "polyglot": Recipe(
         "polyprobe.builder.recipes.polyglot.build",
@@ -90,7 +90,7 @@ RECIPES = {
         "polyprobe.builder.recipes.mpararel.build",
         "the tuples and templates of mParaRel, as released",
         MPARAREL,
-        further=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
+        variants=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
     ),
 }
 
@@ -107,17 +107,17 @@ def load_describer(name: str) -> ModuleType:
     return import_module(REQUESTED[name]) if name in REQUESTED else load_recipe(name)
 
 
-def list_own(name: str) -> Sequence[str]:
+def list_recipe_configs(name: str) -> Sequence[str]:
     """Return the configurations that a recipe defines; none for those of REQUESTED."""
-    own: Sequence[str] = () if name in REQUESTED else load_recipe(name).CONFIGS
-    return own
+    configs: Sequence[str] = () if name in REQUESTED else load_recipe(name).CONFIGS
+    return configs
 
 
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
-    """Return the requested configurations in the recipe's order, or all but further ones."""
-    known = load_recipe(name).CONFIGS
+    """Return the requested configurations in the recipe's order, or all but its variants."""
+    names = load_recipe(name).CONFIGS
     configs = configs or RECIPES[name].configs
     for config in configs:
-        if config not in known:
-            raise unknown("configuration", config, name, known)
-    return [config for config in known if config in configs]
+        if config not in names:
+            raise unknown("configuration", config, name, names)
+    return [config for config in names if config in configs]

@@ -115,11 +115,13 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     English is read from the rows of the other requested languages; if it is the only one, from the
     rows of all languages.
     """
-    asked = set(LANGUAGES if languages is None else languages)
-    return collect(list(read_archive(mirror, asked - {"en"} or TRANSLATED)), asked)
+    selection = set(LANGUAGES if languages is None else languages)
+    return collect_records(
+        list(read_translations_of(mirror, selection - {"en"} or TRANSLATED)), selection
+    )
 
 
-def read_archive(mirror: Path | None, languages: Collection[str]) -> Iterator[Record]:
+def read_translations_of(mirror: Path | None, languages: Collection[str]) -> Iterator[Record]:
     """Yield the released rows in some languages."""
     [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
     yield from read_records(content, languages)
@@ -147,28 +149,28 @@ def parse_records(language: str, relation: str, content: bytes) -> Iterator[Reco
         yield Record(language, relation, *(normalise(row[field], language) for field in fields))
 
 
-def collect(records: Sequence[Record], languages: Collection[str]) -> Facts:
+def collect_records(records: Sequence[Record], languages: Collection[str]) -> Facts:
     """Return the records as `Facts`, with the counts of repairs."""
     repairs: Counter[str] = Counter()
-    named = list_names(records, languages)
-    repairs[CONTRADICTIONS] = count_contradictions(named)
+    names = name_records(records, languages)
+    repairs[CONTRADICTIONS] = count_contradictions(names)
     translated = [record for record in records if record.language in languages]
     facts = {(record.relation, record.subject_id, record.object_id) for record in records}
-    aliases = list_aliases(translated, repairs)
+    aliases = split_aliases(translated, repairs)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
-        labels=choose_labels(named),
+        labels=choose_labels(names),
         aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
-        templates=recover_templates(records, languages, repairs),
+        templates=recover_filled_templates(records, languages, repairs),
         prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
 
-def list_names(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
+def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
     """Return LABELS with repetitions, in the records' languages and in English."""
-    named = [
+    rows = [
         (language, id_, label.strip())
         for r in records
         for language, id_, label in (
@@ -179,10 +181,10 @@ def list_names(records: Iterable[Record], languages: Collection[str]) -> pl.Data
         )
         if language in languages
     ]
-    return pl.DataFrame(named, schema=LABELS, orient="row")
+    return pl.DataFrame(rows, schema=LABELS, orient="row")
 
 
-def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[str, str, str]]:
+def split_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[str, str, str]]:
     """Return (language, object's id, alias); count the lists of several aliases in `repairs`."""
     aliases: set[tuple[str, str, str]] = set()
     for record in records:
@@ -192,25 +194,25 @@ def list_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[
     return aliases
 
 
-def recover_templates(
+def recover_filled_templates(
     records: Iterable[Record], languages: Collection[str], repairs: Counter[str]
 ) -> pl.DataFrame:
     """Return TEMPLATES: the most frequent result for each language and relation."""
-    found: dict[tuple[str, str], Counter[str]] = {}
+    tallies: dict[tuple[str, str], Counter[str]] = {}
     for r in records:
         for language, template in (
             (r.language, empty_slots(r.filled, r.subject, r.object)),
             ("en", empty_slots(r.english_filled, r.english_subject, r.english_object)),
         ):
             if language in languages and template:
-                found.setdefault((language, r.relation), Counter())[template] += 1
+                tallies.setdefault((language, r.relation), Counter())[template] += 1
             repairs[UNCLEAR] += language in languages and not template
     rows = []
-    for (language, relation), counts in sorted(found.items()):
+    for (language, relation), counts in sorted(tallies.items()):
         template, _ = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-        whole = template.replace(" .", ".")
-        repairs[STOPS] += whole != template
-        rows.append((language, relation, f"fluent-mlama:{relation}:0", whole))
+        text = template.replace(" .", ".")
+        repairs[STOPS] += text != template
+        rows.append((language, relation, f"fluent-mlama:{relation}:0", text))
     return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
 

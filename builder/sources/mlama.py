@@ -88,21 +88,21 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
             f"no archive mlama1.1.zip in the mirror folder {mirror}{instead}; fetch {URL} into it, "
             "or take the Hub's copy: source mlama-hub"
         )
-    asked = LANGUAGES if languages is None else languages
-    rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *asked}))
-    return collect(rows, templates, asked)
+    selection = LANGUAGES if languages is None else languages
+    rows, templates = read_zip(read_archive(URL, SHA256, mirror), sorted({"en", *selection}))
+    return collect_triples(rows, templates, selection)
 
 
 def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
     """Return the result of `read_facts` from the Hub's rows (ROWS and `template`)."""
     if lacking := [column for column in (*ROWS, "template") if column not in table.column_names]:
         raise PolyprobeError(f"no column {lacking[0]!r} in the Hub's copy of mLAMA")
-    asked = LANGUAGES if languages is None else languages
+    selection = LANGUAGES if languages is None else languages
     frame = pl.DataFrame(table.select([*ROWS, "template"])).cast({"lineid": pl.Int64})
-    rows = frame.filter(pl.col("language").is_in({"en", *asked}))
-    named = rows.select("language", "template", relation="predicate_id")
-    templates = named.filter(pl.col("template") != "").unique(maintain_order=True)
-    return collect(rows.select(ROWS.keys()), templates.select(GIVEN.keys()), asked)
+    rows = frame.filter(pl.col("language").is_in({"en", *selection}))
+    prompts = rows.select("language", "template", relation="predicate_id")
+    templates = prompts.filter(pl.col("template") != "").unique(maintain_order=True)
+    return collect_triples(rows.select(ROWS.keys()), templates.select(GIVEN.keys()), selection)
 
 
 def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -111,8 +111,8 @@ def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for language in track(languages, "reading mlama"):
-                rows += read_relations(archive, language)
-                templates.append(read_templates(archive, language))
+                rows += read_triples(archive, language)
+                templates.append(read_translated_templates(archive, language))
     except KeyError as error:
         raise PolyprobeError(f"a file is missing in mlama1.1.zip: {error.args[0]}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
@@ -120,7 +120,7 @@ def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl
     return pl.concat(rows), pl.concat(templates)
 
 
-def read_relations(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataFrame]:
+def read_triples(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataFrame]:
     """Yield the ROWS of each relation's file, unless it is empty."""
     for relation in RELATIONS:
         content = archive.read(f"{ROOT}/{language}/{relation}.jsonl")
@@ -130,31 +130,31 @@ def read_relations(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataF
             yield triples.with_columns(**names).select(ROWS.keys())
 
 
-def read_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
+def read_translated_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
     """Return GIVEN of one language, only for RELATIONS."""
     lines = archive.read(f"{ROOT}/{language}/templates.jsonl").decode("utf-8").split("\n")
     records = [json.loads(line) for line in lines if line.strip()]
-    found = [(language, record["relation"], record["template"]) for record in records]
-    return pl.DataFrame(found, schema=GIVEN, orient="row").filter(
+    rows = [(language, record["relation"], record["template"]) for record in records]
+    return pl.DataFrame(rows, schema=GIVEN, orient="row").filter(
         pl.col("relation").is_in(RELATIONS)
     )
 
 
-def collect(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
+def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
     """Return ROWS and GIVEN as `Facts`; the counts of repairs always include English's rows."""
     repairs: Counter[str] = Counter()
-    usable = identify(leave_out(rows, repairs), repairs)
-    asked = pl.col("language").is_in(languages)
-    named = pl.concat(
-        usable.filter(asked).select("language", id=f"{end}_id", label=f"{end}_label")
+    usable = identify_triples(leave_out(rows, repairs), repairs)
+    selection = pl.col("language").is_in(languages)
+    names = pl.concat(
+        usable.filter(selection).select("language", id=f"{end}_id", label=f"{end}_label")
         for end in ENDS
     )
-    repairs[CONTRADICTIONS] = count_contradictions(named)
+    repairs[CONTRADICTIONS] = count_contradictions(names)
     ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
     return Facts(
         facts=ids.unique().sort(*FACTS),
-        labels=choose_labels(named),
-        templates=repair_templates(templates.filter(asked), repairs),
+        labels=choose_labels(names),
+        templates=repair_templates(templates.filter(selection), repairs),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
@@ -166,12 +166,12 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
     repairs[UNLABELLED] += plain.height - labelled.height
     google = pl.col("predicate_id").is_in(GOOGLE_RE)
-    told = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
-    repairs[REPEATED] += labelled.height - told.height
-    return told
+    distinct = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
+    repairs[REPEATED] += labelled.height - distinct.height
+    return distinct
 
 
-def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return the rows with `sub_id` and `obj_id`; exclude rows without an id and a label."""
     key = ["predicate_id", "lineid"]
     english = (
@@ -179,40 +179,40 @@ def identify(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
         .select(*key, english="obj_label")
         .unique(key, keep="first", maintain_order=True)
     )
-    found = rows.join(english, on=key, how="left", maintain_order="left").with_columns(
+    candidates = rows.join(english, on=key, how="left", maintain_order="left").with_columns(
         pick_id(end, pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":"))
         for end, name in zip(ENDS, ("lineid", "english"), strict=True)
     )
-    known = found.drop_nulls(["sub_id", "obj_id"])
-    repairs[UNKNOWN] += found.height - known.height
+    complete = candidates.drop_nulls(["sub_id", "obj_id"])
+    repairs[UNKNOWN] += candidates.height - complete.height
     linked = pl.all_horizontal(pl.col("sub_id", "obj_id").str.starts_with("Q"))
-    repairs[NO_ID] += known.filter(~linked).height
-    return known
+    repairs[NO_ID] += complete.filter(~linked).height
+    return complete
 
 
-def pick_id(end: str, own: pl.Expr) -> pl.Expr:
-    """Return a Wikidata id unchanged, a Freebase id with the prefix `mlama:`, otherwise `own`."""
+def pick_id(end: str, fallback: pl.Expr) -> pl.Expr:
+    """Give a Wikidata id unchanged, a Freebase id with the prefix `mlama:`, else `fallback`."""
     uri = pl.col(f"{end}_uri")
     freebase = pl.when(uri.str.starts_with("/")).then(pl.concat_str(pl.lit("mlama:"), uri))
     wikidata = pl.when(uri.str.contains(r"^Q\d+$")).then(uri)
-    return wikidata.otherwise(freebase.otherwise(own)).alias(f"{end}_id")
+    return wikidata.otherwise(freebase.otherwise(fallback)).alias(f"{end}_id")
 
 
-def repair_templates(given: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
+def repair_templates(templates: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return TEMPLATES: the last one for each language and relation, repaired, if usable."""
-    last = given.unique(["language", "relation"], keep="last", maintain_order=True)
-    repairs[TWICE] += given.height - last.height
-    found = []
+    last = templates.unique(["language", "relation"], keep="last", maintain_order=True)
+    repairs[TWICE] += templates.height - last.height
+    rows = []
     for language, relation, released in last.sort("language", "relation").iter_rows():
         template = fix_slots(released)
         if not all(template.count(slot) == 1 for slot in SLOTS):
             repairs[SLOT_LOST] += 1
             continue
         repairs[SLOT_REPAIRED] += template != released
-        whole = FULL_STOP.sub(r"\1", normalise(template, language).strip())
-        repairs[BLANK] += whole != template
-        found.append((language, relation, f"mlama:{relation}:0", whole))
-    return pl.DataFrame(found, schema=TEMPLATES, orient="row")
+        text = FULL_STOP.sub(r"\1", normalise(template, language).strip())
+        repairs[BLANK] += text != template
+        rows.append((language, relation, f"mlama:{relation}:0", text))
+    return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
 
 def fix_slots(template: str) -> str:
@@ -222,6 +222,6 @@ def fix_slots(template: str) -> str:
     '[X] died in [Y] .'
     """
     for slot, variants in SLOTS.items():
-        for other in variants if slot not in template else ():
-            template = template.replace(other, slot)
+        for variant in variants if slot not in template else ():
+            template = template.replace(variant, slot)
     return template

@@ -31,7 +31,7 @@ ROWS = 843_143
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the result of `mlama.read_facts`, from the Hub (HF_ENDPOINT) or a mirror's Parquet."""
     folder = download() if mirror is None else mirror / NAME.replace("/", "__")
-    return mlama.from_rows(read_rows(folder), languages)
+    return mlama.from_rows(read_folder(folder), languages)
 
 
 def download() -> Path:
@@ -51,7 +51,7 @@ def download() -> Path:
     return Path(folder)
 
 
-def read_rows(folder: Path) -> pa.Table:
+def read_folder(folder: Path) -> pa.Table:
     """Return the rows of all Parquet files in the folder, in the order of their names."""
     paths = sorted(path for path in folder.rglob("*.parquet") if path.is_file())
     if not paths:

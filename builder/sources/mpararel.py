@@ -60,11 +60,11 @@ REPAIRS = [
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return facts, labels and templates in some languages (default: all)."""
-    asked = sorted(set(LANGUAGES if languages is None else languages))
-    tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_folders, asked))))
-    facts, labels = list_facts(tuples), list_labels(tuples, asked)
+    selection = sorted(set(LANGUAGES if languages is None else languages))
+    tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_language_folders, selection))))
+    facts, labels = list_facts(tuples), list_labels(tuples, selection)
     repairs: Counter[str] = Counter()
-    templates = list(read_templates(mirror, asked, repairs))
+    templates = list(list_repaired_patterns(mirror, selection, repairs))
     stripped = labels.with_columns(pl.col("label").str.strip_chars())
     repairs[BLANKS] = count_changed(labels, stripped, ["label"])
     return Facts(
@@ -80,7 +80,7 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     return list_facts(read_tuples(mirror, ["en"]))
 
 
-def list_folders(language: str) -> tuple[str, ...]:
+def list_language_folders(language: str) -> tuple[str, ...]:
     """Return the folders of a language, the preferred one first."""
     return MERGED.get(language, (language,))
 
@@ -121,13 +121,13 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
     order = [
         (language, folder, rank)
         for language in languages
-        for rank, folder in enumerate(list_folders(language))
+        for rank, folder in enumerate(list_language_folders(language))
     ]
-    named = pl.concat(
+    names = pl.concat(
         tuples.select("folder", id=f"{end}_uri", label=f"{end}_label") for end in ("sub", "obj")
     )
     return (
-        named.unique()
+        names.unique()
         .join(pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row"), on="folder")
         .sort("language", "id", "rank", "label")
         .unique(["language", "id"], keep="first", maintain_order=True)
@@ -135,7 +135,7 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
     )
 
 
-def read_templates(
+def list_repaired_patterns(
     mirror: Path | None, languages: Sequence[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of TEMPLATES in order, and count repairs in `repairs`.
@@ -143,10 +143,10 @@ def read_templates(
     N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
     language is a different pattern. A merged language takes each relation from one folder only.
     """
-    folders = {language: list_folders(language) for language in languages}
-    asked = [("patterns", name) for name in dict.fromkeys(chain(*folders.values()))]
+    folders = {language: list_language_folders(language) for language in languages}
+    places = [("patterns", name) for name in dict.fromkeys(chain(*folders.values()))]
     released: dict[str, dict[str, bytes]] = defaultdict(dict)
-    for folder, relation, content in read_jsonl(mirror, asked):
+    for folder, relation, content in read_jsonl(mirror, places):
         released[folder][relation] = content
     for language, preferred in folders.items():
         relations = dict(ChainMap(*(released[name] for name in preferred)))
@@ -158,8 +158,8 @@ def read_templates(
 def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
     """Return the patterns of a folder as released: relation, template_id, pattern, reviewed.
 
-    The order is that of relations and lines. The ids are those of `read_templates`, so that the
-    patterns that are repaired there have the same id here.
+    The order is that of relations and lines. The ids are those of `list_repaired_patterns`, so that
+    a repaired pattern has the same id there and here.
     """
     return pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS)
@@ -180,7 +180,7 @@ def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int,
     patterns = [json.loads(line)["pattern"] for line in lines]
     seen = set()
     for number, pattern in enumerate(patterns):
-        template = repair(pattern)
+        template = repair_pattern(pattern)
         if not is_template(template):
             repairs[BROKEN] += 1
         elif template in seen or (template != pattern and template in patterns):
@@ -191,12 +191,12 @@ def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int,
             yield number, template
 
 
-def repair(pattern: str) -> str:
+def repair_pattern(pattern: str) -> str:
     """Return the pattern without stray brackets and zero-width spaces.
 
-    >>> repair("[ [X] ] n] on [Y]hen]")
+    >>> repair_pattern("[ [X] ] n] on [Y]hen]")
     '[X]n on [Y]hen'
     """
-    for found, replacement in REPAIRS:
-        pattern = found.sub(replacement, pattern)
+    for defect, replacement in REPAIRS:
+        pattern = defect.sub(replacement, pattern)
     return pattern

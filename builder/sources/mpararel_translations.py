@@ -40,7 +40,7 @@ def read_translations(mirror: Path | None, language: str) -> pl.DataFrame:
             relation=pl.lit(PurePosixPath(file).stem),
             pattern="pattern",
         )
-        for translator, own in zip(present, contents, strict=True)
-        for file, content in own.items()
+        for translator, lines in zip(present, contents, strict=True)
+        for file, content in lines.items()
     ]
     return pl.concat([pl.DataFrame(schema=TRANSLATIONS), *parts])

@@ -68,17 +68,17 @@ OWN_IDS = "entities without a Wikidata id"
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the facts of English, and labels and prompts in some languages (default: all)."""
-    asked = sorted(set(LANGUAGES if languages is None else languages))
-    released = read_rows(mirror, sorted({"en", *asked}))
+    selection = sorted(set(LANGUAGES if languages is None else languages))
+    released = read_stems(mirror, sorted({"en", *selection}))
     rows = tidy(released, TEXTS)
-    entities = identify(rows.filter(language="en"), mpararel.read_facts(mirror, ["en"]))
-    asked_for = pl.col("language").is_in(asked)
-    found = collect(rows.filter(asked_for), entities)
+    entities = identify_entities(rows.filter(language="en"), mpararel.read_facts(mirror, ["en"]))
+    asked_for = pl.col("language").is_in(selection)
+    facts = collect_rows(rows.filter(asked_for), entities)
     untidy = count_changed(released.filter(asked_for), rows.filter(asked_for), TEXTS)
-    return found._replace(repairs=dict(sorted({**found.repairs, UNTIDY: untidy}.items())))
+    return facts._replace(repairs=dict(sorted({**facts.repairs, UNTIDY: untidy}.items())))
 
 
-def read_rows(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
+def read_stems(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
     """Return the released rows: `language`, COLUMNS, `first` (stem), `several` (are there more)."""
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
     pairs = zip(track(languages, "reading polyglot"), contents, strict=True)
@@ -101,30 +101,30 @@ def parse(language: str, content: bytes) -> pl.DataFrame:
     return table.select(pl.lit(language).alias("language"), *COLUMNS)
 
 
-def identify(english: pl.DataFrame, known: Facts) -> pl.DataFrame:
+def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     """Return ENTITIES: the ids of each row, and whether it asks for the subject (`inverted`).
 
-    Wikidata ids come from the facts and English labels in `known`, by relation.
+    Wikidata ids come from the facts and English labels in `facts`, by relation.
     """
     rows = english
     for end in ENDS:
         key = pl.col(end).str.to_lowercase()
-        own = pl.concat_str(pl.lit("polyglot"), "relation", key, separator=":")
+        fallback = pl.concat_str(pl.lit("polyglot"), "relation", key, separator=":")
         rows = (
             rows.with_columns(key.alias("key"))
-            .join(find_unique(known, end), on=["relation", "key"], how="left")
-            .with_columns(pl.coalesce("id", own).alias(f"{end}_id"))
+            .join(find_unique(facts, end), on=["relation", "key"], how="left")
+            .with_columns(pl.coalesce("id", fallback).alias(f"{end}_id"))
             .drop("id", "key")
         )
     inverted = pl.col("true") != pl.col("object")
     return rows.with_columns(inverted=inverted).select(*ENTITIES).sort("dataset_id")
 
 
-def find_unique(known: Facts, end: str) -> pl.DataFrame:
+def find_unique(facts: Facts, end: str) -> pl.DataFrame:
     """Return `relation`, `key` (a lower-case English label) and `id`, for unambiguous labels."""
     return (
-        known.facts.select("relation", id=f"{end}_id")
-        .join(known.labels.filter(language="en"), on="id")
+        facts.facts.select("relation", id=f"{end}_id")
+        .join(facts.labels.filter(language="en"), on="id")
         .group_by("relation", key=pl.col("label").str.to_lowercase())
         .agg(pl.col("id").unique())
         .filter(pl.col("id").list.len() == 1)
@@ -132,50 +132,50 @@ def find_unique(known: Facts, end: str) -> pl.DataFrame:
     )
 
 
-def collect(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
+def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     """Return the rows as `Facts`, with the counts of repairs."""
-    whole = repair(rows.join(entities, on=["dataset_id", "relation"]))
-    named = list_names(whole)
+    complete = repair_answers(rows.join(entities, on=["dataset_id", "relation"]))
+    names = name_rows(complete)
     facts = entities.select(FACTS.keys()).unique().sort(*FACTS)
     ids = {*facts["subject_id"], *facts["object_id"]}
-    asks_object = whole.filter(~pl.col("inverted"))
+    asks_object = complete.filter(~pl.col("inverted"))
     open_ended = asks_object.filter(~pl.col("ends_in_answer"))
     # As upstream does for masked models.
     prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
     prompts = open_ended.select("language", *FACTS, prompt=prompt, form="answer")
     counts = {
-        LISTS: whole["several"].sum(),
-        SPOILED: whole["spoiled"].sum(),
-        INVERTED: whole.height - asks_object.height,
+        LISTS: complete["several"].sum(),
+        SPOILED: complete["spoiled"].sum(),
+        INVERTED: complete.height - asks_object.height,
         ANSWERED: asks_object.height - open_ended.height,
-        CONTRADICTIONS: count_contradictions(named),
+        CONTRADICTIONS: count_contradictions(names),
         OWN_IDS: sum(own_id.startswith("polyglot:") for own_id in ids),
     }
     return Facts(
         facts=facts,
-        labels=choose_labels(named),
+        labels=choose_labels(names),
         prompts=prompts.unique().sort(*PROMPTS),
         repairs={reason: count for reason, count in sorted(counts.items()) if count},
     )
 
 
-def repair(rows: pl.DataFrame) -> pl.DataFrame:
+def repair_answers(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the rows with the column `answer`, the label of the entity that the stem asks for.
 
     Two columns are boolean: `spoiled` (the label was repaired) and `ends_in_answer` (the stem ends
     in the label).
     """
-    given = pl.when("inverted").then("subject").otherwise("object")
+    label = pl.when("inverted").then("subject").otherwise("object")
     lower = pl.col("true").str.to_lowercase()
-    same = lower == given.str.to_lowercase()
+    same = lower == label.str.to_lowercase()
     return rows.with_columns(
-        answer=pl.when(same).then(given).otherwise("true"),
-        spoiled=same & (pl.col("true") != given),
+        answer=pl.when(same).then(label).otherwise("true"),
+        spoiled=same & (pl.col("true") != label),
         ends_in_answer=pl.col("first").str.to_lowercase().str.ends_with(lower),
     )
 
 
-def list_names(rows: pl.DataFrame) -> pl.DataFrame:
+def name_rows(rows: pl.DataFrame) -> pl.DataFrame:
     """Return LABELS with repetitions; `answer` is the label of the entity that is asked for."""
     subject = pl.when("inverted").then("answer").otherwise("subject")
     thing = pl.when("inverted").then("object").otherwise("answer")

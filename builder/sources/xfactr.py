@@ -98,24 +98,24 @@ BARE = {
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the facts, and labels, aliases and templates in some languages (default: all)."""
-    asked = sorted(set(LANGUAGES if languages is None else languages))
-    read = read_paths(list_paths(asked), mirror)
+    selection = sorted(set(LANGUAGES if languages is None else languages))
+    contents = read_paths(list_source_paths(selection), mirror)
     repairs: Counter[str] = Counter()
-    tuples = parse_tuples(read)
-    forms = list_forms(tuples if "en" in asked else tuples.clear())
-    aliases = parse_aliases(read)
-    lists = parse_lists(read)
-    templates = list(parse_prompts(read[PROMPT_FILE], asked, repairs))
+    tuples = parse_tuples(contents)
+    forms = list_forms(tuples if "en" in selection else tuples.clear())
+    aliases = parse_aliases(contents)
+    lists = parse_lists(contents)
+    templates = list(parse_prompts(contents[PROMPT_FILE], selection, repairs))
     return Facts(
         facts=list_facts(tuples),
-        labels=list_labels(forms, aliases, lists, repairs).drop("kind"),
+        labels=choose_entity_labels(forms, aliases, lists, repairs).drop("kind"),
         aliases=pl.concat([aliases, forms.select(*ALIASES)]).unique().sort(pl.all()),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
 
-def list_paths(languages: Sequence[str]) -> list[str]:
+def list_source_paths(languages: Sequence[str]) -> list[str]:
     """Return the paths of the prompts, of all facts, and of names in some languages."""
     unused = {name_list(language) for language in LISTS.keys() - set(languages)}
     return [
@@ -140,16 +140,16 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     spaces.
     """
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
-    read = read_paths(paths, mirror)
+    contents = read_paths(paths, mirror)
     listed = [
         (relation, subject, answer)
-        for path, content in read.items()
+        for path, content in contents.items()
         if path.endswith(OBJECTS)
         for line in content.decode("utf-8").splitlines()
         for subject, relation, objects in [line.split("\t")]
         for answer in objects.split()
     ]
-    tables = [list_facts(parse_tuples(read)), pl.DataFrame(listed, schema=FACTS, orient="row")]
+    tables = [list_facts(parse_tuples(contents)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
 
 
@@ -159,13 +159,13 @@ def read_paths(paths: Sequence[str], mirror: Path | None) -> dict[str, bytes]:
     return dict(zip(track(paths, "reading xfactr"), contents, strict=True))
 
 
-def parse_tuples(read: Mapping[str, bytes]) -> pl.DataFrame:
+def parse_tuples(contents: Mapping[str, bytes]) -> pl.DataFrame:
     """Return the tuples of `data/*/sub/RELATION.jsonl`, with the columns `relation` and TUPLES."""
     return pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=TUPLES).with_columns(
             relation=pl.lit(PurePosixPath(path).stem)
         )
-        for path, content in read.items()
+        for path, content in contents.items()
         if "/sub/" in path
     )
 
@@ -181,10 +181,10 @@ def list_forms(tuples: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
+def parse_aliases(contents: Mapping[str, bytes]) -> pl.DataFrame:
     """Return the ALIASES of `data/alias/*/LANGUAGE.txt`; a line has an id and aliases."""
     frames = [pl.DataFrame(schema=ALIASES)]
-    for path, content in read.items():
+    for path, content in contents.items():
         if "/alias/" in path:
             lines = content.decode("utf-8").removesuffix("\n").split("\n")
             fields = pl.Series(lines).str.split("\t")
@@ -194,17 +194,17 @@ def parse_aliases(read: Mapping[str, bytes]) -> pl.DataFrame:
     return pl.concat(frames).unique()
 
 
-def parse_lists(read: Mapping[str, bytes]) -> pl.DataFrame:
+def parse_lists(contents: Mapping[str, bytes]) -> pl.DataFrame:
     """Return LABELS of the authors' lists; a line has an id and a label."""
-    found = [
+    rows = [
         (language, *line.split("\t"))
         for language in LISTS
-        for line in read.get(name_list(language), b"").decode("utf-8").splitlines()
+        for line in contents.get(name_list(language), b"").decode("utf-8").splitlines()
     ]
-    return pl.DataFrame(found, schema=LABELS, orient="row").filter(pl.col("label") != "")
+    return pl.DataFrame(rows, schema=LABELS, orient="row").filter(pl.col("label") != "")
 
 
-def list_labels(
+def choose_entity_labels(
     forms: pl.DataFrame, aliases: pl.DataFrame, lists: pl.DataFrame, repairs: Counter[str]
 ) -> pl.DataFrame:
     """Return LABELS and `kind`: ALIAS, an entity's single alias; LISTED; or FORM, the best form.
@@ -216,19 +216,19 @@ def list_labels(
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)
     listed = lists.select(*entity, alias="label").join(single, on=entity, how="anti")
-    others = forms.join(single, on=entity, how="anti")
-    repairs[CHOSEN] += others.filter(others["id"].is_duplicated())["id"].n_unique()
-    chosen = (
-        others.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
+    ambiguous = forms.join(single, on=entity, how="anti")
+    repairs[CHOSEN] += ambiguous.filter(ambiguous["id"].is_duplicated())["id"].n_unique()
+    best = (
+        ambiguous.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
         .with_columns(pl.col("known").fill_null(False))
         .sort("known", "relations", "facts", "alias", descending=[True, True, True, False])
         .unique(entity, keep="first", maintain_order=True)
         .select(*ALIASES)
     )
-    named = pl.concat([listed.select(entity), chosen.select(entity)])
-    unnamed = aliases.filter(several).join(named, on=entity, how="anti")
+    entities = pl.concat([listed.select(entity), best.select(entity)])
+    unnamed = aliases.filter(several).join(entities, on=entity, how="anti")
     repairs[OPEN] += unnamed.n_unique(entity)
-    kinds = {ALIAS: single, LISTED: listed, FORM: chosen}
+    kinds = {ALIAS: single, LISTED: listed, FORM: best}
     tables = [part.select(*ALIASES, kind=pl.lit(kind)) for kind, part in kinds.items()]
     return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
 
@@ -255,8 +255,8 @@ def parse_prompts(
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:
     """Return the prompt corrected by FIXES and SWAPPED, with its marks."""
-    found, right = FIXES.get((language, relation), ("", ""))
-    prompt = prompt.replace(found, right, 1)
+    released, right = FIXES.get((language, relation), ("", ""))
+    prompt = prompt.replace(released, right, 1)
     if (language, relation) in SWAPPED:
         return prompt.translate(str.maketrans("XY", "YX"))
     return prompt
@@ -295,8 +295,8 @@ def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
             return f"[{end}]", name_ending(node, language)
         case grammar.Article():
             return reduce_article(node, language)
-        case grammar.Choice(options):
-            features = {one.feature for option in options for one in option.conditions}
+        case grammar.Alternatives(options):
+            features = {condition.feature for option in options for condition in option.conditions}
             if "Human" in features:  # it stays in brackets
                 return grammar.write_node(node), ""
             return options[0].form, GENDERS if "Gender" in features else NUMBERS

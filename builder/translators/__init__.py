@@ -50,18 +50,22 @@ def load_translator(name: str, **options: str) -> Translator:
     with explain_missing_extras(f"the translator {name}", others=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         parameters = inspect.signature(engine, eval_str=True).parameters
-        own = {option: _read_kind(each.annotation) for option, each in parameters.items()}
-        kinds = SETTINGS | own
+        parameter_kinds = {
+            option: _read_kind(each.annotation) for option, each in parameters.items()
+        }
+        kinds = SETTINGS | parameter_kinds
         for option in options:
             if option not in kinds:
                 raise unknown("option", option, f"translator {name}", kinds)
         for option, each in parameters.items():
             if each.default is each.empty and option not in options:
                 raise PolyprobeError(f"the translator {name} needs the option {option}=…")
-        given = {key: _convert(name, key, text, kinds[key]) for key, text in options.items()}
-        translator: Translator = engine(**{key: given[key] for key in given if key in own})
-    for key in given.keys() - own.keys():
-        setattr(translator, key, given[key])
+        values = {key: _convert(name, key, text, kinds[key]) for key, text in options.items()}
+        translator: Translator = engine(
+            **{key: values[key] for key in values if key in parameter_kinds}
+        )
+    for key in values.keys() - parameter_kinds.keys():
+        setattr(translator, key, values[key])
     return translator
 
 

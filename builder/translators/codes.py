@@ -11,42 +11,46 @@ SAME_LANGUAGE = 1  # the greatest distance in langcodes between two codes of one
 SCRIPTS = {"ko": "Hang"} | dict.fromkeys(("acm", "acq", "azb", "pbt"), "Arab")
 
 
-def check_pair(engine: str, source: str, target: str, known: Collection[str]) -> tuple[str, str]:
+def check_pair(
+    engine: str, source: str, target: str, available: Collection[str]
+) -> tuple[str, str]:
     """Return a translator's codes of two languages; PolyprobeError lists those it has."""
     codes = []
-    for ours in (source, target):
-        if (code := match(ours, known)) is None:
+    for language in (source, target):
+        if (code := match_code(language, available)) is None:
             raise PolyprobeError(
-                f"{engine} does not translate from {source} to {target}: it has no {ours!r}; "
-                f"available: {', '.join(sorted(known))}"
+                f"{engine} does not translate from {source} to {target}: it has no {language!r}; "
+                f"available: {', '.join(sorted(available))}"
             )
         codes.append(code)
     return codes[0], codes[1]
 
 
-def match(code: str, known: Collection[str]) -> str | None:
+def match_code(code: str, available: Collection[str]) -> str | None:
     """Return a translator's code of a language, or None.
 
     Case is ignored, `_` equals `-`. The same spelling comes first, then an equal standard code,
     then the shortest. `zh` is simplified Chinese; a script is never replaced by another.
 
-    >>> match("zh", ["zh-cn", "zh-tw"]), match("he", ["iw"]), match("sr", ["srp_Cyrl", "srp_Latn"])
-    ('zh-cn', 'iw', 'srp_Cyrl')
+    >>> match_code("zh", ["zh-cn", "zh-tw"]), match_code("he", ["iw"])
+    ('zh-cn', 'iw')
+    >>> match_code("sr", ["srp_Cyrl", "srp_Latn"])
+    'srp_Cyrl'
     """
-    spelled = {_spell(other): other for other in sorted(known, reverse=True)}
+    spelled = {_spell(name): name for name in sorted(available, reverse=True)}
     if _spell(code) in spelled:
         return spelled[_spell(code)]
-    standards = {other: _standardize(other) for other in spelled.values()}
+    standards = {name: _standardize(name) for name in spelled.values()}
     standard = _standardize(code)
     if not standard:
         return None
-    if equal := [other for other in standards if standards[other] == standard]:
-        return min(equal, key=lambda other: (-len(other), other))
-    tags = sorted(filter(standards.get, standards), key=lambda other: (len(other), other))
-    found = closest_supported_match(standard, tags, SAME_LANGUAGE)
-    if not found and standard in SCRIPTS:
-        found = closest_supported_match(f"{standard}-{SCRIPTS[standard]}", tags, SAME_LANGUAGE)
-    return found
+    if equal := [name for name in standards if standards[name] == standard]:
+        return min(equal, key=lambda code: (-len(code), code))
+    tags = sorted(filter(standards.get, standards), key=lambda code: (len(code), code))
+    closest = closest_supported_match(standard, tags, SAME_LANGUAGE)
+    if not closest and standard in SCRIPTS:
+        closest = closest_supported_match(f"{standard}-{SCRIPTS[standard]}", tags, SAME_LANGUAGE)
+    return closest
 
 
 def current(code: str) -> str:

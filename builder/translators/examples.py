@@ -20,7 +20,7 @@ class Example(NamedTuple):
     translation: str
 
 
-class OwnExamples(NamedTuple):
+class ExampleFile(NamedTuple):
     """The examples of a file: language → relation or `all` → examples; `hash` is its SHA-256."""
 
     file: Path
@@ -30,8 +30,10 @@ class OwnExamples(NamedTuple):
     def check(self, language: str) -> None:
         """Refuse a language without a section."""
         if language not in self.sections:
-            known = ", ".join(self.sections) or "none"
-            raise PolyprobeError(f"{self.file} has no examples for {language!r}; it has {known}")
+            languages = ", ".join(self.sections) or "none"
+            raise PolyprobeError(
+                f"{self.file} has no examples for {language!r}; it has {languages}"
+            )
 
     def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
         """Return the examples of a relation, else those of `all`.
@@ -40,18 +42,18 @@ class OwnExamples(NamedTuple):
             PolyprobeError: the file has neither section.
         """
         self.check(language)
-        own = self.sections[language]
+        section = self.sections[language]
         for name in (relation, ALL):
-            if name in own:
-                return own[name]
-        wanted = f"[[{language}.{relation}]] or " if relation else ""
+            if name in section:
+                return section[name]
+        heading = f"[[{language}.{relation}]] or " if relation else ""
         raise PolyprobeError(
-            f"{self.file} has no {wanted}[[{language}.{ALL}]]; add one, or `{ALL} = []` under "
+            f"{self.file} has no {heading}[[{language}.{ALL}]]; add one, or `{ALL} = []` under "
             f"[{language}] to translate without examples"
         )
 
 
-def read_own(file: Path) -> OwnExamples:
+def read_example_file(file: Path) -> ExampleFile:
     """Return the examples of a TOML file: sections `[[LANGUAGE.RELATION]]` or `[[LANGUAGE.all]]`.
 
     Each has `sentence`, `translation`, and `terms`, which may be left out.
@@ -73,7 +75,7 @@ def read_own(file: Path) -> OwnExamples:
         }
         for language, parts in tables.items()
     }
-    return OwnExamples(file, hashlib.sha256(content).hexdigest(), sections)
+    return ExampleFile(file, hashlib.sha256(content).hexdigest(), sections)
 
 
 def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:

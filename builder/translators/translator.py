@@ -37,7 +37,7 @@ class Translation(NamedTuple):
     problem: str
 
 
-class Question(NamedTuple):
+class Job(NamedTuple):
     """A sentence to translate; `key` is the hash of everything that its text depends on."""
 
     key: bytes
@@ -122,7 +122,7 @@ class Translator(ABC):
         terms: Sequence[Terms] | None = None,
     ) -> list[str]:
         """Return a text for each sentence, "" for a failed one; see `translate_each`."""
-        return [found.text for found in self.translate_each(sentences, source, target, terms)]
+        return [answer.text for answer in self.translate_each(sentences, source, target, terms)]
 
     def translate_each(
         self,
@@ -149,7 +149,7 @@ class Translator(ABC):
             PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
                 without an answer, a store that cannot be written. Texts received are stored.
         """
-        given = terms if terms is not None else [{}] * len(sentences)
+        mappings = terms if terms is not None else [{}] * len(sentences)
         engines = {relation: self.of_relation(relation) for relation in relations or ()}
         if relations is not None and any(engine is not self for engine in engines.values()):
             for engine in engines.values():
@@ -157,7 +157,7 @@ class Translator(ABC):
             texts: dict[int, Translation] = {}
             for relation, engine in engines.items():
                 rows = [row for row, of in enumerate(relations) if of == relation]
-                picked = [sentences[row] for row in rows], [given[row] for row in rows]
+                picked = [sentences[row] for row in rows], [mappings[row] for row in rows]
                 part = engine.translate_each(picked[0], source, target, picked[1])
                 texts |= zip(rows, part, strict=True)
             return [texts[row] for row in range(len(sentences))]
@@ -165,30 +165,30 @@ class Translator(ABC):
         with explain_missing_extras(f"the translator {self.name}", others=True):
             pair = self.check(source, target)
             signature = self.sign(*pair)
-            for sentence, named in zip(sentences, given, strict=True):
-                used = dict(named) if self.uses_terms else {}
-                key = key_of(signature, *pair, sentence, used)
-                questions.append(Question(key, sentence, used))
-            found = run(translate_all(self, questions, pair))
-        return [found[question.key] for question in questions]
+            for sentence, names in zip(sentences, mappings, strict=True):
+                relevant = dict(names) if self.uses_terms else {}
+                key = hash_job(signature, *pair, sentence, relevant)
+                questions.append(Job(key, sentence, relevant))
+            answers = run(run_jobs(self, questions, pair))
+        return [answers[question.key] for question in questions]
 
 
-def key_of(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
+def hash_job(signature: str, source: str, target: str, sentence: str, terms: Terms) -> bytes:
     """Return the SHA-256 of everything a translation depends on, the order of terms aside."""
     parts = [signature, source, target, sentence, sorted(terms.items())]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).digest()
 
 
-async def translate_all(
-    translator: Translator, questions: Sequence[Question], pair: tuple[str, str]
+async def run_jobs(
+    translator: Translator, questions: Sequence[Job], pair: tuple[str, str]
 ) -> dict[bytes, Translation]:
     """Return a translation for each key, from the store where it has one."""
     file = cache_folder() / "translations.sqlite"
     store = ContentStore(file, "translations", seal=b"", older=True)
-    known = store.find(question.key for question in questions)
-    found = {key: Translation(text.decode(), "") for key, text in known.items()}
-    found |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
-    pending = list({q.key: q for q in questions if q.key not in found}.values())
+    texts = store.find(question.key for question in questions)
+    answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
+    answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
+    pending = list({q.key: q for q in questions if q.key not in answers}.values())
     if translator.longest_first:
         pending.sort(key=lambda question: -len(question.sentence))
     if pending:
@@ -196,8 +196,8 @@ async def translate_all(
         next(steps)  # draws the bar
         with closing(steps):  # type: ignore[type-var]
             async with translator.connect():
-                found |= await _Run(translator, store, pair, steps).work(pending)
-    return found
+                answers |= await _Run(translator, store, pair, steps).work(pending)
+    return answers
 
 
 class _Run:
@@ -210,14 +210,14 @@ class _Run:
         self._failed_in_a_row = 0
         self._wanted = 0
 
-    async def work(self, pending: Sequence[Question]) -> dict[bytes, Translation]:
+    async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
         size, self._wanted = self._engine.batch_size, len(pending)
         batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
         at_once = min(self._engine.concurrency, len(batches))
         await run_copies(lambda: self._translate_batches(batches), at_once)
         return self._found
 
-    async def _translate_batches(self, batches: deque[Sequence[Question]]) -> None:
+    async def _translate_batches(self, batches: deque[Sequence[Job]]) -> None:
         while batches:
             batch = batches.popleft()
             reason = await self._translate_batch(batch)
@@ -225,7 +225,7 @@ class _Run:
             if self._failed_in_a_row >= self._engine.pace.give_up:
                 raise self._explain_stop(reason)
 
-    async def _translate_batch(self, batch: Sequence[Question]) -> str:
+    async def _translate_batch(self, batch: Sequence[Job]) -> str:
         """Return why all sentences of a batch failed, "" if one succeeded."""
         try:
             texts = await self._requests.send(lambda: self._ask(batch))
@@ -236,13 +236,15 @@ class _Run:
                 return self._fail(batch, f"broken answer: {error}")
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
-        found = {q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)}
-        if good := {key: each.text.encode() for key, each in found.items() if not each.problem}:
+        answers = {
+            q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)
+        }
+        if good := {key: each.text.encode() for key, each in answers.items() if not each.problem}:
             self._store.add(good)
-        self._note(found)
+        self._note(answers)
         return ""
 
-    async def _ask(self, batch: Sequence[Question]) -> list[str]:
+    async def _ask(self, batch: Sequence[Job]) -> list[str]:
         sentences = [question.sentence for question in batch]
         terms = [question.terms for question in batch]
         texts = await self._engine.ask(sentences, *self._pair, terms)
@@ -250,18 +252,18 @@ class _Run:
             raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
 
-    def _fail(self, batch: Sequence[Question], problem: str) -> str:
+    def _fail(self, batch: Sequence[Job], problem: str) -> str:
         self._note({question.key: Translation("", problem) for question in batch})
         return problem
 
-    def _note(self, found: Mapping[bytes, Translation]) -> None:
-        self._found |= found
-        for _ in found:
+    def _note(self, answers: Mapping[bytes, Translation]) -> None:
+        self._found |= answers
+        for _ in answers:
             next(self._steps, None)
 
     def _explain_stop(self, reason: str) -> PolyprobeError:
         advice = f" ({self._engine.advice})" if self._engine.advice else ""
-        good = sum(1 for found in self._found.values() if not found.problem)
+        good = sum(1 for answer in self._found.values() if not answer.problem)
         return PolyprobeError(
             f"{self._engine.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
             f"{good} of {self._wanted} sentences are translated and stored in {self._store.file}; "

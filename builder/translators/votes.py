@@ -23,7 +23,7 @@ def group_wordings(wordings: Mapping[str, Iterable[str]]) -> dict[str, list[str]
     {'a': ['bing'], 'b': ['bing', 'google']}
     """
     groups: dict[str, list[str]] = {}
-    for translator, own in wordings.items():
-        for wording in dict.fromkeys(own):
+    for translator, texts in wordings.items():
+        for wording in dict.fromkeys(texts):
             groups.setdefault(wording, []).append(translator)
     return groups

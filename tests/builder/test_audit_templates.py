@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.audit.templates import count_templates, list_templates, read_template
+from polyprobe.builder.audit.templates import collect_templates, measure_templates, read_template
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.audit import audit
 from polyprobe.system.errors import PolyprobeError
@@ -43,7 +43,7 @@ ROWS = [
 
 
 def test_counts_by_hand():
-    counts = count_templates(make_table(ROWS), "tiny")
+    counts = measure_templates(make_table(ROWS), "tiny")
     texts = ("the capital of [X] is [Y]", "[X]: [Y]", "[Y], [X]")
     pairs = [edit(texts[i], texts[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert counts[:-2] == (2, 4, 1, 3, 2.0)  # relations, templates, fewest, most, mean
@@ -59,17 +59,17 @@ def test_a_subject_that_is_also_a_word_of_the_template_is_found_by_other_rows():
 
 def test_a_template_without_the_subject_is_counted_as_unread():
     rows = [*ROWS, ("P30", "b", "Перу в [Y]", "Перуы")]
-    counts = count_templates(make_table(rows), "tiny")
+    counts = measure_templates(make_table(rows), "tiny")
     assert (counts.templates, counts.unread) == (5, 1)
-    assert counts.distance == count_templates(make_table(ROWS), "tiny").distance
+    assert counts.distance == measure_templates(make_table(ROWS), "tiny").distance
 
 
 def test_missing_column_and_rows_are_named():
     table = make_table(ROWS)
     with pytest.raises(PolyprobeError, match="tiny has no column 'subject'"):
-        count_templates(table.drop(["subject"]), "tiny")
+        measure_templates(table.drop(["subject"]), "tiny")
     with pytest.raises(PolyprobeError, match="tiny has no rows"):
-        count_templates(table.slice(0, 0), "tiny")
+        measure_templates(table.slice(0, 0), "tiny")
 
 
 def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):
     from polyprobe.builder.recipes.mpararel.build import build
 
     table = build("fr", tmp_path)["fr"]
-    assert list_templates(table) == {name: PATTERNS[f"fr/{name}"] for name in ("P30", "P36")}
+    assert collect_templates(table) == {name: PATTERNS[f"fr/{name}"] for name in ("P30", "P36")}
 
 
 def test_there_is_no_page(tmp_path):

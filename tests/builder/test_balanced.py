@@ -16,7 +16,7 @@ from polyprobe.builder.facts.labels import clean_facts
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
@@ -40,7 +40,7 @@ def left_out(made) -> dict[tuple[str, str], int]:
 
 
 def test_rows_by_hand():
-    made = balance(CAPITALS, Request("tiny", ("en", "el")))
+    made = balance(CAPITALS, BalancedRequest("tiny", ("en", "el")))
     rows = {language: {row.fact_id: row for row in part} for language, part in made.rows.items()}
     assert list(rows["en"]) == list(rows["el"]) == ["P36:Q1:Q10", "P36:Q2:Q20", "P36:Q4:Q40"]
     row = rows["el"]["P36:Q2:Q20"]
@@ -60,13 +60,13 @@ def test_chinese_is_simplified_in_labels_and_templates():
         {"zh": labels},
         {"zh": {"P36": "[X]的首都為[Y]。"}},
     )
-    first, second = balance(known, Request("tiny", ("zh",))).rows["zh"]
+    first, second = balance(known, BalancedRequest("tiny", ("zh",))).rows["zh"]
     assert (first.prompt, second.prompt) == ("希腊的首都为[Y]。", "挪威的首都为[Y]。")
     assert sorted(first.candidates) == sorted(second.candidates) == ["奥斯陆", "雅典"]
 
 
 def test_homonyms_of_the_answer_and_of_each_other_are_no_candidates():
-    made = balance(CAPITALS, Request("tiny", ("en",)))
+    made = balance(CAPITALS, BalancedRequest("tiny", ("en",)))
     by_id = {row.fact_id: row for row in made.rows["en"]}
     assert len(by_id) == 4
     assert set(by_id["P36:Q1:Q10"].candidate_ids) == {"Q10", "Q20", "Q40"}  # not ATHENS
@@ -76,16 +76,16 @@ def test_homonyms_of_the_answer_and_of_each_other_are_no_candidates():
 def test_a_relation_takes_the_fallback_template_or_is_excluded_and_reported():
     known = CAPITALS._replace(templates=CAPITALS.templates.filter(language="en"))
     fallback = CAPITALS.templates.filter(language="el")
-    made = balance(known, Request("tiny", ("en", "el")), fallback)
+    made = balance(known, BalancedRequest("tiny", ("en", "el")), fallback)
     assert made.notes.rows == 3
     with pytest.raises(PolyprobeError, match=r"\(3 have labels .* sentence .* in el\)"):
-        balance(known, Request("tiny", ("en", "el")))
+        balance(known, BalancedRequest("tiny", ("en", "el")))
     two = make_facts(
         [("P1", "Q1", "Q2"), ("P1", "Q3", "Q4"), ("P2", "Q1", "Q2")],
         {"en": {f"Q{i}": f"entity {i}" for i in range(1, 5)}},
         {"en": {"P1": "[X] [Y]"}},
     )
-    made = balance(two, Request("tiny", ("en",)))
+    made = balance(two, BalancedRequest("tiny", ("en",)))
     assert left_out(made) == {("no template", ""): 1, ("no template", "P2 in en"): 1}
 
 
@@ -93,7 +93,7 @@ def test_a_fact_with_a_sentence_in_every_language_takes_it_and_its_inflected_for
     fact = ("P36", "Q1", "Q10")
     prompts = [("en", *fact, "Greece is ruled from [Y].", ""), ("el", *fact, "Ζουν [Y].", "Αθήνας")]
     known = CAPITALS._replace(prompts=make_facts([], {}, {}, prompts).prompts)
-    made = balance(known, Request("tiny", ("en", "el")))
+    made = balance(known, BalancedRequest("tiny", ("en", "el")))
     assert made.rows["el"][0][5:6] + made.rows["el"][0][9:11] == (
         "Ζουν [Y].",
         ["Αθήνα", "Αθήνας"],
@@ -102,7 +102,10 @@ def test_a_fact_with_a_sentence_in_every_language_takes_it_and_its_inflected_for
     assert made.rows["en"][0].prompt == "Greece is ruled from [Y]."
     assert made.rows["en"][0].answer_forms == ["Athens"]
     half = known._replace(prompts=known.prompts.filter(language="el"))
-    assert balance(half, Request("tiny", ("en", "el"))).rows["el"][0].template_id == "tiny:P36:0"
+    assert (
+        balance(half, BalancedRequest("tiny", ("en", "el"))).rows["el"][0].template_id
+        == "tiny:P36:0"
+    )
 
 
 def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
@@ -113,7 +116,7 @@ def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
     known = make_facts(
         [*facts, ("P276", "Q1", "Q11")], {"en": names}, {"en": {"P17": template, "P276": template}}
     )
-    made = balance(known, Request("tiny", ("en",), exclude=("P276",)))
+    made = balance(known, BalancedRequest("tiny", ("en",), exclude=("P276",)))
     assert [set(row.candidate_ids) for row in made.rows["en"]] == [
         {"Q10", "Q12"},
         {"Q10", "Q11", "Q12"},
@@ -129,15 +132,17 @@ def test_max_per_relation_keeps_the_first_by_hash_whatever_it_is():
     kept = {
         n: {
             row.fact_id
-            for row in balance(known, Request("tiny", ("en",), max_per_relation=n)).rows["en"]
+            for row in balance(known, BalancedRequest("tiny", ("en",), max_per_relation=n)).rows[
+                "en"
+            ]
         }
         for n in (3, 7, 100)
     }
     assert [len(ids) for ids in kept.values()] == [3, 7, 20]
     assert kept[3] < kept[7] < kept[100]
-    made = balance(known, Request("tiny", ("en",), max_per_relation=3))
+    made = balance(known, BalancedRequest("tiny", ("en",), max_per_relation=3))
     assert left_out(made) == {("over --max-per-relation", ""): 17}
-    other = balance(known, Request("tiny", ("en",), max_per_relation=3, seed=1))
+    other = balance(known, BalancedRequest("tiny", ("en",), max_per_relation=3, seed=1))
     assert {row.fact_id for row in other.rows["en"]} != kept[3]
 
 
@@ -146,7 +151,7 @@ def test_labels_are_lent_in_order(monkeypatch):
     lender = {"fr": {"Q4": "Tchad", "Q40": "Ndjamena", "Q1": "Hellas", "Q99": "nobody"}}
     serve(monkeypatch, "first", make_facts([], lender, {}))
     serve(monkeypatch, "second", make_facts([], {"fr": {"Q4": "TCHAD"}, "en": {"Q4": "x"}}, {}))
-    made = build(Request("tiny", ("fr", "en"), labels=("first", "second")))
+    made = build(BalancedRequest("tiny", ("fr", "en"), labels=("first", "second")))
     assert [row.subject for row in made.rows["fr"]] == ["Grèce", "Pérou", "Tchad"]
     assert made.notes.borrowed == {"first": 2, "second": 0}
     assert [(s.source, s.role, s.home, s.commit, s.licence) for s in made.notes.sources] == [
@@ -159,7 +164,7 @@ def test_the_command_builds_the_same(monkeypatch, tmp_path):
     from polyprobe.cli.build import build_balanced as build
 
     serve(monkeypatch, "tiny", CAPITALS)
-    request = Request("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
+    request = BalancedRequest("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
     folder, notes = build_balanced(request, None, tmp_path / "a")
     assert notes.command == (
         "polyprobe build balanced --source tiny --languages en,fr --candidates 2 "
@@ -181,8 +186,8 @@ def test_the_command_builds_the_same(monkeypatch, tmp_path):
 
 def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", CAPITALS)
-    build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
-    build_balanced(Request("tiny", ("en", "fr", "el"), config="three"), None, tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "fr", "el"), config="three"), None, tmp_path)
     assert sorted(path.name for path in (tmp_path / "data").iterdir()) == ["three", "tiny-2"]
     card = DatasetCard.load(tmp_path / "README.md")
     assert [config["config_name"] for config in card.data.configs] == ["three", "tiny-2"]
@@ -194,18 +199,18 @@ def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
     (tmp_path / "data" / "thesis").mkdir()
     (tmp_path / "data" / "thesis" / "chapter.tex").touch()
     with pytest.raises(PolyprobeError, match="holds something other than a build of balanced"):
-        build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
+        build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path)
 
 
 def test_what_another_source_knows_to_be_true_is_not_a_distractor(monkeypatch):
     serve(monkeypatch, "tiny", CAPITALS)
-    known = build(Request("tiny", ("en",)))
+    known = build(BalancedRequest("tiny", ("en",)))
     [athens] = [row for row in known.rows["en"] if row.object_id == "Q10"]
     assert len(athens.candidate_ids) > 2
     wrong = athens.candidate_ids[1 - athens.answers[0]]
     serve(monkeypatch, "wiki", make_facts([("P36", athens.subject_id, wrong)], {}, {}))
     monkeypatch.setitem(TRUTH_SOURCES, "wiki", "tiny_wiki")
-    made = build(Request("tiny", ("en",)))
+    made = build(BalancedRequest("tiny", ("en",)))
     [again] = [row for row in made.rows["en"] if row.object_id == "Q10"]
     assert set(again.candidate_ids) == set(athens.candidate_ids) - {wrong}
     assert made.notes.sources[-1].role == "truths"
@@ -215,13 +220,13 @@ SCRIPT = """
 import hashlib, sys
 from pathlib import Path
 from polyprobe.builder.build import write_config
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from tests.builder.test_balanced import balance
 from tests.builder.tiny_facts import make_facts
 facts = [(f"P{i % 3}", f"Q{i}", f"Q{i * 7 % 50}") for i in range(50)]
 labels = {lang: {f"Q{i}": f"{lang} {i % 40}" for i in range(50)} for lang in ("en", "fr")}
 templates = {lang: {f"P{i}": f"[X] {i % 2} [Y]" for i in range(3)} for lang in ("en", "fr")}
-made = balance(make_facts(facts, labels, templates), Request("tiny", ("en", "fr")))
+made = balance(make_facts(facts, labels, templates), BalancedRequest("tiny", ("en", "fr")))
 write_config(Path(sys.argv[1]), "tiny", made.rows)
 for path in sorted(Path(sys.argv[1]).rglob("*.parquet")):
     print(hashlib.sha256(path.read_bytes()).hexdigest())
@@ -353,7 +358,7 @@ def test_every_invariant_against_brute_force(world, languages, size):
         for fact in asked
     }  # fmt: skip
     expected = sorted(fact for fact in asked if pools[fact])
-    request = Request("tiny", languages, candidates=size)
+    request = BalancedRequest("tiny", languages, candidates=size)
     try:
         made = balance(known, request)
     except PolyprobeError:
@@ -386,12 +391,12 @@ BMLAMA_17 = ("ar", "ca", "el", "en", "es", "fa", "fr", "he", "hu", "ja", "ko", "
 
 @pytest.fixture(scope="module")
 def mpararel(upstream) -> material.Material:
-    return material.gather(Request("mpararel"), upstream)
+    return material.gather(BalancedRequest("mpararel"), upstream)
 
 
 @pytest.fixture(scope="module")
 def rebuilt(mpararel, upstream) -> balanced.Balanced:
-    return balanced.balance(Request("mpararel", BMLAMA_17), mpararel, upstream)
+    return balanced.balance(BalancedRequest("mpararel", BMLAMA_17), mpararel, upstream)
 
 
 @pytest.mark.upstream
@@ -428,7 +433,7 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
 @pytest.mark.acceptance
 def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
     """FINDINGS 3a; 48 of the languages have no template, so the count uses labels only."""
-    costs = trace_costs(mpararel.coverage, Request("mpararel").languages)
+    costs = trace_costs(mpararel.coverage, BalancedRequest("mpararel").languages)
     assert costs["asked"].all()
     assert costs["labelled"][-1] == 912
     assert costs["facts"].is_sorted(descending=True)
@@ -438,21 +443,23 @@ def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
 @pytest.mark.acceptance
 def test_labels_of_xfactr_bring_back_the_facts_without_chinese(mpararel, upstream):
     lent = read_source("xfactr", upstream, ["zh"]).labels
-    known = material.complete(mpararel.known, lent)
-    made = balance(known, Request("mpararel", BMLAMA_17, labels=("xfactr",)), mpararel.templates)
+    known = material.complete_labels(mpararel.known, lent)
+    made = balance(
+        known, BalancedRequest("mpararel", BMLAMA_17, labels=("xfactr",)), mpararel.templates
+    )
     assert made.notes.rows >= 6_500
     assert len({row.relation for row in made.rows["zh"]}) == 41
 
 
 def test_a_set_made_otherwise_is_not_replaced(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", CAPITALS)
-    build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path)
     before = (tmp_path / "data/tiny-2/en.parquet").read_bytes()
     with pytest.raises(PolyprobeError, match="holds another tiny-2, made by `polyprobe build"):
-        build_balanced(Request("tiny", ("en", "el")), None, tmp_path)
-    build_balanced(Request("tiny", ("en", "fr")), None, tmp_path)  # the same again
+        build_balanced(BalancedRequest("tiny", ("en", "el")), None, tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path)  # the same again
     assert (tmp_path / "data/tiny-2/en.parquet").read_bytes() == before
     with pytest.raises(PolyprobeError, match="--config default: datasets takes that name"):
-        build_balanced(Request("tiny", ("en", "fr"), config="default"), None, tmp_path)
+        build_balanced(BalancedRequest("tiny", ("en", "fr"), config="default"), None, tmp_path)
     with pytest.raises(PolyprobeError, match="expected at most 80 letters"):
-        build_balanced(Request("tiny", ("en", "fr"), config="x" * 300), None, tmp_path)
+        build_balanced(BalancedRequest("tiny", ("en", "fr"), config="x" * 300), None, tmp_path)

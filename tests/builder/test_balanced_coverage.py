@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import COSTS, trace_costs
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from tests.builder.test_balanced import LANGUAGES, NONE, worlds
 from tests.builder.tiny_facts import CAPITALS
 
 
 def costs(known, languages=(), **options):
-    request = Request("tiny", languages, **options)
+    request = BalancedRequest("tiny", languages, **options)
     known_languages = sorted(known.labels["language"].unique())
     return trace_costs(
         material.assemble(request, known, NONE, known_languages).coverage, request.languages

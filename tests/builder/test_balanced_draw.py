@@ -8,7 +8,7 @@ import pytest
 from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.labels import fold
 from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.balanced.rows import (
     draw_distractors,
     draw_relation,
@@ -60,15 +60,21 @@ def test_the_subject_is_not_a_candidate_and_a_small_pool_is_taken_whole():
     right = CorrectAnswers(known, {}, {}, {}).of(FACT)
     assert right == {"Q5", "Q90"}
     pool = ["Q1", "Q142", "Q2", "Q3", "Q5", "Q90"]
-    assert sorted(draw_distractors(FACT, right, {}, [pool], Request("tiny"))) == ["Q1", "Q2", "Q3"]
-    assert len(draw_distractors(FACT, right, {}, [pool], Request("tiny", candidates=3))) == 2
+    assert sorted(draw_distractors(FACT, right, {}, [pool], BalancedRequest("tiny"))) == [
+        "Q1",
+        "Q2",
+        "Q3",
+    ]
+    assert (
+        len(draw_distractors(FACT, right, {}, [pool], BalancedRequest("tiny", candidates=3))) == 2
+    )
 
 
 def test_the_seed_and_the_fact_decide():
     pool = [f"Q{i}" for i in range(100, 200)]
     drawn = {
         (fact, seed): tuple(
-            draw_distractors(fact, {fact.object_id}, {}, [pool], Request("tiny", seed=seed))
+            draw_distractors(fact, {fact.object_id}, {}, [pool], BalancedRequest("tiny", seed=seed))
         )
         for fact in (FACT, Fact("P36", "Q142", "Q91"))
         for seed in (0, 1)
@@ -89,7 +95,7 @@ def test_frequent_answers_cannot_be_guessed(kind, expected):
         for number in range(2 * place - 1)
     ]
     correct = CorrectAnswers(Knowledge({}, {}), {}, {}, {})
-    queries, _ = draw_relation(facts, [], correct, Request("tiny", candidates=5, draw=kind))
+    queries, _ = draw_relation(facts, [], correct, BalancedRequest("tiny", candidates=5, draw=kind))
     assert {len(set(query.candidates)) for query in queries} == {5}
     found = answer_frequency(
         ["P36"] * 900,

@@ -17,7 +17,7 @@ from polyprobe.builder.recipes.balanced import build as balanced_card
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.build import level_templates
 from polyprobe.builder.recipes.balanced.material import choose_templates
-from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
@@ -58,7 +58,7 @@ def list_rows(made: balanced.Balanced, language: str) -> list[tuple[str, str, st
 
 def test_rows_by_hand():
     """English has 4 distinct templates, Greek 2: both use 2, for 3 facts."""
-    made = balance(SEVERAL, Request("tiny", ("en", "el"), templates=3))
+    made = balance(SEVERAL, BalancedRequest("tiny", ("en", "el"), templates=3))
     assert list_rows(made, "en") == [
         ("P36:Q1:Q10", "tiny:P36:0", "The capital of Greece is [Y]."),
         ("P36:Q1:Q10", "tiny:P36:1", "[Y] is the capital of Greece."),
@@ -93,14 +93,14 @@ def test_rows_by_hand():
     ],
 )
 def test_as_many_templates_as_every_language_asked_for_has(languages, templates, ids):
-    made = balance(SEVERAL, Request("tiny", languages, templates=templates))
+    made = balance(SEVERAL, BalancedRequest("tiny", languages, templates=templates))
     told = [row.template_id for row in made.rows["en"] if row.subject_id == "Q1"]
     assert told == [f"tiny:P36:{number}" for number in ids]
 
 
 def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
-    one = balance(SEVERAL, Request("tiny", ("en", "el")))
-    several = balance(SEVERAL, Request("tiny", ("en", "el"), templates=2))
+    one = balance(SEVERAL, BalancedRequest("tiny", ("en", "el")))
+    several = balance(SEVERAL, BalancedRequest("tiny", ("en", "el"), templates=2))
     assert {x: rows[::2] for x, rows in several.rows.items()} == one.rows
     assert one.notes.used_templates.is_empty()
     assert one.notes.left_out.rows() == several.notes.left_out.rows()
@@ -121,7 +121,7 @@ def test_the_fallback_tells_what_the_source_cannot_and_tops_nothing_up():
         )
     )
     lent = tell({"el": {"P1": ["[X] e [Y]", "[X] f [Y]"], "P2": ["[X] g [Y]"] * 2}}, "lent")
-    made = balance(known, Request("tiny", ("en", "el"), templates=3), lent)
+    made = balance(known, BalancedRequest("tiny", ("en", "el"), templates=3), lent)
     told = {
         x: [row.template_id for row in rows if row.subject_id == "Q1"]
         for x, rows in made.rows.items()
@@ -141,7 +141,7 @@ def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
         ("el", "P36", "Q2", "Q20", "Ζουν [Y].", ""),  # and none in English
     ]
     known = SEVERAL._replace(prompts=make_facts([], {}, {}, prompts).prompts)
-    made = balance(known, Request("tiny", ("en", "el"), templates=2))
+    made = balance(known, BalancedRequest("tiny", ("en", "el"), templates=2))
     numbers = [row.template_id.removeprefix("tiny:P36:") for row in made.rows["el"]]
     assert numbers == ["sentence", "0", "1", "0", "1"]
     assert made.notes.used_templates.rows() == [("P36", 2, 3, 5)]
@@ -162,7 +162,9 @@ def test_what_a_further_template_makes_right_is_not_a_distractor():
         )
     )
     drawn = {
-        n: balance(known, Request("tiny", ("en",), exclude=("P2",), templates=n)).rows["en"][0]
+        n: balance(known, BalancedRequest("tiny", ("en",), exclude=("P2",), templates=n)).rows[
+            "en"
+        ][0]
         for n in (1, 2, 3)
     }
     assert {n: set(row.candidate_ids) for n, row in drawn.items()} == {
@@ -185,7 +187,7 @@ USED_TEMPLATES = st.dictionaries(
 @given(USED_TEMPLATES, USED_TEMPLATES, st.integers(1, 4))
 def test_the_choice_of_templates_against_brute_force(own, lent, most):
     made = material.assemble(
-        Request("tiny"), CAPITALS._replace(templates=tell(own)), tell(lent), ("en", "el")
+        BalancedRequest("tiny"), CAPITALS._replace(templates=tell(own)), tell(lent), ("en", "el")
     )
     found: dict[tuple[str, str], list[str]] = {}
     for x, relation, _, text in level_templates(made.templates, ("en", "el"), most).iter_rows():
@@ -209,11 +211,11 @@ def test_templates_keep_the_order_of_the_source():
 
 def test_fewer_than_one_template_is_a_mistake():
     with pytest.raises(PolyprobeError, match=r"^--templates 0: expected 1 or more$"):
-        check_request(Request("tiny", ("en",), templates=0))
+        check_request(BalancedRequest("tiny", ("en",), templates=0))
 
 
 def test_name_and_command_tell_the_templates_where_there_are_several():
-    one, five = (Request("tiny", ("en", "el"), templates=n) for n in (1, 5))
+    one, five = (BalancedRequest("tiny", ("en", "el"), templates=n) for n in (1, 5))
     assert (one.name, five.name) == ("tiny-2", "tiny-2-5t")
     assert "--templates" not in one.command
     assert five.command == (
@@ -225,9 +227,9 @@ def test_name_and_command_tell_the_templates_where_there_are_several():
 
 def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", SEVERAL)
-    folder, _ = build_balanced(Request("tiny", ("en", "el")), None, tmp_path / "a")
+    folder, _ = build_balanced(BalancedRequest("tiny", ("en", "el")), None, tmp_path / "a")
     plain = (folder / "README.md").read_text()
-    build_balanced(Request("tiny", ("en", "el"), templates=3), None, folder)
+    build_balanced(BalancedRequest("tiny", ("en", "el"), templates=3), None, folder)
     card = (folder / "README.md").read_text()
     assert "templates. The same row" not in plain
     assert (
@@ -236,7 +238,7 @@ def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeyp
     )
     assert "3 of 4 facts of the source.\n\n6 rows per language: a fact has one for each" in card
     assert "With `--templates N`, a fact has a row for each of the first N templates" in card
-    given = Request("tiny", ("en", "el"), templates=3).command.split()[1:]
+    given = BalancedRequest("tiny", ("en", "el"), templates=3).command.split()[1:]
     result = CliRunner().invoke(app, [*given, "--output", str(tmp_path / "b")])
     assert "6 rows of 3 facts; templates (relations): 2 (1)\n" in result.stdout
     for path in ("data/tiny-2-3t/en.parquet", "data/tiny-2-3t/el.parquet"):
@@ -254,8 +256,10 @@ def test_mpararel_in_three_templates(upstream):
     """
     folders = {"en": "en", "de": "de", "ru": "ru", "zh": "zh-hans"}
     known = read_source("mpararel", upstream, list(folders))
-    request = Request("mpararel", tuple(folders), templates=3, max_per_relation=8)
-    fallback = pl.DataFrame(bmlama.read_templates(upstream), schema=TEMPLATES, orient="row")
+    request = BalancedRequest("mpararel", tuple(folders), templates=3, max_per_relation=8)
+    fallback = pl.DataFrame(
+        bmlama.read_fallback_templates(upstream), schema=TEMPLATES, orient="row"
+    )
     made = balance(known, request, fallback)
     patterns = read_patterns(upstream / "coastalcph__mpararel@7153b7bdc869.zip")
     counts = {

@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import make_facts
 
@@ -39,7 +39,7 @@ KNOWN = make_facts(
 
 
 def build(wording):
-    request = Request("tiny", ("en", "cs"), wording=wording)
+    request = BalancedRequest("tiny", ("en", "cs"), wording=wording)
     made = material.assemble(request, KNOWN, pl.DataFrame(schema=TEMPLATES), ["cs", "en"])
     return balanced.balance(request, made)
 
@@ -89,13 +89,13 @@ def test_without_a_wording_sentences_come_first_and_templates_fill_up():
     ],
 )
 def test_names_of_sentence_versions(wording, config, name):
-    request = Request("tiny", ("en", "cs"), wording=wording, config=config)
+    request = BalancedRequest("tiny", ("en", "cs"), wording=wording, config=config)
     assert request.name == name
     assert (f" --wording {wording} " in request.command) == bool(wording)
 
 
 def test_what_does_not_go_together():
     with pytest.raises(PolyprobeError, match="unknown --wording 'sentences'; did you mean"):
-        check_request(Request("xfactr", wording="sentences"))
+        check_request(BalancedRequest("xfactr", wording="sentences"))
     with pytest.raises(PolyprobeError, match="--templates 2: with --wording a fact has one row"):
-        check_request(Request("xfactr", wording="template", templates=2))
+        check_request(BalancedRequest("xfactr", wording="template", templates=2))

@@ -10,7 +10,7 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.output import card as benchmark
-from polyprobe.builder.output.folder import list_known
+from polyprobe.builder.output.folder import list_versions
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.metrics.joint import HEADLINES
 
@@ -50,7 +50,7 @@ def test_what_the_hub_is_asked_for_is_reported():
 
 def test_committed_geofacts_has_what_the_builder_writes():
     folder = DATASETS / "geofacts"
-    known = list_known(folder, RECIPES["geofacts"].configs)
+    known = list_versions(folder, RECIPES["geofacts"].configs)
     made = benchmark.render_benchmark("geofacts", dict.fromkeys(known, HEADLINES))
     assert (folder / "eval.yaml").read_text(encoding="utf-8") == made
 

@@ -4,7 +4,7 @@ import pytest
 
 from polyprobe.builder.sources.bmlama import names
 from polyprobe.builder.sources.bmlama.files import list_paths
-from polyprobe.builder.sources.bmlama.names import correct, turn
+from polyprobe.builder.sources.bmlama.names import correct_name, turn
 
 
 def test_names_are_unique_and_have_reasons():
@@ -18,9 +18,9 @@ def test_names_are_unique_and_have_reasons():
 
 
 def test_a_name_is_for_one_entity_in_one_language():
-    assert correct("Корк", "Q162475", "ru") == "графство Корк"
-    assert correct("Корк", "Q36647", "ru") == "Корк"  # the city
-    assert correct("Cork", "Q162475", "nl") == "Cork"
+    assert correct_name("Корк", "Q162475", "ru") == "графство Корк"
+    assert correct_name("Корк", "Q36647", "ru") == "Корк"  # the city
+    assert correct_name("Cork", "Q162475", "nl") == "Cork"
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_no_sentence_serves_two_relations():
 
 def list_tables(name):
     """Return the tables of a file for both configurations."""
-    return {key: table for key, table in bmlama_files.read_tables(name).items() if key != "53"}
+    return {key: table for key, table in bmlama_files.read_toml(name).items() if key != "53"}
 
 
 def test_no_template_is_in_two_files():

@@ -12,7 +12,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.fluent_mlama import build as fluent_mlama_pools
-from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, ask, build
+from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, build, make_questions
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
 from polyprobe.system.download import read_files
@@ -139,10 +139,10 @@ def test_a_small_pool_is_taken_whole_without_the_own_forms_and_aliases(mirror):
 
 def test_of_a_large_pool_the_smallest_digests_are_taken(mirror, monkeypatch):
     monkeypatch.setattr(fluent_mlama_pools, "N_DISTRACTORS", 3)
-    ask.cache_clear()
+    make_questions.cache_clear()
     others = ["Peru", "Perus", "Piruw", "Schweiz", "Swiss", "Kystens", "Kyst", "Short"]
     oslo = named(build("da", mirror)["da"])["Oslo"]
-    ask.cache_clear()
+    make_questions.cache_clear()
     assert set(oslo.candidates) == {"Norge", *sorted(others, key=number)[:3]}
     assert len(oslo.candidates) == 4
 
@@ -229,7 +229,7 @@ DELTAS = {"ru": 5.80, "ru-sentence": 8.59, "ru-chatgpt": 7.54,
 @pytest.fixture(scope="module")
 def rows(upstream):
     """{configuration: rows}, from the real archive."""
-    ask.cache_clear()
+    make_questions.cache_clear()
     return {config: next(iter(build(config, upstream).values())) for config in CONFIGS}
 
 

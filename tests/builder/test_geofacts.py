@@ -17,7 +17,7 @@ from polyprobe.builder.facts import Fact
 from polyprobe.builder.output.folder import write_config
 from polyprobe.builder.recipes.geofacts import build as geofacts
 from polyprobe.builder.recipes.geofacts.build import leaks, shares_stem
-from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean, unwrapped, without_bracket
+from polyprobe.builder.recipes.geofacts.labels import LANGUAGES, clean_name, drop_bracket, unwrap
 from polyprobe.system.errors import PolyprobeError
 
 ROOT = Path(__file__).parents[2]
@@ -286,17 +286,17 @@ def test_leaks_looks_at_every_language():
     ],
 )
 def test_clean(label, language, cleaned):
-    assert clean(label, language) == cleaned
+    assert clean_name(label, language) == cleaned
 
 
 def test_brackets():
-    assert without_bracket("ミャンマー (ビルマ)") == "ミャンマー"
-    assert without_bracket("Kongo (Kinšasa) ja") == "Kongo (Kinšasa) ja"
-    assert unwrapped("পশ্চিম আফ্রিকান [CFA] ফ্র্যাঙ্ক") == "পশ্চিম আফ্রিকান CFA ফ্র্যাঙ্ক"
+    assert drop_bracket("ミャンマー (ビルマ)") == "ミャンマー"
+    assert drop_bracket("Kongo (Kinšasa) ja") == "Kongo (Kinšasa) ja"
+    assert unwrap("পশ্চিম আফ্রিকান [CFA] ফ্র্যাঙ্ক") == "পশ্চিম আফ্রিকান CFA ফ্র্যাঙ্ক"
 
 
 def test_fact_table_says_why_something_is_missing():
-    table = geofacts.read_table("facts.csv")
+    table = geofacts.read_csv_table("facts.csv")
     keys = [(row["country"], row["relation"]) for row in table]
     assert keys == sorted(set(keys))
     for row in table:
@@ -309,7 +309,7 @@ def test_fact_table_says_why_something_is_missing():
 
 def test_continents_have_the_countries_of_the_united_nations():
     """M49 has 54 African, 35 American, 47 Asian, 43 European, 14 Oceanian members (and VA)."""
-    table = [row for row in geofacts.read_table("facts.csv") if row["relation"] == "P30"]
+    table = [row for row in geofacts.read_csv_table("facts.csv") if row["relation"] == "P30"]
     members = Counter(row["object"] for row in table if row["object"] and row["country"] != "VA")
     assert members == {"002": 54, "003": 23, "005": 12, "142": 47, "150": 43, "009": 14}
     assert sum(members.values()) == 193

@@ -4,12 +4,12 @@ import sys
 
 import pytest
 
-from polyprobe.builder.objects.lemmatizers import fold, load_lemmatizer
+from polyprobe.builder.objects.lemmatizers import fold_word, load_lemmatizer
 from polyprobe.system.errors import PolyprobeError
 
 
 def words(text: str, name: str = "none", language: str = "ru", folder=None) -> list[str]:
-    found = load_lemmatizer(name, language, folder).read([text])[0]
+    found = load_lemmatizer(name, language, folder).list_words([text])[0]
     return [text[word.start : word.end] for word in found]
 
 
@@ -35,18 +35,18 @@ def test_words_are_whole(text, expected):
     ],
 )  # fmt: skip
 def test_either_spelling_is_folded_to_one(one, other):
-    assert fold(one) == fold(other)
+    assert fold_word(one) == fold_word(other)
 
 
 def test_what_makes_another_word_stays():
-    assert fold("край") != fold("краи")
-    assert fold("हिन्दी") != fold("हन्द")
+    assert fold_word("край") != fold_word("краи")
+    assert fold_word("हिन्दी") != fold_word("हन्द")
 
 
 def test_simplemma_knows_lemmas():
     lemmatizer = load_lemmatizer("simplemma", "cs")
     assert lemmatizer.name.startswith("simplemma ")
-    assert [word.lemma for word in lemmatizer.read(["v Praze"])[0]] == ["v", "praha"]
+    assert [word.lemma for word in lemmatizer.list_words(["v Praze"])[0]] == ["v", "praha"]
 
 
 def test_a_language_without_inflection_needs_no_lemmas():
@@ -110,7 +110,7 @@ def test_stanza_reads_many_texts_with_blank_lines_at_their_places(models):
         "👩‍🚀 žije\u00a0v\tPraze", "Re\u0301kjavi\u0301k", "Praha je město.\n\nBrno je také město.",
     ]  # fmt: skip
     lemmatizer = load_lemmatizer("stanza", "cs", models)
-    read = lemmatizer.read(texts)
+    read = lemmatizer.list_words(texts)
     found = [
         [text[word.start : word.end] for word in own] for text, own in zip(texts, read, strict=True)
     ]

@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced import templates as translated_templates
-from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.system.errors import PolyprobeError
@@ -35,7 +35,7 @@ KNOWN = make_facts(
 
 def test_templates_are_translated_where_two_agree(monkeypatch, capsys):
     monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
-    request = Request("tiny", ("en", "nl"), template_translators=("one", "two"))
+    request = BalancedRequest("tiny", ("en", "nl"), template_translators=("one", "two"))
     translated, engines = material.translate_missing(request, KNOWN, pl.DataFrame(schema=TEMPLATES))
     assert translated.rows() == [("nl", "P1", "translated:P1:0", "[X] ligt in [Y].")]
     assert engines == "one|1; two|1"
@@ -46,7 +46,7 @@ def test_templates_are_translated_where_two_agree(monkeypatch, capsys):
 
 def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
     monkeypatch.setattr(translated_templates, "load_translator", lambda name: Phrasebook(name))
-    request = Request("tiny", ("en", "nl"), template_translators=("one",))
+    request = BalancedRequest("tiny", ("en", "nl"), template_translators=("one",))
     with pytest.raises(PolyprobeError, match="two translators must agree"):
         material.translate_missing(request, KNOWN, pl.DataFrame(schema=TEMPLATES))
     trusting = request._replace(trusted=("one",))
@@ -57,24 +57,24 @@ def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
 
 def test_a_password_in_an_address_is_not_in_the_command():
     engine = "openai model=m base_url=http://me:secret@127.0.0.1:8000/v1"
-    command = Request("mlama", template_translators=(engine,), trusted=(engine,)).command
+    command = BalancedRequest("mlama", template_translators=(engine,), trusted=(engine,)).command
     assert "secret" not in command
     assert command.count("'openai model=m base_url=http://127.0.0.1:8000/v1'") == 2
 
 
 def test_a_trusted_translator_that_is_not_asked_is_an_error():
-    request = Request("mlama", template_translators=("apertium",), trusted=("googletrans",))
+    request = BalancedRequest("mlama", template_translators=("apertium",), trusted=("googletrans",))
     with pytest.raises(PolyprobeError, match="--trusted 'googletrans': expected a text of"):
         check_request(request)
 
 
 def test_a_source_without_sentences_says_how_to_get_them():
     with pytest.raises(PolyprobeError, match="mlama has no sentences of its own; build its templ"):
-        material.add_sentences(Request("mlama", wording="sentence"), mlama, KNOWN, None)
+        material.add_sentences(BalancedRequest("mlama", wording="sentence"), mlama, KNOWN, None)
 
 
 def test_the_command_says_all_of_it():
-    request = Request(
+    request = BalancedRequest(
         "xfactr",
         ("ru",),
         wording="sentence",
@@ -93,7 +93,7 @@ def test_x_factr_s_sentences_are_written_out(upstream):
         labels={"ru": {"Q7259": "Ада Лавлейс", "Q935": "Исаак Ньютон", "Q84": "Лондон"}},
         templates={},
     )
-    request = Request("xfactr", ("ru",), wording="sentence")
+    request = BalancedRequest("xfactr", ("ru",), wording="sentence")
     told = material.add_sentences(request, xfactr, known, upstream)
     rows = told.prompts.select("subject_id", "prompt", "form").rows()
     assert [(row[0], row[2]) for row in rows] == [("Q7259", "Лондоне"), ("Q935", "Лондоне")]
@@ -103,6 +103,6 @@ def test_x_factr_s_sentences_are_written_out(upstream):
 
 @pytest.mark.upstream
 def test_a_folder_without_tables_of_the_languages_is_reported(upstream, tmp_path):
-    request = Request("xfactr", ("ru",), wording="sentence", unimorph=str(tmp_path))
+    request = BalancedRequest("xfactr", ("ru",), wording="sentence", unimorph=str(tmp_path))
     with pytest.raises(PolyprobeError, match="has no UniMorph table of ru; expected files as rus"):
         material.add_sentences(request, xfactr, KNOWN, upstream)

@@ -107,7 +107,7 @@ def test_unknown_language_is_named_with_its_neighbour(mirror):
     ],
 )
 def test_repair(pattern, template):
-    assert mpararel.repair(pattern) == template
+    assert mpararel.repair_pattern(pattern) == template
     assert mpararel.is_template(template)
 
 

@@ -7,7 +7,12 @@ import pytest
 
 from polyprobe.builder.recipes import MPARAREL
 from polyprobe.builder.recipes.mpararel.build import build
-from polyprobe.builder.recipes.mpararel.votes import compare, count_votes, read_wording, vote
+from polyprobe.builder.recipes.mpararel.votes import (
+    compare_votes,
+    find_valid_wordings,
+    read_wording,
+    vote,
+)
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources import mpararel_translations as translations
 from polyprobe.builder.translators.votes import is_agreed
@@ -126,13 +131,15 @@ def test_comparison_counts_wordings_once_and_lines_each():
     )
     released = pl.DataFrame({"relation": ["P1", "P1", "P2"], "pattern": ["b", "b", "a"]})
     counts = {"agreed": 2, "released": 3, "common": 1, "by_two": 2}
-    assert compare(agreed, released) == counts
+    assert compare_votes(agreed, released) == counts
 
 
 @pytest.fixture(scope="module")
 def replay(upstream):
     return {
-        language: compare(vote(upstream, language), mpararel.read_patterns(upstream, language))
+        language: compare_votes(
+            vote(upstream, language), mpararel.read_patterns(upstream, language)
+        )
         for language in MPARAREL
         if language != "en"
     }
@@ -159,7 +166,7 @@ def test_share_of_released_templates_that_two_translators_give(replay):
 
 @pytest.mark.upstream
 def test_a_released_template_of_two_translators(upstream):
-    votes = count_votes(translations.read_translations(upstream, "zh-hant"), "P103")
+    votes = find_valid_wordings(translations.read_translations(upstream, "zh-hant"), "P103")
     assert all(is_agreed(names, ["bing"]) for names in votes.values())
     patterns = mpararel.read_patterns(upstream, "zh-hant").filter(relation="P103")["pattern"]
     assert {*patterns} <= {*votes}

@@ -152,7 +152,7 @@ ROWS = {
 
 @pytest.fixture(scope="module")
 def released(upstream) -> pl.DataFrame:
-    return polyglot.read_rows(upstream, polyglot.LANGUAGES)
+    return polyglot.read_stems(upstream, polyglot.LANGUAGES)
 
 
 @pytest.fixture(scope="module")

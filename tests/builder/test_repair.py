@@ -11,7 +11,7 @@ from polyprobe.builder.facts import FACTS
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
 from polyprobe.builder.recipes.bmlama.build import (
     draw_again,
-    find_correct,
+    find_correct_entities,
     move_answer,
     repair_query,
     write_rows,
@@ -343,8 +343,8 @@ def test_another_rows_answer_is_right_where_the_prompts_are_one_in_any_language(
     same = PUBLISHED._replace(prompt=["C: [Y]"])
     one, two = query("Q1", "Q3"), query("Q4", answer="Q4", subject="Q8")
     other = link(two, en=second, de=same)
-    assert find_correct(link(one, en=first, de=same), [other], NOTHING) == [{"Q1", "Q4"}]
-    assert find_correct(link(one, en=first), [other], NOTHING) == [{"Q1"}]
+    assert find_correct_entities(link(one, en=first, de=same), [other], NOTHING) == [{"Q1", "Q4"}]
+    assert find_correct_entities(link(one, en=first), [other], NOTHING) == [{"Q1"}]
 
 
 def link(asked, **rows):

@@ -2,14 +2,14 @@
 
 import pytest
 
-from polyprobe.builder.objects.lemmatizers import Word, fold
+from polyprobe.builder.objects.lemmatizers import Word, fold_word
 from polyprobe.builder.objects.similarity import compare_forms, compare_words
 
 THRESHOLD = 75
 
 
 def word(form: str, lemma: str | None = None) -> Word:
-    return Word(0, len(form), fold(form), fold(lemma or form))
+    return Word(0, len(form), fold_word(form), fold_word(lemma or form))
 
 
 @pytest.mark.parametrize(

@@ -390,7 +390,7 @@ DAMAGES = [
 @pytest.mark.acceptance
 def test_slots_in_the_templates_of_47_languages(upstream):
     """Every damage is repaired in all templates of mParaRel; styles do not change the template."""
-    rows = mpararel.read_templates(upstream, mpararel.LANGUAGES, Counter())
+    rows = mpararel.list_repaired_patterns(upstream, mpararel.LANGUAGES, Counter())
     templates = [template for _, _, _, template in rows]
     assert len(templates) > 16_000
     for subject, answer in DAMAGES:

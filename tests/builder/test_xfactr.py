@@ -131,7 +131,7 @@ def test_listed_labels_serve_entities_without_a_single_alias(mirror):
 @pytest.mark.upstream
 def test_listed_labels_are_among_the_aliases(upstream):
     """Lists and aliases are two files of the authors."""
-    read = xfactr.read_paths(xfactr.list_paths(xfactr.LANGUAGES), upstream)
+    read = xfactr.read_paths(xfactr.list_source_paths(xfactr.LANGUAGES), upstream)
     aliases, lists = xfactr.parse_aliases(read), xfactr.parse_lists(read)
     entity = ["language", "id"]
     assert sorted(lists["language"].unique()) == sorted(xfactr.LISTS)
@@ -255,7 +255,7 @@ def test_reductions_of_the_release(everything):
 
 @pytest.mark.upstream
 def test_facts_of_the_release(upstream, everything):
-    paths = [path for path in xfactr.list_paths([]) if "/mTRExf/sub/" in path]
+    paths = [path for path in xfactr.list_source_paths([]) if "/mTRExf/sub/" in path]
     read = dict(zip(paths, read_files(xfactr.REPOSITORY, paths, upstream), strict=True))
     assert xfactr.list_facts(xfactr.parse_tuples(read)).height == 46_000 == 46 * 1000
     assert everything.facts.height == 2 * 46_000 - 5_072

@@ -80,9 +80,9 @@ def mirror(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "REPOSITORY", repository)
         monkeypatch.setattr(module, "LANGUAGES", ("en", "fr"))
         pack(tmp_path, repository, contents)
-    recipe.gather.cache_clear()
+    recipe.read_release.cache_clear()
     yield tmp_path
-    recipe.gather.cache_clear()
+    recipe.read_release.cache_clear()
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced.request import DRAWS, WORDINGS, Request
+from polyprobe.builder.recipes.balanced.request import DRAWS, WORDINGS, BalancedRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.cli.build import app
@@ -48,7 +48,7 @@ def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
 
 def test_the_help_lists_the_names_of_the_tables():
     for name, recipe in RECIPES.items():
-        assert read_help(name, "config") >= {*recipe.configs, *recipe.further}
+        assert read_help(name, "config") >= {*recipe.configs, *recipe.variants}
     assert read_help(BALANCED, "source") >= set(FACT_SOURCES)
     assert read_help(BALANCED, "wording") >= set(WORDINGS)
     assert read_help(BALANCED, "draw") >= set(DRAWS)
@@ -60,7 +60,7 @@ def test_the_help_lists_the_names_of_the_tables():
 def test_the_defaults_are_those_of_a_request():
     given = {x.name: x.default for x in COMMANDS[BALANCED].params}
     for name in ("candidates", "templates", "seed", "max_per_relation"):
-        assert given[name] == Request._field_defaults[name]
+        assert given[name] == BalancedRequest._field_defaults[name]
 
 
 @pytest.fixture

@@ -25,10 +25,10 @@ from . import el, es, fr, hu, indic, slavic, tr
 INFLECTIONS: dict[str, Callable[[], Inflector]] = {
     "bn": partial(ByRule, "last sound (bn)", indic.decline_bengali),
     "el": el.Greek,
-    "hu": partial(ByRule, "vowel harmony (hu)", hu.decline, hu.STOPS),
+    "hu": partial(ByRule, "vowel harmony (hu)", hu.decline_hungarian, hu.STOPS),
     "mr": partial(ByRule, "last sound (mr)", indic.decline_marathi),
     "ru": partial(slavic.Slavic, "ru"),
-    "tr": partial(ByRule, "vowel harmony (tr)", tr.decline),
+    "tr": partial(ByRule, "vowel harmony (tr)", tr.decline_turkish),
     "uk": partial(slavic.Slavic, "uk"),
 }
 

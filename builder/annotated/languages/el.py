@@ -91,9 +91,9 @@ def agree(label: str, traits: Traits) -> Agreement:
         return Agreement(NEUT)
     if head in PLURAL_NEUTERS or (head.endswith("ικα") and len(words) > 1):
         return Agreement(NEUT, PL)
-    if own := OWN.match(label):
-        return OWN_ARTICLES[own[1]]
-    ended = agree_by_ending(head, kinds)
+    if title := OWN.match(label):
+        return OWN_ARTICLES[title[1]]
+    ended = _agree_by_ending(head, kinds)
     if "human" in kinds:
         return ended if ended and ended.gender == FEM else Agreement(MASC, SG, False)
     if ended:
@@ -103,7 +103,7 @@ def agree(label: str, traits: Traits) -> Agreement:
     return Agreement(FEM if kinds & FEMININE_KINDS else NEUT, SG, bool(kinds))
 
 
-def agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
+def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     """Return the agreement of an ending without accents, or None if it is ambiguous."""
     land = bool(kinds & {"country", "island"})
     if head.endswith(("ες", "εις")):
@@ -155,9 +155,9 @@ class Greek(Inflector):
 
     name = "endings (el)"
 
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the label in the case, or None if the ending of a word is ambiguous."""
-        label, case, gender, number, kinds = asked
+        label, case, gender, number, kinds = request
         head, tail = split_tail(label, (" (", ", "))
         if case == "NOM" or (gender == NEUT and case == "ACC" and GREEK.match(head)):
             return label
@@ -166,10 +166,10 @@ class Greek(Inflector):
         words = head.split(" ")
         man = gender == MASC and "human" in kinds
         until = next((at for at in range(len(words)) if ends_head(words, at, man)), len(words))
-        known = words[0] not in FOREIGN and all(map(GREEK.fullmatch, words[:until]))
-        if not until or not known:
+        is_greek = words[0] not in FOREIGN and all(map(GREEK.fullmatch, words[:until]))
+        if not until or not is_greek:
             return None
-        forms = [decline(word, case, gender) for word in words[:until]]
+        forms = [decline_greek(word, case, gender) for word in words[:until]]
         if any(form is None for form in forms):
             return None
         return " ".join([*filter(None, forms), *words[until:]]) + tail
@@ -181,16 +181,16 @@ def ends_head(words: list[str], at: int, man: bool) -> bool:
     return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
 
-def decline(word: str, case: str, gender: str) -> str | None:
+def decline_greek(word: str, case: str, gender: str) -> str | None:
     """Return a word in the genitive or accusative singular, or None if it is unknown.
 
     Neuters, and feminines except in -ος, have the same form in nominative and accusative.
     Abbreviations and words in a consonant other than ς do not inflect. Words in -ων, -ωρ, -ξ and -ψ
     have unknown stems.
 
-    >>> decline("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
+    >>> decline_greek("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
-    >>> decline("άνθρωπος", "GEN", "MASC") is decline("Όσλο", "GEN", "NEUT") is None
+    >>> decline_greek("άνθρωπος", "GEN", "MASC") is decline("Όσλο", "GEN", "NEUT") is None
     True
     """
     if word.isupper() or word.isdigit():
@@ -214,8 +214,8 @@ def decline(word: str, case: str, gender: str) -> str | None:
 def is_early(word: str) -> bool:
     """Return whether the accent is on the third last syllable, where it may move."""
     composed = unicodedata.normalize("NFD", word.casefold())
-    behind = composed.partition("\u0301")[2]
-    return len(SYLLABLE.findall(strip_tonos(behind))) >= 2
+    rest = composed.partition("\u0301")[2]
+    return len(SYLLABLE.findall(strip_tonos(rest))) >= 2
 
 
 def strip_tonos(word: str) -> str:

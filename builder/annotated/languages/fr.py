@@ -110,8 +110,8 @@ def agree(label: str, traits: Traits) -> Agreement:
     """
     if traits.sex or "human" in traits.kinds:
         return agree_plainly(label, traits)
-    if own := OWN.match(label):
-        article = own[1].casefold()
+    if title := OWN.match(label):
+        article = title[1].casefold()
         return Agreement(FEM if article == "la" else MASC, PL if article == "les" else SG)
     first = re.split(r"[ -]", label)[0]
     if first.casefold() in HEADS:
@@ -125,10 +125,10 @@ def agree(label: str, traits: Traits) -> Agreement:
         return Agreement(FEM if FEMININE_PERSON.search(first) else MASC)
     if traits.kinds & {"company", "club", "record label"}:
         return Agreement(FEM)
-    return agree_by_ending(first.casefold())
+    return _agree_by_ending(first.casefold())
 
 
-def agree_by_ending(word: str) -> Agreement:
+def _agree_by_ending(word: str) -> Agreement:
     """Return the gender and number of a word from the tables, else by its ending."""
     number = PL if PLURAL.search(word) else SG
     stem = word[:-1] if number == PL else word
@@ -169,29 +169,29 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
         article, form = "", label
     gendered = article in ("le", "la")
     if name == "ARTDEF":
-        own = form != label and not traits.kinds & {*LANDS, "city"}
-        return Phrase("", label) if own else Phrase(article, form, gendered=gendered)
+        keeps_article = form != label and not traits.kinds & {*LANDS, "city"}
+        return Phrase("", label) if keeps_article else Phrase(article, form, gendered=gendered)
     if name == "PREPDEF":
         before = "d'" if not article and elides(form) else OF[article]
         return Phrase(before, form, gendered=gendered)
     if name == "PREPDEF-à":
         return Phrase(AT[article], form, gendered=gendered)
-    return locate(article, form, traits) if name == "PREPLOC" else None
+    return place_preposition(article, form, traits) if name == "PREPLOC" else None
 
 
 def split_article(label: str, agreement: Agreement, traits: Traits) -> tuple[str, str]:
     """Return le, la, l', les or '', and the label without its initial article."""
     gender, number, _ = agreement
-    own = OWN.match(label)
-    form = label[own.end() :] if own else label
-    if not own and not takes_article(label, traits):
+    title = OWN.match(label)
+    form = label[title.end() :] if title else label
+    if not title and not takes_article(label, traits):
         return "", form
     if number == PL:
         return "les", form
     return "l'" if elides(form) else "la" if gender == FEM else "le", form
 
 
-def locate(article: str, form: str, traits: Traits) -> Phrase:
+def place_preposition(article: str, form: str, traits: Traits) -> Phrase:
     """Return en, au, aux or à before a place: en before feminines and vowels, à before cities.
 
     Not certain if the kind of the place is unknown.
@@ -201,8 +201,8 @@ def locate(article: str, form: str, traits: Traits) -> Phrase:
     if island or form in ("Israël", "Haïti"):
         return Phrase("en", form, gendered=False)
     gendered = article in ("le", "la")
-    named = not form.startswith(("Empire ", *"abcdefghijklmnopqrstuvwxyzéèêîôœ"))
-    if article in ("la", "l'") and kinds & LANDS and named:
+    is_name = not form.startswith(("Empire ", *"abcdefghijklmnopqrstuvwxyzéèêîôœ"))
+    if article in ("la", "l'") and kinds & LANDS and is_name:
         return Phrase("en", form, gendered=gendered)
     if article and form.startswith("Empire "):
         return Phrase(f"dans {article}", form, gendered=False)

@@ -36,7 +36,7 @@ FOREIGN = re.compile(
 )
 
 
-def decline(head: str, case: str, kinds: Collection[str]) -> str | None:
+def decline_hungarian(head: str, case: str, kinds: Collection[str]) -> str | None:
     """Return the head with the ending; None for foreign spelling, digits and abbreviations.
 
     The letters of a foreign name do not determine its final sound. Towns of unknown country in -an

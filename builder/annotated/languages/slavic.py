@@ -79,33 +79,40 @@ class Slavic(Inflector):
         self.analyser = load_analyser(language)
         self.guesses = language == "ru"
 
-    def inflect(self, asked: CasedLabel) -> str | None:
+    def inflect(self, request: CasedLabel) -> str | None:
         """Return the label in the case; None in other alphabets or without a nominative.
 
         `gender` selects the declension of surnames: Шмидт inflects for a man, not for a woman.
         """
-        label, case, gender, _, kinds = asked
+        label, case, gender, _, kinds = request
         case = SAME.get(case, case)
         human = "human" in kinds
         sex = GENDERS.get(gender or "", "") if human else ""
         kind = NameKind(human, sex, bool(PLACES & {*kinds}))
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
         words = head.split(" ")
-        chosen = list(self.choose(words, kind))
-        headless = not human and None in chosen and not any(map(is_noun, chosen))
-        if case not in GRAMMEMES or not any(chosen) or headless:
+        readings = list(self.choose(words, kind))
+        headless = not human and None in readings and not any(map(is_noun, readings))
+        if case not in GRAMMEMES or not any(readings) or headless:
             return label if case == "NOM" else None
-        nouns = [parse for parse in chosen if is_noun(parse) and not isinstance(parse, Guess)]
+        nouns = [parse for parse in readings if is_noun(parse) and not isinstance(parse, Guess)]
         animate = human or bool(nouns and "anim" in nouns[0].tag.grammemes)
-        own = gender if human else None
-        pairs = zip(words, chosen, strict=True)
-        return " ".join(decline(word, parse, case, animate, own) for word, parse in pairs) + tail
+        person_gender = gender if human else None
+        pairs = zip(words, readings, strict=True)
+        return (
+            " ".join(
+                decline_slavic(word, parse, case, animate, person_gender) for word, parse in pairs
+            )
+            + tail
+        )
 
     def agree(self, label: str) -> Agreement | None:
         """Return the gender and number of the head; None without a nominative."""
         head, _ = split_tail(label, STOPS)
-        chosen = [parse for parse in self.choose(head.split(" "), NameKind()) if parse]
-        parse = next((each for each in chosen if is_noun(each)), chosen[0] if chosen else None)
+        readings = [parse for parse in self.choose(head.split(" "), NameKind()) if parse]
+        parse = next(
+            (each for each in readings if is_noun(each)), readings[0] if readings else None
+        )
         if parse is None or isinstance(parse, Guess):
             return guess_gender(parse.word) if parse else None
         grammemes = parse.tag.grammemes
@@ -133,34 +140,34 @@ class Slavic(Inflector):
             return None
         name = word[:1].isupper()
         readings = self.analyser.parse(word)
-        found = [parse for parse in readings if is_nominative(parse)]
+        nominatives = [parse for parse in readings if is_nominative(parse)]
         if kind.sex:
-            others = set(GENDERS.values()) - {kind.sex}
-            found = [parse for parse in found if not others & parse.tag.grammemes]
-        found.sort(key=lambda parse: rank(parse, name, kind))
-        other = not kind.human and any(parse.is_known for parse in readings)
+            sexes = set(GENDERS.values()) - {kind.sex}
+            nominatives = [parse for parse in nominatives if not sexes & parse.tag.grammemes]
+        nominatives.sort(key=lambda parse: rank(parse, name, kind))
+        is_word = not kind.human and any(parse.is_known for parse in readings)
         unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
-        if name and self.guesses and not (unclear or other or is_sound(found, kind)):
+        if name and self.guesses and not (unclear or is_word or is_sound(nominatives, kind)):
             return Guess(word)
         if rest and not kind.human:
-            found = self.put_agreeing_first(found, rest[0])
-        return found[0] if found else None
+            nominatives = self.put_agreeing_first(nominatives, rest[0])
+        return nominatives[0] if nominatives else None
 
-    def put_agreeing_first(self, found: list[Any], following: str) -> list[Any]:
+    def put_agreeing_first(self, readings: list[Any], following: str) -> list[Any]:
         """Return the readings, with adjectives that agree with the next word first."""
-        behind = [parse for parse in self.analyser.parse(following) if is_nominative(parse)]
-        keys = {gender_key(parse) for parse in behind}
-        fitting = [parse for parse in found if is_adjective(parse) and gender_key(parse) in keys]
-        return fitting + [parse for parse in found if parse not in fitting]
+        nouns = [parse for parse in self.analyser.parse(following) if is_nominative(parse)]
+        keys = {gender_key(parse) for parse in nouns}
+        fitting = [parse for parse in readings if is_adjective(parse) and gender_key(parse) in keys]
+        return fitting + [parse for parse in readings if parse not in fitting]
 
 
-def is_sound(found: list[Any], kind: NameKind) -> bool:
+def is_sound(readings: list[Any], kind: NameKind) -> bool:
     """Return whether the best reading is in the dictionary or plausible for a name of this kind."""
-    if not found or found[0].is_known or is_adjective(found[0]):
-        return bool(found)
-    if is_fixed(found[0]):
-        return found[0].word[-1] in "аеиоуыэюя"
-    grammemes = found[0].tag.grammemes
+    if not readings or readings[0].is_known or is_adjective(readings[0]):
+        return bool(readings)
+    if is_fixed(readings[0]):
+        return readings[0].word[-1] in "аеиоуыэюя"
+    grammemes = readings[0].tag.grammemes
     return "plur" not in grammemes and not (kind.place and "anim" in grammemes)
 
 
@@ -214,21 +221,21 @@ def gender_key(parse: Any) -> str:
     return "plur" if "plur" in grammemes else next(iter(grammemes & {"masc", "femn", "neut"}), "")
 
 
-def decline(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
+def decline_slavic(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
     """Return the word in a case with its number and gender; unchanged if there is no such form.
 
     Names take the second locative after в and на, the only prepositions in the prompts: в Крыму.
     """
     bare = word.rstrip(",")
     if isinstance(parse, Guess):
-        known = gender if case in ENDINGS else None
-        return decline_name(bare, case, animate, known) + word[len(bare) :]
+        name_gender = gender if case in ENDINGS else None
+        return decline_name(bare, case, animate, name_gender) + word[len(bare) :]
     if parse is None or is_fixed(parse):
         return word
     forms = [form for form in parse.lexeme if agrees(form, parse, animate)]
     second = case == "ESS" and word[:1].isupper() and parse.is_known and not is_adjective(parse)
-    for wanted in ["loc2", "loct"] if second else [GRAMMEMES[case]]:
-        fitting = [form.word for form in forms if wanted in form.tag.grammemes]
+    for grammeme in ["loc2", "loct"] if second else [GRAMMEMES[case]]:
+        fitting = [form.word for form in forms if grammeme in form.tag.grammemes]
         if fitting:
             if is_adjective(parse):  # its superlative has the same marks
                 fitting.sort(key=lambda form: -shared_beginning(form, bare.casefold()))
@@ -264,7 +271,7 @@ def agrees(form: Any, parse: Any, animate: bool) -> bool:
 def shared_beginning(form: str, word: str) -> int:
     """Return the length of the common beginning of two words."""
     pairs = enumerate(zip(form, word, strict=False))
-    return next((at for at, (one, other) in pairs if one != other), min(len(form), len(word)))
+    return next((at for at, (first, second) in pairs if first != second), min(len(form), len(word)))
 
 
 def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:

@@ -26,7 +26,7 @@ LANGUAGE = re.compile(r".*[cç][ae]")
 SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
 
 
-def decline(head: str, case: str, kinds: Collection[str]) -> str | None:
+def decline_turkish(head: str, case: str, kinds: Collection[str]) -> str | None:
     """Return the head with the ending; None without a vowel, after a digit or a Roman numeral.
 
     Foreign names are read as Turkish, abbreviations of three letters or without a vowel as letters;

@@ -19,9 +19,9 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 
-from .material import LABELLED, Material, Provenance, can_be_asked, trace_costs
-from .request import Request
-from .rows import draw, total, verbalise
+from .material import LABELLED, Material, Provenance, has_prompts, trace_costs
+from .request import BalancedRequest
+from .rows import draw_queries, list_total, verbalise
 
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
@@ -76,7 +76,7 @@ class Balanced(NamedTuple):
     notes: Notes
 
 
-def balance(request: Request, material: Material, mirror: Path | None = None) -> Balanced:
+def balance(request: BalancedRequest, material: Material, mirror: Path | None = None) -> Balanced:
     """Return the requested balanced set, sorted by relation, subject, object and template.
 
     It contains all facts that have labels and a sentence in every language (with `--wording`, a
@@ -86,61 +86,72 @@ def balance(request: Request, material: Material, mirror: Path | None = None) ->
     level = level_templates(material.templates, request.languages, request.templates)
     material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
-    facts = material.coverage.facts.filter(can_be_asked(layers))
+    facts = material.coverage.facts.filter(has_prompts(layers))
     if facts.is_empty():
         raise explain_empty(request, material, layers)
-    drawn, left_out = draw(request, material, facts, find_correct(request, material, mirror))
-    if not drawn:
+    queries, left_out = draw_queries(
+        request, material, facts, find_correct_answers(request, material, mirror)
+    )
+    if not queries:
         raise PolyprobeError(
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
-    rows = flag_rows(verbalise(request, material, drawn))
+    rows = flag_rows(verbalise(request, material, queries))
     missing = [*list_missing(request, material, layers), *left_out]
     return Balanced(rows, take_notes(request, material, rows, missing))
 
 
-def level_templates(templates: pl.DataFrame, languages: Sequence[str], most: int) -> pl.DataFrame:
+def level_templates(
+    templates: pl.DataFrame, languages: Sequence[str], maximum: int
+) -> pl.DataFrame:
     """Return the first templates of each relation, the same number in each language (TEMPLATES).
 
-    The number is `most`, or the smallest number that a language has. A language without templates
-    is ignored here: coverage excludes the relation there.
+    The number is `maximum`, or the smallest number that a language has. A language without
+    templates is ignored here: coverage excludes the relation there.
     """
-    asked = templates.filter(pl.col("language").is_in(list(languages)))
-    counted = asked.with_columns(count=pl.len().over("language", "relation"))
+    part = templates.filter(pl.col("language").is_in(list(languages)))
+    counts = part.with_columns(count=pl.len().over("language", "relation"))
     number = pl.int_range(pl.len()).over("language", "relation")
     fewest = pl.col("count").min().over("relation")
-    return counted.filter(number < fewest, number < most).drop("count")
+    return counts.filter(number < fewest, number < maximum).drop("count")
 
 
-def find_correct(request: Request, material: Material, mirror: Path | None) -> CorrectAnswers:
+def find_correct_answers(
+    request: BalancedRequest, material: Material, mirror: Path | None
+) -> CorrectAnswers:
     """Return the correct answers, from all known facts and the requested languages' wordings.
 
     `material` contains the templates in use (`level_templates`).
     """
-    known = material.known
-    asked = pl.col("language").is_in(list(request.languages))
+    content = material.content
+    selection = pl.col("language").is_in(list(request.languages))
     truths = [source.source for source in material.sources if source.role == "truths"]
     if truths:
         report(f"reading the correct answers of {', '.join(truths)}")
     return CorrectAnswers(
-        learn({"": known.facts, **read_truths(mirror, truths)}),
+        learn({"": content.facts, **read_truths(mirror, truths)}),
         find_alike(material.templates, "template", pl.col("relation")),
         find_alike(
-            known.prompts.filter(asked), "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)
+            content.prompts.filter(selection),
+            "prompt",
+            pl.struct(*FACTS),
+            lambda fact: Fact(**fact),
         ),
-        find_alike(known.labels.filter(asked), "label", pl.col("id")),
+        find_alike(content.labels.filter(selection), "label", pl.col("id")),
     )
 
 
-def explain_empty(request: Request, material: Material, layers: np.ndarray) -> PolyprobeError:
+def explain_empty(
+    request: BalancedRequest, material: Material, layers: np.ndarray
+) -> PolyprobeError:
     """Return the error for languages without a common fact."""
     coverage = material.coverage
     labelled = int(layers[LABELLED].sum())
     mute = [
         language
         for language in request.languages
-        if not can_be_asked(coverage.within([language])).any()
+        if not has_prompts(coverage.within([language])).any()
     ]
     why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
     return PolyprobeError(
@@ -150,59 +161,59 @@ def explain_empty(request: Request, material: Material, layers: np.ndarray) -> P
 
 
 def list_missing(
-    request: Request, material: Material, layers: np.ndarray
+    request: BalancedRequest, material: Material, layers: np.ndarray
 ) -> Iterator[tuple[str, str, int]]:
     """Yield the counts of excluded facts (LEFT_OUT): by relation, label and template."""
     coverage = material.coverage
-    yield (NOT_ASKED, "", material.known.facts.height - coverage.facts.height)
+    yield (NOT_ASKED, "", material.content.facts.height - coverage.facts.height)
     labelled = layers[LABELLED]
     yield (NO_LABEL, "", int((~labelled).sum()))
     for language, column in zip(
         request.languages, coverage.columns(request.languages), strict=True
     ):
         yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
-    dumb = coverage.facts.filter(labelled & ~can_be_asked(layers))["relation"].value_counts()
+    dumb = coverage.facts.filter(labelled & ~has_prompts(layers))["relation"].value_counts()
     counts = dict(dumb.sort("relation").iter_rows())
     if request.wording:
-        yield from total(NOT_BOTH, counts)
+        yield from list_total(NOT_BOTH, counts)
         return
     present = set(material.templates.select("relation", "language").iter_rows())
-    named = {}
+    places = {}
     for relation, count in counts.items():
         lacking = [name for name in request.languages if (relation, name) not in present]
-        named[f"{relation} in {', '.join(lacking)}"] = count
-    yield from total(NO_SENTENCE, named)
+        places[f"{relation} in {', '.join(lacking)}"] = count
+    yield from list_total(NO_SENTENCE, places)
 
 
 def take_notes(
-    request: Request,
+    request: BalancedRequest,
     material: Material,
     rows: dict[str, list[Row]],
     left_out: Iterable[tuple[str, str, int]],
 ) -> Notes:
     """Return the notes of the set, without sources of templates that no row uses."""
-    own = all(
+    is_pure = all(
         row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
     )
     first = rows[request.languages[0]]
     return Notes(
         config=request.name,
         command=request.command,
-        source_facts=material.known.facts.height,
+        source_facts=material.content.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
-        used_templates=count_templates(first)
+        used_templates=count_used_templates(first)
         if request.templates > 1
         else pl.DataFrame(schema=USED_TEMPLATES),
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=trace_costs(material.coverage, request.languages),
         borrowed=material.borrowed,
-        repairs=material.known.repairs,
-        sources=tuple(s for s in material.sources if s.role != "templates" or not own),
+        repairs=material.content.repairs,
+        sources=tuple(s for s in material.sources if s.role != "templates" or not is_pure),
     )
 
 
-def count_templates(rows: Sequence[Row]) -> pl.DataFrame:
+def count_used_templates(rows: Sequence[Row]) -> pl.DataFrame:
     """Return USED_TEMPLATES for the rows of one language; a sentence counts as one template."""
     counts = Counter((row.relation, row.fact_id) for row in rows)
     repeated: dict[str, list[int]] = {}
@@ -219,7 +230,7 @@ def dump(notes: Notes) -> str:
         if notes.used_templates.height
         else {}
     )
-    shown = {
+    fields = {
         "command": notes.command,
         "source_facts": notes.source_facts,
         "rows": notes.rows,
@@ -231,7 +242,7 @@ def dump(notes: Notes) -> str:
         "sources": [list(source) for source in notes.sources],
         **({"card": dict(notes.card)} if notes.card else {}),
     }
-    return json.dumps(shown, ensure_ascii=False)
+    return json.dumps(fields, ensure_ascii=False)
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
@@ -260,7 +271,7 @@ def describe_build(config: Config) -> str:
         f"```\n{notes['command']}\n```",
         f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
         + (f", with {' and '.join(lent)} in all languages." if lent else "."),
-        *templates_table(notes),
+        *describe_paraphrases(notes),
         markdown_table(("source", "used for", "home", "commit or SHA-256", "licence"), sources),
         *(
             [markdown_table(("reason for exclusion", "where", "facts"), left_out)]
@@ -275,7 +286,7 @@ def describe_build(config: Config) -> str:
     return "\n\n".join(parts)
 
 
-def templates_table(notes: dict[str, Any]) -> list[str]:
+def describe_paraphrases(notes: dict[str, Any]) -> list[str]:
     """Return a text and a table on facts with several rows; an empty list if there are none."""
     if "told" not in notes:
         return []

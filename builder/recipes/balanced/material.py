@@ -16,7 +16,7 @@ from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import report
 
-from .request import Request, check_request
+from .request import BalancedRequest, check_request
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")
@@ -69,21 +69,21 @@ class Coverage(NamedTuple):
 class Material(NamedTuple):
     """The data that a balanced set is built from.
 
-    - `known`: facts of the source, with completed labels.
+    - `content`: facts of the source, with completed labels.
     - `templates` of each language and relation in order of preference, without duplicates.
     - `coverage` of the facts of the requested relations, in each language of the source.
     - `borrowed`: number of labels that each source of `--labels` completed.
     - `sources`: provenance of all data.
     """
 
-    known: Facts
+    content: Facts
     templates: pl.DataFrame
     coverage: Coverage
     borrowed: dict[str, int]
     sources: tuple[Provenance, ...]
 
 
-def gather(request: Request, mirror: Path | None = None) -> Material:
+def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Check the request and return its material, in every language of the source."""
     check_request(request)
     source = load_checked(request)
@@ -92,35 +92,37 @@ def gather(request: Request, mirror: Path | None = None) -> Material:
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
     report(f"reading the facts of {request.source}")
-    known = source.read_facts(mirror)
-    check_relations(request, set(known.facts["relation"]))
-    sources = [describe(request.source, source, "facts")]
+    content = source.read_facts(mirror)
+    check_relations(request, set(content.facts["relation"]))
+    sources = [describe_source(request.source, source, "facts")]
     borrowed = {}
     for name in request.labels:
-        other = load_source(name)
-        shared = sorted({*source.LANGUAGES} & {*other.LANGUAGES})
-        before = known.labels.height
+        lender = load_source(name)
+        shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
+        before = content.labels.height
         report(f"reading the labels of {name}")
-        known = complete(known, read_source(name, mirror, shared).labels)
-        borrowed[name] = known.labels.height - before
-        sources.append(describe(name, other, "labels"))
+        content = complete_labels(content, read_source(name, mirror, shared).labels)
+        borrowed[name] = content.labels.height - before
+        sources.append(describe_source(name, lender, "labels"))
     if request.wording:
-        known = add_sentences(request, source, known, mirror)
+        content = add_sentences(request, source, content, mirror)
     fallback = pl.DataFrame(schema=TEMPLATES)
-    if request.source != FALLBACK and lacks_templates(known, source.LANGUAGES):
-        other = load_source(FALLBACK)
-        fallback = pl.DataFrame(other.read_templates(mirror), schema=TEMPLATES, orient="row")
-        sources.append(describe(FALLBACK, other, "templates"))
+    if request.source != FALLBACK and lacks_templates(content, source.LANGUAGES):
+        lender = load_source(FALLBACK)
+        fallback = pl.DataFrame(
+            lender.read_fallback_templates(mirror), schema=TEMPLATES, orient="row"
+        )
+        sources.append(describe_source(FALLBACK, lender, "templates"))
     if request.template_translators:
-        translated, engines = translate_missing(request, known, fallback)
+        translated, engines = translate_missing(request, content, fallback)
         fallback = pl.concat([fallback.select(*TEMPLATES), translated])
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
-    sources += [describe(name, module, "truths") for name, module in truths.items()]
-    made = assemble(request, clean_facts(known), fallback, source.LANGUAGES)
+    sources += [describe_source(name, module, "truths") for name, module in truths.items()]
+    made = assemble(request, clean_facts(content), fallback, source.LANGUAGES)
     return made._replace(borrowed=borrowed, sources=tuple(sources))
 
 
-def load_checked(request: Request) -> ModuleType:
+def load_checked(request: BalancedRequest) -> ModuleType:
     """Return the source; PolyprobeError for unknown languages, or `--labels` without any."""
     source = load_source(request.source, request.languages)
     for name in request.labels:
@@ -133,66 +135,68 @@ def load_checked(request: Request) -> ModuleType:
     return source
 
 
-def check_relations(request: Request, known: Collection[str]) -> None:
+def check_relations(request: BalancedRequest, names: Collection[str]) -> None:
     """Raise PolyprobeError for a relation that the source does not have, or if none remains."""
     for relation in (*request.relations, *request.exclude):
-        if relation not in known:
-            raise unknown("relation", relation, request.source, known)
-    if not set(request.relations or known) - set(request.exclude):
+        if relation not in names:
+            raise unknown("relation", relation, request.source, names)
+    if not set(request.relations or names) - set(request.exclude):
         raise PolyprobeError(f"--exclude leaves no relation of {request.source}; name fewer")
 
 
-def describe(name: str, source: ModuleType, role: str) -> Provenance:
+def describe_source(name: str, source: ModuleType, role: str) -> Provenance:
     """Return the provenance of a source."""
     repository = getattr(source, "REPOSITORY", None)
     home = repository.name if repository else source.URL
     return Provenance(name, role, home, repository.commit if repository else "", source.LICENCE)
 
 
-def complete(known: Facts, borrowed: pl.DataFrame) -> Facts:
+def complete_labels(content: Facts, borrowed: pl.DataFrame) -> Facts:
     """Return the facts with borrowed labels for their entities without one."""
-    entities = pl.concat([known.facts["subject_id"], known.facts["object_id"]]).unique()
-    new = borrowed.join(known.labels, on=["language", "id"], how="anti").join(
+    entities = pl.concat([content.facts["subject_id"], content.facts["object_id"]]).unique()
+    new = borrowed.join(content.labels, on=["language", "id"], how="anti").join(
         entities.alias("id").to_frame(), on="id", how="semi"
     )
-    labels = pl.concat([known.labels.select(LABELS.keys()), new.select(LABELS.keys())])
-    return known._replace(labels=labels.sort(*LABELS))
+    labels = pl.concat([content.labels.select(LABELS.keys()), new.select(LABELS.keys())])
+    return content._replace(labels=labels.sort(*LABELS))
 
 
-def add_sentences(request: Request, source: ModuleType, known: Facts, mirror: Path | None) -> Facts:
+def add_sentences(
+    request: BalancedRequest, source: ModuleType, content: Facts, mirror: Path | None
+) -> Facts:
     """Return the facts with the source's own sentences, rendered if its prompts are annotated."""
     if getattr(source, "MARKED_PROMPTS", False):
         from .sentences import render_sentences  # local, because it imports all grammars
 
         languages = request.languages or source.LANGUAGES
         tables = Path(request.unimorph) if request.unimorph else None
-        return render_sentences(known, mirror, languages, tables)
-    if known.prompts.is_empty():
+        return render_sentences(content, mirror, languages, tables)
+    if content.prompts.is_empty():
         raise PolyprobeError(
             f"--wording {request.wording}: {request.source} has no sentences of its own; build its "
             "templates, then the sentence version: polyprobe build sentences balanced --config NAME"
         )
-    return known
+    return content
 
 
-def lacks_templates(known: Facts, languages: Sequence[str]) -> bool:
+def lacks_templates(content: Facts, languages: Sequence[str]) -> bool:
     """Return whether a relation has no template in one of the languages."""
-    pairs = len(set(languages)) * known.facts["relation"].n_unique()
-    asked = known.templates.filter(pl.col("language").is_in(list(languages)))
-    return asked.select("language", "relation").n_unique() < pairs
+    pairs = len(set(languages)) * content.facts["relation"].n_unique()
+    templates = content.templates.filter(pl.col("language").is_in(list(languages)))
+    return templates.select("language", "relation").n_unique() < pairs
 
 
 def translate_missing(
-    request: Request, known: Facts, fallback: pl.DataFrame
+    request: BalancedRequest, content: Facts, fallback: pl.DataFrame
 ) -> tuple[pl.DataFrame, str]:
     """Return translated templates (TEMPLATES) for languages without one, and the signatures."""
     from .templates import describe_outcomes, fill_missing, load_translators
 
     engines = load_translators(request.template_translators)
-    asked = set(choose_relations(known.facts, request)["relation"])
-    both = choose_templates(known.templates, fallback)
+    relations = set(choose_relations(content.facts, request)["relation"])
+    templates = choose_templates(content.templates, fallback)
     translated = fill_missing(
-        both, request.languages, asked, engines, request.trusted, agree=request.agree
+        templates, request.languages, relations, engines, request.trusted, agree=request.agree
     )
     for line in describe_outcomes(translated):
         report(line)
@@ -200,7 +204,7 @@ def translate_missing(
 
 
 def assemble(
-    request: Request, known: Facts, fallback: pl.DataFrame, languages: Sequence[str]
+    request: BalancedRequest, content: Facts, fallback: pl.DataFrame, languages: Sequence[str]
 ) -> Material:
     """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates.
 
@@ -208,54 +212,56 @@ def assemble(
     simplified; duplicates are merged.
     """
     borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
-    templates = tidy(choose_templates(known.templates, borrowed), ["template"])
+    templates = tidy(choose_templates(content.templates, borrowed), ["template"])
     templates = simplify_columns(templates, ["template"])
     wording = ["language", "relation", "template"]
     templates = templates.unique(wording, keep="first", maintain_order=True)
-    facts = choose_relations(known.facts, request)
-    coverage = measure_coverage(known, facts, templates, languages)
+    facts = choose_relations(content.facts, request)
+    coverage = measure_coverage(content, facts, templates, languages)
     if request.wording:
         coverage = coverage.require_both()
-    return Material(known, templates, coverage, {}, ())
+    return Material(content, templates, coverage, {}, ())
 
 
-def choose_templates(own: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
+def choose_templates(templates: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
     """Return the templates of each language and relation (TEMPLATES), in the source's order.
 
     If the source has none, the templates of `fallback` are used.
     """
-    borrowed = fallback.join(own, on=["language", "relation"], how="anti", maintain_order="left")
-    both = pl.concat([own.select(*TEMPLATES), borrowed.select(*TEMPLATES)])
-    return both.sort("language", "relation", maintain_order=True)
+    borrowed = fallback.join(
+        templates, on=["language", "relation"], how="anti", maintain_order="left"
+    )
+    rows = pl.concat([templates.select(*TEMPLATES), borrowed.select(*TEMPLATES)])
+    return rows.sort("language", "relation", maintain_order=True)
 
 
-def choose_relations(facts: pl.DataFrame, request: Request) -> pl.DataFrame:
+def choose_relations(facts: pl.DataFrame, request: BalancedRequest) -> pl.DataFrame:
     """Return the facts of the requested relations."""
-    chosen = set(request.relations or facts["relation"]) - set(request.exclude)
-    return facts.filter(pl.col("relation").is_in(sorted(chosen)))
+    relations = set(request.relations or facts["relation"]) - set(request.exclude)
+    return facts.filter(pl.col("relation").is_in(sorted(relations)))
 
 
 def measure_coverage(
-    known: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
+    content: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
 ) -> Coverage:
-    """Return the coverage of `facts` by the labels and prompts in `known` and by `templates`."""
+    """Return the coverage of `facts` by the labels and prompts in `content` and by `templates`."""
     ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
-    named = mark(known.labels, ids.to_frame(), languages)
-    labelled = named[ids.search_sorted(facts["subject_id"]).to_numpy()]
-    labelled &= named[ids.search_sorted(facts["object_id"]).to_numpy()]
+    has_label = mark(content.labels, ids.to_frame(), languages)
+    labelled = has_label[ids.search_sorted(facts["subject_id"]).to_numpy()]
+    labelled &= has_label[ids.search_sorted(facts["object_id"]).to_numpy()]
     relations = facts["relation"].unique().sort()
     templated = mark(templates, relations.to_frame(), languages)
     templated = templated[relations.search_sorted(facts["relation"]).to_numpy()]
-    prompted = mark(known.prompts, facts, languages)
+    prompted = mark(content.prompts, facts, languages)
     layers = np.stack([labelled, labelled & prompted, labelled & templated])
     return Coverage(facts, tuple(languages), layers)
 
 
-def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
-    """Return an array (rows, languages): whether `found` has the row's values in the language."""
+def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
+    """Return an array (rows, languages): whether `table` has the row's values in the language."""
     columns = pl.DataFrame({"language": languages}, schema={"language": pl.String})
     hits = (
-        found.select("language", *rows.columns)
+        table.select("language", *rows.columns)
         .unique()
         .join(rows.with_row_index("row"), on=rows.columns)
         .join(columns.with_row_index("column"), on="language")
@@ -265,7 +271,7 @@ def mark(found: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
     return marks
 
 
-def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
+def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
     """Return the cost of each language in facts, one row for each language (COSTS).
 
     The requested languages come first, in the order in which each step keeps most facts (then most
@@ -275,17 +281,17 @@ def trace_costs(coverage: Coverage, asked: Sequence[str]) -> pl.DataFrame:
     far. The other languages follow, each as if added alone to the requested ones, the cheapest
     first.
     """
-    asked = asked or coverage.languages
+    languages = languages or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
-    steps, left, before = [], sorted(set(asked)), coverage.facts.height
-    while left:
-        [best, *_] = try_each(coverage, alive, left, before)
+    steps, pending, before = [], sorted(set(languages)), coverage.facts.height
+    while pending:
+        [best, *_] = try_each(coverage, alive, pending, before)
         steps.append((best[0], True, *best[1:]))
         before = best[1]
-        left.remove(best[0])
+        pending.remove(best[0])
         alive &= coverage.within([best[0]])
-    others = sorted(set(coverage.languages) - set(asked))
-    steps += [(row[0], False, *row[1:]) for row in try_each(coverage, alive, others, before)]
+    remainder = sorted(set(coverage.languages) - set(languages))
+    steps += [(row[0], False, *row[1:]) for row in try_each(coverage, alive, remainder, before)]
     return pl.DataFrame(steps, schema=COSTS, orient="row")
 
 
@@ -297,19 +303,19 @@ def try_each(
     `alive` (layers, facts) marks the facts available in all languages so far; `before` is their
     number.
     """
-    kept = alive[LABELLED].nonzero()[0]
-    relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[kept]
+    places = alive[LABELLED].nonzero()[0]
+    relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[places]
     columns = coverage.columns(languages)
-    after = coverage.layers[:, kept][:, :, columns] & alive[:, kept, None]
-    asked = can_be_asked(after)
+    after = coverage.layers[:, places][:, :, columns] & alive[:, places, None]
+    complete = has_prompts(after)
     rows = [
-        (language, int(n := asked[:, i].sum()), before - int(n),
-         np.unique(relations[asked[:, i]]).size, int(after[LABELLED, :, i].sum()))
+        (language, int(n := complete[:, i].sum()), before - int(n),
+         np.unique(relations[complete[:, i]]).size, int(after[LABELLED, :, i].sum()))
         for i, language in enumerate(languages)
     ]  # fmt: skip
     return sorted(rows, key=lambda row: (-row[1], -row[4], row[0]))
 
 
-def can_be_asked(layers: np.ndarray) -> np.ndarray:
+def has_prompts(layers: np.ndarray) -> np.ndarray:
     """Return whether each fact has the source's sentences in all languages, or templates in all."""
     return layers[PROMPTED] | layers[TEMPLATED]

@@ -13,7 +13,7 @@ from . import AGREEMENTS, DRAWS, WORDINGS
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 
 
-class Request(NamedTuple):
+class BalancedRequest(NamedTuple):
     """A balanced set: its source, its languages, and the options of the draw.
 
     `languages` defaults to all languages of the source, `relations` to all relations except
@@ -67,7 +67,7 @@ class Request(NamedTuple):
 
         It is published with the set, so passwords in addresses are removed.
         """
-        given = (
+        options = (
             ("--source", self.source),
             ("--languages", ",".join(self.languages)),
             ("--candidates", str(self.candidates)),
@@ -85,18 +85,18 @@ class Request(NamedTuple):
             ("--seed", str(self.seed)),
             ("--config", self.name),
         )
-        words = [word for option, value in given if value for word in (option, value)]
+        words = [word for option, value in options if value for word in (option, value)]
         return shlex.join(["polyprobe", "build", "balanced", *words])
 
 
-def check_build(request: Request) -> None:
+def check_build(request: BalancedRequest) -> None:
     """Raise PolyprobeError as `check_request`, and without languages."""
     check_request(request)
     if not request.languages:
         raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
 
 
-def check_request(request: Request) -> None:
+def check_request(request: BalancedRequest) -> None:
     """Raise PolyprobeError for contradictory options or numbers out of range."""
     if request.candidates < 2:
         raise PolyprobeError(
@@ -124,8 +124,10 @@ def check_request(request: Request) -> None:
         )
     if request.max_per_relation is not None and request.max_per_relation < 1:
         raise PolyprobeError(f"--max-per-relation {request.max_per_relation}: expected 1 or more")
-    if both := sorted({*request.relations} & {*request.exclude}):
-        raise PolyprobeError(f"--relations and --exclude both name {', '.join(both)}; choose one")
+    if overlap := sorted({*request.relations} & {*request.exclude}):
+        raise PolyprobeError(
+            f"--relations and --exclude both name {', '.join(overlap)}; choose one"
+        )
     for name in request.labels:
         check_option("--labels", name, FACT_SOURCES)
     if request.source in request.labels:

@@ -20,7 +20,7 @@ from polyprobe.system.hashing import hash_text, shuffle
 from polyprobe.system.progress import track
 
 from .material import Material, mark
-from .request import Request
+from .request import BalancedRequest
 
 ALONE = "one candidate"
 OVER = "over --max-per-relation"
@@ -45,34 +45,37 @@ class Sentence(NamedTuple):
 Templates = Mapping[str, Sequence[tuple[str, str]]]  # {relation: [(template, id)]}
 
 
-def draw(
-    request: Request, material: Material, facts: pl.DataFrame, correct: CorrectAnswers
+def draw_queries(
+    request: BalancedRequest, material: Material, facts: pl.DataFrame, correct: CorrectAnswers
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
     """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
-    objects = list_objects(request, material)
+    objects = list_labelled_objects(request, material)
     queries: list[Query] = []
-    alone: dict[str, int] = {}
+    singles: dict[str, int] = {}
     over = 0
     parts = facts.sort(facts.columns).partition_by("relation", maintain_order=True)
     for part in track(parts, "drawing candidates"):
-        asked = list(map(Fact._make, part.iter_rows()))
-        relation = asked[0].relation
-        found, tried = draw_relation(asked, objects[relation], correct, request)
-        queries += found
-        alone[relation] = tried - len(found)
-        over += len(asked) - tried
-    return queries, [*total(ALONE, alone), (OVER, "", over)]
+        group = list(map(Fact._make, part.iter_rows()))
+        relation = group[0].relation
+        additions, tried = draw_relation(group, objects[relation], correct, request)
+        queries += additions
+        singles[relation] = tried - len(additions)
+        over += len(group) - tried
+    return queries, [*list_total(ALONE, singles), (OVER, "", over)]
 
 
-def list_objects(request: Request, material: Material) -> dict[str, list[str]]:
+def list_labelled_objects(request: BalancedRequest, material: Material) -> dict[str, list[str]]:
     """Return {relation: objects with a label in all requested languages}."""
     objects = material.coverage.facts.select("relation", id="object_id").unique()
-    named = mark(material.known.labels, objects.select("id"), request.languages).all(axis=1)
-    return dict(objects.filter(named).group_by("relation").agg("id").iter_rows())
+    mask = mark(material.content.labels, objects.select("id"), request.languages).all(axis=1)
+    return dict(objects.filter(mask).group_by("relation").agg("id").iter_rows())
 
 
 def draw_relation(
-    facts: Sequence[Fact], objects: Collection[str], correct: CorrectAnswers, request: Request
+    facts: Sequence[Fact],
+    objects: Collection[str],
+    correct: CorrectAnswers,
+    request: BalancedRequest,
 ) -> tuple[list[Query], int]:
     """Return the queries of a relation, sorted, and the number of facts tried.
 
@@ -81,22 +84,22 @@ def draw_relation(
     Facts are tried in the order of SHA-256 of seed and id, a random sample, until
     `max_per_relation` of them have a distractor.
     """
-    own = sorted(fact.object_id for fact in facts)
-    first = own if request.draw == "frequency" else sorted({*own})
-    pools = (first, sorted({*objects}.difference(own)))
+    answers = sorted(fact.object_id for fact in facts)
+    first = answers if request.draw == "frequency" else sorted({*answers})
+    pools = (first, sorted({*objects}.difference(answers)))
     limit = request.max_per_relation or len(facts)
-    found: list[Query] = []
+    queries: list[Query] = []
     tried = 0
     for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
-        if len(found) == limit:
+        if len(queries) == limit:
             break
         tried += 1
         right = correct.of(fact)
-        if drawn := draw_distractors(fact, right, correct.homonyms, pools, request):
+        if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
             if request.draw == "frequency":  # frequent objects are drawn first
-                drawn = list(shuffle(sorted(drawn), f"{request.seed}|{fact.id}|places"))
-            found.append(Query(fact, *place_answer(fact, drawn, request.seed)))
-    return sorted(found, key=attrgetter("fact")), tried
+                distractors = list(shuffle(sorted(distractors), f"{request.seed}|{fact.id}|places"))
+            queries.append(Query(fact, *place_answer(fact, distractors, request.seed)))
+    return sorted(queries, key=attrgetter("fact")), tried
 
 
 def draw_distractors(
@@ -104,7 +107,7 @@ def draw_distractors(
     right: Iterable[str],
     homonyms: Alike,
     pools: Iterable[Sequence[str]],
-    request: Request,
+    request: BalancedRequest,
 ) -> list[str]:
     """Return the distractors of a fact from the pools (sorted ids, which may repeat).
 
@@ -113,15 +116,15 @@ def draw_distractors(
     in some language with a correct answer or an earlier distractor.
     """
     barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
-    drawn: list[str] = []
+    distractors: list[str] = []
     key = f"{request.seed}|{fact.id}"
     for entity in chain.from_iterable(shuffle(pool, key) for pool in pools):
-        if len(drawn) == request.candidates - 1:
+        if len(distractors) == request.candidates - 1:
             break
         if entity not in barred:
-            drawn.append(entity)
+            distractors.append(entity)
             barred |= homonyms.get(entity, {entity})
-    return drawn
+    return distractors
 
 
 def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[list[str], int]:
@@ -130,14 +133,14 @@ def place_answer(fact: Fact, distractors: Sequence[str], seed: int) -> tuple[lis
     return [*distractors[:place], fact.object_id, *distractors[place:]], place
 
 
-def total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
+def list_total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, int]]:
     """Yield lines of LEFT_OUT for a reason: the sum of the counts, then each count."""
     yield (reason, "", sum(counts.values()))
     yield from ((reason, detail, count) for detail, count in counts.items())
 
 
 def verbalise(
-    request: Request, material: Material, queries: Sequence[Query]
+    request: BalancedRequest, material: Material, queries: Sequence[Query]
 ) -> dict[str, list[Row]]:
     """Return {language: rows} in the requested wording, as many in every language.
 
@@ -146,18 +149,18 @@ def verbalise(
     label. `material` has the same number of templates in every language (`level_templates`). The
     candidates are the same in all rows of a query.
     """
-    known, languages = material.known, request.languages
-    prompts = pl.DataFrame(schema=PROMPTS) if request.wording == "template" else known.prompts
+    content, languages = material.content, request.languages
+    prompts = pl.DataFrame(schema=PROMPTS) if request.wording == "template" else content.prompts
     prompted = choose_prompts(prompts, languages)
     rows = {}
     for language in track(languages, "writing sentences"):
-        labels = dict(of_language(known.labels, language).select("id", "label").iter_rows())
+        labels = dict(of_language(content.labels, language).select("id", "label").iter_rows())
         templates = group_templates(of_language(material.templates, language))
-        own = dict(read_prompts(of_language(prompted, language), request.source))
+        sentences = dict(list_source_sentences(of_language(prompted, language), request.source))
         made = [
             row
             for query in queries
-            for row in make_rows(query, labels, templates, own.get(query.fact), language)
+            for row in phrase_query(query, labels, templates, sentences.get(query.fact), language)
         ]
         rows[language] = inflect_rows(made, language) if request.wording == "sentence" else made
     return rows
@@ -165,8 +168,8 @@ def verbalise(
 
 def choose_prompts(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
     """Return the prompts of the facts with one in all of the languages."""
-    asked = prompts.filter(pl.col("language").is_in(list(languages)))
-    return asked.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
+    part = prompts.filter(pl.col("language").is_in(list(languages)))
+    return part.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
 
 
 def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
@@ -182,7 +185,7 @@ def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]
     return grouped
 
 
-def read_prompts(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sentence]]:
+def list_source_sentences(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sentence]]:
     """Yield the first prompt of each fact, from the prompts of one language."""
     first = prompts.sort(pl.all()).unique(FACTS.keys(), keep="first", maintain_order=True)
     for *ids, prompt, form in first.select(*FACTS, "prompt", "form").iter_rows():
@@ -190,11 +193,11 @@ def read_prompts(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sen
         yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
 
 
-def make_rows(
+def phrase_query(
     query: Query,
     labels: Mapping[str, str],
     templates: Templates,
-    own: Sentence | None,
+    source_sentence: Sentence | None,
     language: str,
 ) -> Iterator[Row]:
     """Yield the rows of a query, with its own sentence or the filled templates of its relation.
@@ -205,8 +208,8 @@ def make_rows(
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
     sentences = (
-        [own]
-        if own
+        [source_sentence]
+        if source_sentence
         else [
             Sentence(text.replace(SUBJECT, subject), "", i) for text, i in templates[fact.relation]
         ]

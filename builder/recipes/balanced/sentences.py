@@ -33,7 +33,7 @@ FIXED_MARKS = {
 
 
 def render_sentences(
-    known: Facts, mirror: Path | None, languages: Sequence[str], unimorph: Path | None = None
+    content: Facts, mirror: Path | None, languages: Sequence[str], unimorph: Path | None = None
 ) -> Facts:
     """Return the facts with a sentence of each in each language with labels of both its ends.
 
@@ -54,12 +54,12 @@ def render_sentences(
     tables = [pl.DataFrame(schema=PROMPTS)]
     for language in track(sorted(set(languages)), "writing xfactr's sentences"):
         renderer = Renderer(language, load_inflector(language, unimorph))
-        named = name_ends(known.facts, known.labels.filter(language=language))
-        rows = write_rows(named, language, prompts[language], traits, renderer, lost)
-        lost[f"{language}: {UNLABELLED}"] += known.facts.height - named.height
+        facts = pair_labels(content.facts, content.labels.filter(language=language))
+        rows = render_rows(facts, language, prompts[language], traits, renderer, lost)
+        lost[f"{language}: {UNLABELLED}"] += content.facts.height - facts.height
         tables.append(pl.DataFrame(list(rows), schema=PROMPTS, orient="row"))
     rendered = pl.concat(tables).unique().sort(pl.all())
-    return known._replace(prompts=rendered, repairs={**known.repairs, **lost})
+    return content._replace(prompts=rendered, repairs={**content.repairs, **lost})
 
 
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
@@ -79,11 +79,11 @@ def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dic
 
 def fix_marks(prompt: str, language: str, relation: str) -> str:
     """Return the prompt with corrected marks."""
-    found, right = FIXED_MARKS.get((language, relation), ("", ""))
-    return xfactr.fix_prompt(prompt, language, relation).replace(found, right, 1)
+    mark, right = FIXED_MARKS.get((language, relation), ("", ""))
+    return xfactr.fix_prompt(prompt, language, relation).replace(mark, right, 1)
 
 
-def name_ends(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
+def pair_labels(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     """Return the facts with both labels: FACTS, `subject` and `object`."""
     ends = labels.select("id", "label")
     subjects = ends.rename({"id": "subject_id", "label": "subject"})
@@ -91,8 +91,8 @@ def name_ends(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
     return facts.select(*FACTS).join(subjects, on="subject_id").join(objects, on="object_id")
 
 
-def write_rows(
-    named: pl.DataFrame,
+def render_rows(
+    facts: pl.DataFrame,
     language: str,
     prompts: Mapping[str, Prompt],
     traits: Mapping[str, Traits],
@@ -100,7 +100,7 @@ def write_rows(
     lost: Counter[str],
 ) -> Iterator[tuple[str, ...]]:
     """Yield the rows of PROMPTS in a language, only for relations of X-FACTR."""
-    for relation, subject_id, object_id, subject, object_ in named.iter_rows():
+    for relation, subject_id, object_id, subject, object_ in facts.iter_rows():
         if relation in prompts:
             text, form, reasons = renderer.render(
                 prompts[relation],

@@ -22,9 +22,9 @@ from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
 from polyprobe.builder.sources.bmlama.files import (
     PUBLISHED,
+    blank_subjects,
     list_replacements,
-    list_templates,
-    make_table,
+    make_published_table,
     read_published,
 )
 from polyprobe.builder.sources.bmlama.linked import (
@@ -36,7 +36,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     name_others,
     read_linked,
 )
-from polyprobe.builder.sources.bmlama.names import correct, turn
+from polyprobe.builder.sources.bmlama.names import correct_name, turn
 from polyprobe.schema.columns import REPAIRED
 from polyprobe.system.hashing import hash_text, shuffle
 from polyprobe.system.progress import report, track
@@ -45,7 +45,7 @@ from .card import describe
 
 __all__ = ["CONFIGS", "DEFAULT_CONFIG", "build", "describe"]
 
-CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].further)
+CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].variants)
 DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
 SIZE = 10  # candidates of a filled row, the size of most published rows
@@ -57,26 +57,29 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows} of a configuration, in the published order."""
     if config in PUBLISHED:
         ids, relations, columns = read_published(config, mirror)
-        return {language: make_table(own, ids, relations) for language, own in columns.items()}
+        return {
+            language: make_published_table(part, ids, relations)
+            for language, part in columns.items()
+        }
     published, _, version = config.partition("-repaired")
     linked = read_linked(mirror)
     report(f"{config}: repairing {len(linked[published].queries):,} queries")
-    others = [linked[other] for other in PUBLISHED if other != published]
-    right = find_correct(linked[published], others, read_knowledge(mirror))
-    repaired = repair(linked[published], right, drawn=version != FIRST)
+    rest = [linked[name] for name in PUBLISHED if name != published]
+    right = find_correct_entities(linked[published], rest, read_knowledge(mirror))
+    repaired = repair_rows(linked[published], right, redraw=version != FIRST)
     total = len(linked[published].queries)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
     rows = write_rows(linked[published], repaired, list_replacements(published))
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
-    named = (
-        zip(own["subject"].to_pylist(), own["answer_forms"].to_pylist(), strict=True)
-        for own in rows.values()
+    questions = (
+        zip(part["subject"].to_pylist(), part["answer_forms"].to_pylist(), strict=True)
+        for part in rows.values()
     )
     relations = rows["en"]["relation"].to_pylist()
     field = REPAIRED.field("flags")
-    flags = pa.array(find_flags(relations, named), field.type)
-    return {language: own.append_column(field, flags) for language, own in rows.items()}
+    flags = pa.array(find_flags(relations, questions), field.type)
+    return {language: part.append_column(field, flags) for language, part in rows.items()}
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
@@ -95,56 +98,58 @@ def write_traditional(table: pa.Table) -> pa.Table:
     return pa.table(columns, schema=table.schema)
 
 
-def repair(
-    config: Linked, correct: Sequence[Set[str]], drawn: bool = True
+def repair_rows(
+    config: Linked, correct: Sequence[Set[str]], redraw: bool = True
 ) -> dict[int, PublishedQuery]:
     """Return {number of the published row from 0: repaired query}; some are dropped.
 
-    `correct` are the ids of each query's correct answers. If `drawn`, distractors are drawn by
+    `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
     their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     """
     blocks = [config.entities[query.relation] for query in config.queries]
-    others = set().union(
+    absent = set().union(
         *(names - block.keys() for names, block in zip(correct, blocks, strict=True))
     )
-    strangers = name_others(others, config.known, list(config.rows))
+    strangers = name_others(absent, config.known, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)
     repaired = {}
     for number, query in enumerate(track(config.queries, "repairing rows")):
         block = blocks[number]
-        found = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
-        right = [entity for entity in found if entity]
+        entities = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
+        right = [entity for entity in entities if entity]
         made = repair_query(query, block, right)
-        if made and drawn:
+        if made and redraw:
             made = draw_again(made, block, right, answers[query.relation])
         if made:
             repaired[number] = move_answer(made)
     return repaired
 
 
-def find_correct(config: Linked, others: Sequence[Linked], knowledge: Knowledge) -> list[set[str]]:
+def find_correct_entities(
+    config: Linked, configs: Sequence[Linked], knowledge: Knowledge
+) -> list[set[str]]:
     """Return the ids of all correct entities of each query, including its answer.
 
     Correct are the known objects of the subject in the query's relation or in one with the same
     English template (four relations have "[X] is located in [Y]"), the answers of all published
     rows with the same prompt in some language (there the prompt is ambiguous), and all entities
-    that `knowledge` infers from these. `others` are the other published configurations.
+    that `knowledge` infers from these. `configs` are the other published configurations.
     """
     correct = [{query.answer} for query in config.queries]
-    for language, own in config.rows.items():
-        answers = find_ambiguous(language, [config, *others])
-        for found, prompt in zip(correct, own.prompt, strict=True):
-            found.update(answers.get(prompt, ()))
+    for language, columns in config.rows.items():
+        answers = find_ambiguous_prompts(language, [config, *configs])
+        for ids, prompt in zip(correct, columns.prompt, strict=True):
+            ids.update(answers.get(prompt, ()))
     alike = group_relations(config)
     return [
-        knowledge.complete(found, [(name, query.subject_id) for name in alike[query.relation]])
-        for found, query in zip(correct, config.queries, strict=True)
+        knowledge.complete(ids, [(name, query.subject_id) for name in alike[query.relation]])
+        for ids, query in zip(correct, config.queries, strict=True)
     ]
 
 
-def find_ambiguous(language: str, configs: Iterable[Linked]) -> dict[str, set[str]]:
+def find_ambiguous_prompts(language: str, configs: Iterable[Linked]) -> dict[str, set[str]]:
     """Return {prompt: answers of its rows} in one language, for prompts with several answers."""
     first: dict[str, str] = {}
     several: dict[str, set[str]] = {}
@@ -160,7 +165,7 @@ def find_ambiguous(language: str, configs: Iterable[Linked]) -> dict[str, set[st
 def group_relations(config: Linked) -> Mapping[str, set[str]]:
     """Return {relation: relations with the same English template, including itself}."""
     templates: dict[str, str] = {}
-    for query, template in zip(config.queries, list_templates(config.rows["en"]), strict=True):
+    for query, template in zip(config.queries, blank_subjects(config.rows["en"]), strict=True):
         templates.setdefault(query.relation, template)
     groups = defaultdict(set)
     for relation, template in templates.items():
@@ -184,7 +189,7 @@ def repair_query(
     faults = find_faults(query, entities, wrong)
     if not faults and len(query.candidates) > 1:
         return query
-    taken = gather_keys(entities[name] for name in query.candidates if name not in faults)
+    keys = gather_keys(entities[name] for name in query.candidates if name not in faults)
     barred = {query.subject_id, *query.candidates}
     pool = [
         entity
@@ -192,21 +197,21 @@ def repair_query(
         if entity.id not in barred and wrong.isdisjoint(entity.keys)
     ]
     pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
-    chosen = []
+    names = []
     codes = []
     for name in query.candidates:
-        replacement = pop_candidate(pool, taken) if name in faults else name
+        replacement = pop_candidate(pool, keys) if name in faults else name
         if replacement:
-            chosen.append(replacement)
+            names.append(replacement)
         if name in faults:
             codes.append(faults[name] if replacement else f"{faults[name]}_removed")
-    if len(chosen) == 1:
-        while len(chosen) < SIZE and (found := pop_candidate(pool, taken)):
-            chosen.append(found)
+    if len(names) == 1:
+        while len(names) < SIZE and (extra := pop_candidate(pool, keys)):
+            names.append(extra)
         codes.append("filled")
-    if len(chosen) == 1:
+    if len(names) == 1:
         return None
-    return query.repaired(chosen, *dict.fromkeys(codes))
+    return query.repaired(names, *dict.fromkeys(codes))
 
 
 def gather_keys(entities: Iterable[Entity]) -> set[Key]:
@@ -219,7 +224,7 @@ def find_faults(
 ) -> dict[str, str]:
     """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
     faults = {}
-    kept = set(entities[query.answer].keys)
+    keys = set(entities[query.answer].keys)
     for name in query.candidates:
         entity = entities.get(name)
         if entity is None:
@@ -230,22 +235,22 @@ def find_faults(
             faults[name] = "subject"
         elif not wrong.isdisjoint(entity.keys):
             faults[name] = "second_answer"
-        elif not kept.isdisjoint(entity.keys):
+        elif not keys.isdisjoint(entity.keys):
             faults[name] = "duplicate_label"
         else:
-            kept |= entity.keys
+            keys |= entity.keys
     return faults
 
 
-def pop_candidate(pool: list[Entity], taken: set[Key]) -> str:
-    """Remove the pool's first entity without a clash, add its keys to `taken`, return its id.
+def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
+    """Remove the pool's first entity without a clash, add its keys to `keys`, return its id.
 
     The result is '' if all clash.
     """
     for entity in pool:
-        if taken.isdisjoint(entity.keys):
+        if keys.isdisjoint(entity.keys):
             pool.remove(entity)
-            taken |= entity.keys
+            keys |= entity.keys
             return entity.id
     return ""
 
@@ -265,15 +270,15 @@ def draw_again(
     label with a correct one or an earlier distractor. `answers` has the answer of each query of the
     relation. A query for which fewer distractors are found keeps its own.
     """
-    others = sorted(set(entities).difference(answers))
+    reserve = sorted(set(entities).difference(answers))
     names = [query.answer]
-    taken = gather_keys([*correct, entities[query.answer]])
-    for name in chain(shuffle(answers, query.fact_id), shuffle(others, query.fact_id)):
+    barred = gather_keys([*correct, entities[query.answer]])
+    for name in chain(shuffle(answers, query.fact_id), shuffle(reserve, query.fact_id)):
         if len(names) == len(query.candidates):
             break
-        if name != query.subject_id and taken.isdisjoint(keys := entities[name].keys):
+        if name != query.subject_id and barred.isdisjoint(keys := entities[name].keys):
             names.append(name)
-            taken |= keys
+            barred |= keys
     if len(names) < len(query.candidates) or set(names) == set(query.candidates):
         return query
     return query.repaired(shuffle(sorted(names), f"{query.fact_id}|places"), "drawn_again")
@@ -281,11 +286,11 @@ def draw_again(
 
 def move_answer(query: PublishedQuery) -> PublishedQuery:
     """Return the query with its answer moved to a position drawn by the hash of its id."""
-    others = [name for name in query.candidates if name != query.answer]
+    names = [name for name in query.candidates if name != query.answer]
     place = hash_text(query.fact_id) % len(query.candidates)
-    codes = () if place == len(others) else ("answer_moved",)
-    others.insert(place, query.answer)
-    return query.repaired(others, *codes)
+    codes = () if place == len(names) else ("answer_moved",)
+    names.insert(place, query.answer)
+    return query.repaired(names, *codes)
 
 
 def write_rows(
@@ -311,8 +316,12 @@ def write_rows(
     shared = {name: pa.array(column, schema.field(name).type) for name, column in same.items()}
     tables = {}
     for language in config.rows:
-        ours = {x: named[language] for x, named in templates.items() if language in named}
-        texts = zip(*write_texts(config, language, repaired, ours), strict=True)
+        replacements = {
+            x: by_language[language]
+            for x, by_language in templates.items()
+            if language in by_language
+        }
+        texts = zip(*write_texts(config, language, repaired, replacements), strict=True)
         tables[language] = pa.table(shared | dict(zip(WRITTEN, texts, strict=True)), schema=schema)
     return tables
 
@@ -324,22 +333,26 @@ def write_texts(
     templates: Mapping[str, str],
 ) -> Iterator[tuple[str | tuple[str, ...], ...]]:
     """Yield WRITTEN of each repaired query in one language; `templates` replace published ones."""
-    place, own = list(config.rows).index(language), config.rows[language]
-    cleaned = clean_all(chain(own.subject, own.prompt, *own.candidates), language)
+    place, columns = list(config.rows).index(language), config.rows[language]
+    cleaned = clean_all(chain(columns.subject, columns.prompt, *columns.candidates), language)
     changes = {text: find_codes(text, language) for text in cleaned}
     for number, query in repaired.items():
-        prompt, offered, subject = own.prompt[number], own.candidates[number], own.subject[number]
+        prompt, offered, subject = (
+            columns.prompt[number],
+            columns.candidates[number],
+            columns.subject[number],
+        )
         block, before = config.entities[query.relation], config.queries[number].candidates
         template = templates.get(query.relation)
-        shown = cleaned.get(subject, subject)
-        name = turn(correct(shown, query.subject_id, language), language)
-        text = template or cleaned.get(prompt, prompt).replace(shown, "[X]")
+        label = cleaned.get(subject, subject)
+        name = turn(correct_name(label, query.subject_id, language), language)
+        text = template or cleaned.get(prompt, prompt).replace(label, "[X]")
         labels = tuple([block[x].labels[place] for x in query.candidates])
         original = tuple([block[x].original[place] for x in query.candidates])
         meant = [block[x].original[place] if x in block else "" for x in before]
         codes = {*query.repairs}
         codes |= {"parallel"} if [cleaned.get(x, x) for x in offered] != meant else set()
-        codes |= {"label"} if labels != original or name != shown else set()
+        codes |= {"label"} if labels != original or name != label else set()
         codes |= {"template"} if template else set()
         for published in (subject, *offered) if template else (subject, prompt, *offered):
             codes.update(changes.get(published, ()))
@@ -355,9 +368,9 @@ def write_texts(
 
 def find_codes(text: str, language: str) -> list[str]:
     """Return the codes of the repairs of a published text."""
-    found = {
+    checks = {
         "invisible_characters": find_invisible(text, language),
         "mixed_alphabets": unmix(text) != text,
         "simplified": simplify(text, language) != text,
     }
-    return [code for code, is_so in found.items() if is_so]
+    return [code for code, is_so in checks.items() if is_so]

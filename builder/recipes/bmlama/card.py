@@ -18,7 +18,7 @@ VERDICTS = Path(str(files(__package__).joinpath("verdicts.csv")))
 SECOND = Path(str(files(__package__).joinpath("second.csv")))
 
 
-class Line(NamedTuple):
+class AuditLine(NamedTuple):
     """The audit of one language of a configuration; ceilings are against English.
 
     The accuracies without a model (`audit.baseline`) are those in English.
@@ -41,29 +41,35 @@ class Line(NamedTuple):
     ceiling_answer_first: float
 
 
-def summarize(config: str, audit: Audit) -> list[Line]:
+def summarize_audit(config: str, audit: Audit) -> list[AuditLine]:
     """Return the lines of an audit; ceilings are estimates, rounded to four decimals."""
-    whole = audit.baselines[""]
-    others = [found for name, found in audit.baselines.items() if name not in ("", "P530")]
-    right = sum(found.rows * (found.frequency or 0) for found in others)
+    total = audit.baselines[""]
+    relations = [baseline for name, baseline in audit.baselines.items() if name not in ("", "P530")]
+    right = sum(baseline.rows * (baseline.frequency or 0) for baseline in relations)
     return [
-        Line(
+        AuditLine(
             config,
             language,
             audit.rows,
             audit.rows_parallel_in_all,
-            own.not_parallel,
-            **{field: own.rows[field] for field in Line._fields if field.startswith("rows_with_")},
-            answer_position_p_value=float(f"{own.p_value or 0:.3g}"),
-            accuracy_chance=round(whole.chance or 0, 6),
-            accuracy_frequency=round(whole.frequency or 0, 6),
-            accuracy_frequency_without_p530=round(right / sum(found.rows for found in others), 6),
+            counts.not_parallel,
+            **{
+                field: counts.rows[field]
+                for field in AuditLine._fields
+                if field.startswith("rows_with_")
+            },
+            answer_position_p_value=float(f"{counts.p_value or 0:.3g}"),
+            accuracy_chance=round(total.chance or 0, 6),
+            accuracy_frequency=round(total.frequency or 0, 6),
+            accuracy_frequency_without_p530=round(
+                right / sum(baseline.rows for baseline in relations), 6
+            ),
             ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
             ceiling_answer_first=round_ceiling(
                 find_pair(audit.ceiling.answer_first, audit, language)
             ),
         )
-        for language, own in audit.languages.items()
+        for language, counts in audit.languages.items()
     ]
 
 
@@ -72,11 +78,12 @@ def round_ceiling(ceiling: float | None) -> float:
     return 1.0 if ceiling is None else round(ceiling, 4)
 
 
-def read_audit() -> list[Line]:
+def read_audit() -> list[AuditLine]:
     """Return the audit written by bench/bmlama_audit.py."""
-    kinds = Line.__annotations__
+    kinds = AuditLine.__annotations__
     return [
-        Line(**{name: kinds[name](text) for name, text in row.items()}) for row in read_csv(AUDIT)
+        AuditLine(**{name: kinds[name](text) for name, text in row.items()})
+        for row in read_csv(AUDIT)
     ]
 
 
@@ -85,7 +92,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     lines = read_audit()
     return {
         "repairs": repairs_table(configs, REPAIRS),
-        "audit": audit_table(lines),
+        "audit": compare_audits(lines),
         "audit_languages": languages_table(lines),
         "verdicts": verdicts_table(),
         "draw": describe_draw(lines),
@@ -95,13 +102,13 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     }
 
 
-def describe_draw(lines: Sequence[Line]) -> str:
+def describe_draw(lines: Sequence[AuditLine]) -> str:
     """Return the accuracy by frequent answers of each configuration, without a model."""
-    found = {line.config: line for line in lines}
+    by_config = {line.config: line for line in lines}
     figures = ", ".join(
         f"{line.accuracy_frequency:.3f} in `{name}` "
         f"({line.accuracy_frequency_without_p530:.3f} without P530)"
-        for name, line in found.items()
+        for name, line in by_config.items()
     )
     return (
         "A ranking of the candidates by how many other rows of the relation they answer, which "
@@ -109,36 +116,36 @@ def describe_draw(lines: Sequence[Line]) -> str:
     )
 
 
-def audit_table(lines: Sequence[Line]) -> str:
+def compare_audits(lines: Sequence[AuditLine]) -> str:
     """Return one line for each figure and one column for each configuration."""
     names = list(dict.fromkeys(line.config for line in lines))
-    own = [[line for line in lines if line.config == name] for name in names]
+    groups = [[line for line in lines if line.config == name] for name in names]
 
     def worst(field: str) -> list[str]:
-        tops = [max(part, key=lambda line: getattr(line, field)) for part in own]
+        tops = [max(part, key=lambda line: getattr(line, field)) for part in groups]
         return [f"{n:,} ({top.language})" if (n := getattr(top, field)) else "0" for top in tops]
 
     def lowest(field: str) -> list[str]:
-        tops = [min(part, key=lambda line: getattr(line, field)) for part in own]
+        tops = [min(part, key=lambda line: getattr(line, field)) for part in groups]
         return [
             f"{v:.3f} ({top.language})" if (v := getattr(top, field)) < 1 else "1" for top in tops
         ]
 
-    positions = [f"{min(line.answer_position_p_value for line in part):.2g}" for part in own]
+    positions = [f"{min(line.answer_position_p_value for line in part):.2g}" for part in groups]
     rows = [
-        ("rows", *(f"{part[0].rows:,}" for part in own)),
-        ("parallel in all languages", *(f"{part[0].rows_parallel_in_all:,}" for part in own)),
+        ("rows", *(f"{part[0].rows:,}" for part in groups)),
+        ("parallel in all languages", *(f"{part[0].rows_parallel_in_all:,}" for part in groups)),
         ("not parallel to English, worst language", *worst("rows_not_parallel_to_en")),
         ("with a second correct answer, worst language", *worst("rows_with_second_answer")),
         ("with a duplicate label", *worst("rows_with_duplicate_labels")),
         ("with invisible characters", *worst("rows_with_invisible_characters")),
         ("with a word that mixes alphabets", *worst("rows_with_mixed_alphabets")),
         ("position of the answer, p-value of uniformity", *positions),
-        ("accuracy by chance", *(f"{part[0].accuracy_chance:.3f}" for part in own)),
-        ("accuracy by frequent answers", *(f"{part[0].accuracy_frequency:.3f}" for part in own)),
+        ("accuracy by chance", *(f"{part[0].accuracy_chance:.3f}" for part in groups)),
+        ("accuracy by frequent answers", *(f"{part[0].accuracy_frequency:.3f}" for part in groups)),
         (
             "accuracy by frequent answers, without P530",
-            *(f"{part[0].accuracy_frequency_without_p530:.3f}" for part in own),
+            *(f"{part[0].accuracy_frequency_without_p530:.3f}" for part in groups),
         ),
         ("RankC ceiling against English, random", *lowest("ceiling_random")),
         ("RankC ceiling against English, answer first", *lowest("ceiling_answer_first")),
@@ -146,7 +153,7 @@ def audit_table(lines: Sequence[Line]) -> str:
     return markdown_table(("", *(f"`{name}`" for name in names)), rows)
 
 
-def languages_table(lines: Sequence[Line]) -> str:
+def languages_table(lines: Sequence[AuditLine]) -> str:
     """Return one line for each language of `17` as published."""
     rows = [
         (
@@ -172,7 +179,7 @@ def verdicts_table() -> str:
     rows = []
     for name, part in {**parts, "all": verdicts}.items():
         wrong = sum(row["verdict"] != "right" for row in part)
-        rows.append((name, f"{len(part)}", f"{wrong}", share(wrong, len(part))))
+        rows.append((name, f"{len(part)}", f"{wrong}", format_interval(wrong, len(part))))
     return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
 
 
@@ -187,19 +194,20 @@ def barred() -> str:
 
 def second_answers() -> str:
     """Return the number of rows read that have a correct or arguable distractor."""
-    found = defaultdict(set)
+    by_row = defaultdict(set)
     for row in read_csv(SECOND):
-        found[row["published_row"]].add(row["verdict"])
-    right = sum("right" in verdicts for verdicts in found.values())
-    more = sum(verdicts != {"none"} for verdicts in found.values()) - right
-    total = len(found)
+        by_row[row["published_row"]].add(row["verdict"])
+    right = sum("right" in verdicts for verdicts in by_row.values())
+    more = sum(verdicts != {"none"} for verdicts in by_row.values()) - right
+    total = len(by_row)
     return (
-        f"Of these {total} rows, {right} ({share(right, total)}) had a distractor that is also "
-        f"correct, and {more} more ({share(more, total)}) one that is arguably correct."
+        f"Of these {total} rows, {right} ({format_interval(right, total)}) had a distractor that "
+        f"is also correct, and {more} more ({format_interval(more, total)}) one that is arguably "
+        "correct."
     )
 
 
-def share(count: int, total: int) -> str:
+def format_interval(count: int, total: int) -> str:
     """Return a share with Wilson's 95% interval."""
     from scipy.stats import binomtest  # here: only this card needs SciPy, which takes 0.4 s
 

@@ -34,7 +34,7 @@ from typing import NamedTuple
 from polyprobe.builder.output.card import Config
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_archive
+from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_translations_of
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.hashing import hash_text
 
@@ -49,12 +49,12 @@ RELATIONS = {
 }
 """The relations of each language in the paper's figures; the archive has more."""
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
-CONFIGS = (*RECIPES["fluent-mlama"].configs, *RECIPES["fluent-mlama"].further)
+CONFIGS = (*RECIPES["fluent-mlama"].configs, *RECIPES["fluent-mlama"].variants)
 DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50
 
 
-class Question(NamedTuple):
+class FactQuestion(NamedTuple):
     """A fact with its distractors; all `forms` are correct, and the first is the label."""
 
     record: Record
@@ -73,21 +73,26 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     wide = config.endswith(WIDE)
     return {
         language: [
-            make_row(question, WORDINGS[dash + wording], wide) for question in ask(language, mirror)
+            make_question_row(question, WORDINGS[dash + wording], wide)
+            for question in make_questions(language, mirror)
         ]
     }
 
 
 @lru_cache(maxsize=1)  # the configurations of a language are built in sequence
-def ask(language: str, mirror: Path | None = None) -> tuple[Question, ...]:
+def make_questions(language: str, mirror: Path | None = None) -> tuple[FactQuestion, ...]:
     """Return the questions of a language, the same for every wording."""
-    records = [record for record in read_archive(mirror, [language]) if is_extracted(record)]
-    questions: list[Question] = []
+    records = [
+        record for record in read_translations_of(mirror, [language]) if is_extracted(record)
+    ]
+    questions: list[FactQuestion] = []
     for relation in RELATIONS[language]:
-        asked = [record for record in records if record.relation == relation]
-        pool = sorted(set().union(*map(list_names, asked)), key=hash_text)
-        kept = filter(has_length, asked)
-        questions += [Question(r, list_forms(r), choose_distractors(r, pool)) for r in kept]
+        part = [record for record in records if record.relation == relation]
+        pool = sorted(set().union(*map(list_correct_names, part)), key=hash_text)
+        usable = filter(has_length, part)
+        questions += [
+            FactQuestion(r, list_correct_forms(r), choose_distractors(r, pool)) for r in usable
+        ]
     return tuple(questions)
 
 
@@ -99,8 +104,8 @@ def is_extracted(record: Record) -> bool:
     """
     if record.chatgpt_start is None:
         return record.start not in ("", FAILED)
-    found = (record.start, record.form, record.chatgpt_start, record.chatgpt_form)
-    return not {"", FAILED}.intersection(found)
+    texts = (record.start, record.form, record.chatgpt_start, record.chatgpt_form)
+    return not {"", FAILED}.intersection(texts)
 
 
 def has_length(record: Record) -> bool:
@@ -108,34 +113,34 @@ def has_length(record: Record) -> bool:
 
     A shorter prompt indicates another word order, with the object at the beginning.
     """
-    others = [record.template_start, record.chatgpt_start]
-    lengths = [len(text) for text in others if text is not None]
+    starts = [record.template_start, record.chatgpt_start]
+    lengths = [len(text) for text in starts if text is not None]
     return len(record.start) >= sum(lengths) / (3 * len(lengths))
 
 
-def list_forms(record: Record) -> list[str]:
+def list_correct_forms(record: Record) -> list[str]:
     """Return the correct forms without duplicates, the label first."""
     forms = (record.object, record.form, record.chatgpt_form)
     return list(dict.fromkeys(form for form in forms if form))
 
 
-def list_names(record: Record) -> list[str]:
+def list_correct_names(record: Record) -> list[str]:
     """Return the correct forms and then the object's aliases, without duplicates."""
     aliases = (name.strip() for name in record.aliases.split(SEPARATOR))
-    return list(dict.fromkeys([*list_forms(record), *filter(None, aliases)]))
+    return list(dict.fromkeys([*list_correct_forms(record), *filter(None, aliases)]))
 
 
 def choose_distractors(record: Record, pool: Sequence[str]) -> list[str]:
     """Return the first names of the pool that are not the object's."""
-    own = set(list_names(record))
-    return [name for name in pool if name not in own][:N_DISTRACTORS]
+    names = set(list_correct_names(record))
+    return [name for name in pool if name not in names][:N_DISTRACTORS]
 
 
-def make_row(question: Question, wording: str, wide: bool = False) -> Row:
+def make_question_row(question: FactQuestion, wording: str, wide: bool = False) -> Row:
     """Return the row of a fact in one wording; `wide`: the object's aliases are correct."""
     record, forms, distractors = question
     fact = name_fact(record)
-    right = list_names(record) if wide else forms
+    right = list_correct_names(record) if wide else forms
     candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
     starts = {
         "template": record.template_start,

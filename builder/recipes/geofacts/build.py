@@ -30,7 +30,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text
 
-from .labels import LANGUAGES, city, load_labels, read_table
+from .labels import LANGUAGES, city, load_labels, read_csv_table
 
 CONFIGS = RECIPES["geofacts"].configs
 DEFAULT_CONFIG = "default"
@@ -106,8 +106,8 @@ def heard_languages(country: str) -> set[str]:
 
 def currencies(country: str) -> set[str]:
     """Return the currencies that are legal tender in a country today, according to CLDR."""
-    known = get_global("territory_currencies").get(country, [])
-    return {code for code, _start, end, tender in known if end is None and tender}
+    periods = get_global("territory_currencies").get(country, [])
+    return {code for code, _start, end, tender in periods if end is None and tender}
 
 
 @cache
@@ -117,21 +117,24 @@ def select_facts() -> tuple[Fact, ...]:
     A country has at most one fact in a relation. It has none if the fact table excludes it, if CLDR
     has several objects, or if the country's name reveals the answer.
     """
-    facts = sorted(_known_facts())
+    facts = sorted(_list_facts())
     return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
 
 
-def _known_facts() -> Iterator[Fact]:
+def _list_facts() -> Iterator[Fact]:
     """Yield the facts of the fact table and of CLDR, except excluded ones."""
-    table = read_table("facts.csv")
+    table = read_csv_table("facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:
             yield Fact(row["relation"], row["country"], row["object"])
     for country in sorted({row["country"] for row in table}):
-        for relation, found in (("P37", official_languages(country)), ("P38", currencies(country))):
-            if len(found) == 1 and (country, relation) not in left_out:
-                yield Fact(relation, country, *found)
+        for relation, objects in (
+            ("P37", official_languages(country)),
+            ("P38", currencies(country)),
+        ):
+            if len(objects) == 1 and (country, relation) not in left_out:
+                yield Fact(relation, country, *objects)
 
 
 def leaks(fact: Fact) -> bool:
@@ -168,16 +171,16 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     of the object follows from SHA-256 of the fact. Correct and arguably correct answers are
     excluded, as are objects that share a name with a candidate in some language.
     """
-    pool = {other.object_id for other in facts if other.relation == fact.relation}
+    pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
     also_right = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
     pool -= {fact.object_id} | also_right.get(fact.relation, set())
-    wrong = sorted(pool, key=lambda other: hash_text(f"{fact.id}|{other}"))
-    chosen = [fact.object_id]
-    for other in wrong:
-        if len(chosen) < N_CANDIDATES and all_differ(fact.relation, [*chosen, other]):
-            chosen.append(other)
-    place = hash_text(f"{fact.id}|place") % len(chosen)
-    return [*chosen[1 : place + 1], fact.object_id, *chosen[place + 1 :]]
+    wrong = sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}"))
+    candidates = [fact.object_id]
+    for entity in wrong:
+        if len(candidates) < N_CANDIDATES and all_differ(fact.relation, [*candidates, entity]):
+            candidates.append(entity)
+    place = hash_text(f"{fact.id}|place") % len(candidates)
+    return [*candidates[1 : place + 1], fact.object_id, *candidates[place + 1 :]]
 
 
 def all_differ(relation: str, entities: list[str]) -> bool:

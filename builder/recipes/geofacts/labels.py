@@ -35,16 +35,16 @@ _SPACED_DASH = re.compile(r"\s+[-–]\s+")
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f]")
 
 
-def read_table(name: str) -> list[dict[str, str]]:
+def read_csv_table(name: str) -> list[dict[str, str]]:
     """Return the rows of a CSV file in this folder."""
     text = files(__package__).joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
-CORRECTIONS = read_table("corrections.csv")
+CORRECTIONS = read_csv_table("corrections.csv")
 
 
-class Labels(NamedTuple):
+class CldrNames(NamedTuple):
     """Names in one language: by id of CLDR, cities by canonical time zone."""
 
     territories: dict[str, str]
@@ -53,13 +53,13 @@ class Labels(NamedTuple):
     cities: dict[str, str]
 
 
-def clean(label: str, language: str) -> str:
+def clean_name(label: str, language: str) -> str:
     r"""Return a CLDR name as in running text: composed, without invisible characters.
 
     `&` becomes the language's word for it, the Russian abbreviation of islands is expanded, a dash
     between spaces becomes a hyphen, and Japanese spaces are removed.
 
-    >>> clean("Reyk\u00adja\u00advik", "de"), clean("Trinidad & Tobago", "en")
+    >>> clean_name("Reyk\u00adja\u00advik", "de"), clean("Trinidad & Tobago", "en")
     ('Reykjavik', 'Trinidad and Tobago')
     """
     label = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
@@ -71,25 +71,25 @@ def clean(label: str, language: str) -> str:
     return ("" if language == "ja" else " ").join(label.split())
 
 
-def without_bracket(label: str) -> str:
+def drop_bracket(label: str) -> str:
     """Return the name without final brackets, which contain a second name or a description.
 
-    >>> without_bracket("Myanmar (Burma)"), without_bracket("Meksyk (miasto)")
+    >>> drop_bracket("Myanmar (Burma)"), without_bracket("Meksyk (miasto)")
     ('Myanmar', 'Meksyk')
     """
     return _TRAILING_BRACKET.sub("", label)
 
 
-def unwrapped(label: str) -> str:
+def unwrap(label: str) -> str:
     """Return the name without brackets but with their content, which distinguishes two names.
 
-    >>> unwrapped("franc CFA (BCEAO)")
+    >>> unwrap("franc CFA (BCEAO)")
     'franc CFA BCEAO'
     """
     return _BRACKETS.sub("", label)
 
 
-def city(labels: Labels, zone: str) -> str:
+def city(labels: CldrNames, zone: str) -> str:
     """Return the city of a time zone in the labels' language.
 
     CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
@@ -98,7 +98,7 @@ def city(labels: Labels, zone: str) -> str:
 
 
 @cache
-def load_labels(language: str) -> Labels:
+def load_labels(language: str) -> CldrNames:
     """Return the cleaned names of one language."""
     locale = Locale.parse(language)
     territories = dict(locale.territories)
@@ -109,11 +109,11 @@ def load_labels(language: str) -> Labels:
     aliases, zones = get_global("zone_aliases"), locale.time_zones.items()
     cities = {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
     corrected = {row["id"]: row["name"] for row in CORRECTIONS if row["language"] == language}
-    return Labels(
+    return CldrNames(
         territories=_shortened(territories, language) | corrected,
         languages=_shortened(locale.languages, language) | corrected,
         currencies={
-            code: clean(unwrapped(name), language) for code, name in locale.currencies.items()
+            code: clean_name(unwrap(name), language) for code, name in locale.currencies.items()
         }
         | corrected,
         cities=_shortened(cities, language) | corrected,
@@ -122,4 +122,4 @@ def load_labels(language: str) -> Labels:
 
 def _shortened(names: Mapping[str, str], language: str) -> dict[str, str]:
     """Return the names cleaned and without final brackets."""
-    return {entity: without_bracket(clean(name, language)) for entity, name in names.items()}
+    return {entity: drop_bracket(clean_name(name, language)) for entity, name in names.items()}

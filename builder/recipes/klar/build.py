@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.bmlama import build as bmlama
-from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_table
+from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
 from polyprobe.builder.sources.klar import SUBJECT, Relation, Sample, read_relations
 from polyprobe.schema.columns import SLOT
 
@@ -32,32 +32,36 @@ def describe(configs: Sequence[object]) -> dict[str, str]:
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows}."""
     size, _, repaired = config.partition("-")
-    asked = {
+    by_language = {
         language: relations
         for language, relations in read_relations(mirror).items()
         if size == "17" or language not in SHORT
     }
-    facts = read_repaired(mirror) if repaired else {x: list_facts(asked[x]) for x in asked}
-    order = choose_facts(asked, facts)
-    return {x: fill(order, asked[x], facts[x]) for x in asked}
+    facts = (
+        read_repaired(mirror)
+        if repaired
+        else {x: list_released_facts(by_language[x]) for x in by_language}
+    )
+    order = choose_rows(by_language, facts)
+    return {x: fill_questions(order, by_language[x], facts[x]) for x in by_language}
 
 
 def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
     """Return the rows of BMLAMA's `17-repaired`; repairs of its templates are not ours."""
-    own = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
+    codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
     return {
-        language: pl.DataFrame(table).with_columns(repairs=own, row="published_row")
+        language: pl.DataFrame(table).with_columns(repairs=codes, row="published_row")
         for language, table in bmlama.build("17-repaired", mirror).items()
     }
 
 
-def list_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:
+def list_released_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:
     """Return the released facts of a language; `row` is that of the published BMLAMA-17."""
     samples = [sample for relation in relations.values() for sample in relation.samples]
     rows, nothing = list(map(name_row, samples)), [""] * len(samples)
     _, subjects, answers, candidates = zip(*samples, strict=True)
     columns = Columns(nothing, answers, candidates, subjects)
-    facts = pl.DataFrame(make_table(columns, rows, nothing)).with_columns(row="fact_id")
+    facts = pl.DataFrame(make_published_table(columns, rows, nothing)).with_columns(row="fact_id")
     return facts.unique("row", keep="last")
 
 
@@ -66,35 +70,35 @@ def name_row(sample: Sample) -> str:
     return f"17:{sample.row + 1:04}"
 
 
-def choose_facts(
-    asked: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, pl.DataFrame]
+def choose_rows(
+    by_language: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, pl.DataFrame]
 ) -> dict[str, list[str]]:
     """Return {relation: rows of BMLAMA-17} that all languages have, in five templates."""
-    first, *_ = asked.values()
+    first, *_ = by_language.values()
     order = {}
     for name in sorted(first, key=lambda name: int(name[1:])):
-        parts = {language: relations[name] for language, relations in asked.items()}
+        parts = {language: relations[name] for language, relations in by_language.items()}
         if all(len(part.templates) == N_TEMPLATES for part in parts.values()):
-            known = [
+            rows = [
                 {*map(name_row, part.samples)} & {*facts[language]["row"]}
                 for language, part in parts.items()
             ]
-            order[name] = sorted(set.intersection(*known))
+            order[name] = sorted(set.intersection(*rows))
     return order
 
 
-def fill(
+def fill_questions(
     order: Mapping[str, Sequence[str]], relations: Mapping[str, Relation], facts: pl.DataFrame
 ) -> pa.Table:
     """Return the rows of a language: each fact in the templates of its relation."""
-    asked = [
+    lines = [
         (name, row, template.replace(MASK, SLOT), f"klar:{name}:{number}")
         for name, rows in order.items()
         for row in rows
         for number, template in enumerate(relations[name].templates)
     ]
     names = ("relation", "row", "prompt", "template_id")
-    rows = pl.DataFrame(asked, dict.fromkeys(names, pl.String), orient="row").join(
+    rows = pl.DataFrame(lines, dict.fromkeys(names, pl.String), orient="row").join(
         facts.drop("relation", "prompt", "template_id"), on="row", maintain_order="left"
     )
     prompt = pl.col("prompt").str.replace_all(SUBJECT, pl.col("subject"), literal=True)

@@ -7,7 +7,7 @@ import polars as pl
 
 from polyprobe.builder.facts import is_template
 from polyprobe.builder.output.card import Config, markdown_table
-from polyprobe.builder.sources.mpararel import repair
+from polyprobe.builder.sources.mpararel import repair_pattern
 from polyprobe.metrics.shared.subjects import find_repeated
 
 Counts = dict[str, int]
@@ -33,7 +33,9 @@ DEFECTS = {
 def count_patterns(patterns: pl.DataFrame) -> Counts:
     """Return the counts of the columns of `mpararel.read_patterns`."""
     texts = patterns["pattern"].to_list()
-    repaired = patterns.select("relation", text=pl.Series(map(repair, texts), dtype=pl.String))
+    repaired = patterns.select(
+        "relation", text=pl.Series(map(repair_pattern, texts), dtype=pl.String)
+    )
     bare = [re.sub(r"\[[XY]\]", "", text) for text in texts]
     return {
         "relations": patterns["relation"].n_unique(),
@@ -50,19 +52,19 @@ def count_patterns(patterns: pl.DataFrame) -> Counts:
 def count_tuples(tuples: pl.DataFrame, patterns: pl.DataFrame) -> Counts:
     """Return the counts of the tuples of relations with patterns, and of the others (`unasked`).
 
-    `kept` are the rows without repeated subjects, by the released rule.
+    `unique` are the rows without repeated subjects, by the released rule.
     """
-    asked = tuples.join(patterns.select("relation").unique(), on="relation", how="semi")
-    subject, label = asked["sub_label"], asked["obj_label"]
-    repeated = find_repeated(subject.to_list(), label.to_list(), asked["relation"].to_list())
+    part = tuples.join(patterns.select("relation").unique(), on="relation", how="semi")
+    subject, label = part["sub_label"], part["obj_label"]
+    repeated = find_repeated(subject.to_list(), label.to_list(), part["relation"].to_list())
     objects = pl.col("obj_uri").n_unique().over("relation", "sub_uri")
     ends = pl.concat([subject, label])
-    kept = asked.filter(pl.Series(~(repeated.subject | repeated.twin), dtype=pl.Boolean))
+    unique = part.filter(pl.Series(~(repeated.subject | repeated.twin), dtype=pl.Boolean))
     return {
-        "kept": kept.join(patterns, on="relation").height,
-        "tuples": asked.height,
-        "unasked": tuples.height - asked.height,
-        "objects_by_id": int(asked.select(objects > 1).to_series().sum()),
+        "kept": unique.join(patterns, on="relation").height,
+        "tuples": part.height,
+        "unasked": tuples.height - part.height,
+        "objects_by_id": int(part.select(objects > 1).to_series().sum()),
         "objects_by_label": int((repeated.subject & ~repeated.twin).sum()),
         "same_labels": int(repeated.twin.sum()),
         "same_ends": int((subject == label).sum()),
@@ -73,23 +75,23 @@ def count_tuples(tuples: pl.DataFrame, patterns: pl.DataFrame) -> Counts:
 def describe_audit(configs: Sequence[Config]) -> dict[str, str]:
     """Return the tables of sizes and of the defects found, one line for each configuration."""
     counts = {config.name: config.notes["counts"] for config in configs}
-    total = {name: sum(own[name] for own in counts.values()) for name in (*SIZES, *DEFECTS)}
+    total = {name: sum(part[name] for part in counts.values()) for name in (*SIZES, *DEFECTS)}
     english = counts.get("en", {}).get("rows", 0)
-    found = [defect for defect in DEFECTS if total[defect]]
-    sizes = [(name, own, _share(own["rows"], english)) for name, own in counts.items()]
+    defects = [defect for defect in DEFECTS if total[defect]]
+    sizes = [(name, part, _share(part["rows"], english)) for name, part in counts.items()]
     return {
         "sizes": markdown_table(
             ("configuration", *SIZES, "rows, % of en"),
             [
-                *((f"`{name}`", *_cells(own, SIZES), share) for name, own, share in sizes),
+                *((f"`{name}`", *_cells(part, SIZES), share) for name, part, share in sizes),
                 ("all", "–", *_cells(total, SIZES[1:]), "–"),
             ],
         ),
         "defects": markdown_table(
-            ("configuration", *found),
+            ("configuration", *defects),
             [
-                *((f"`{name}`", *_cells(own, found)) for name, own in counts.items()),
-                ("all", *_cells(total, found)),
+                *((f"`{name}`", *_cells(part, defects)) for name, part in counts.items()),
+                ("all", *_cells(total, defects)),
             ],
         ),
         "meanings": "\n".join(
@@ -105,8 +107,8 @@ def describe_votes(configs: Sequence[Config]) -> str:
     votes = {config.name: config.notes["votes"] for config in configs if "votes" in config.notes}
     if not votes:
         return ""
-    total = {name: sum(own[name] for own in votes.values()) for name in VOTES}
-    rows = [(f"`{name}`", *_cells(own, VOTES)) for name, own in votes.items()]
+    total = {name: sum(part[name] for part in votes.values()) for name in VOTES}
+    rows = [(f"`{name}`", *_cells(part, VOTES)) for name, part in votes.items()]
     rows.append(("all", *_cells(total, VOTES)))
     return "\n\n" + markdown_table(("configuration", *VOTES), rows)
 
@@ -115,5 +117,5 @@ def _cells(counts: Counts, names: Sequence[str]) -> list[str]:
     return [f"{counts[name]:,}" for name in names]
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.2f}" if whole else "–"
+def _share(part: int, total: int) -> str:
+    return f"{100 * part / total:.2f}" if total else "–"

@@ -23,9 +23,9 @@ from polyprobe.builder.recipes import RECIPES, TRANSLATED
 from polyprobe.builder.sources import mpararel
 
 from .audit import count_patterns, count_tuples, describe_audit
-from .votes import compare, vote
+from .votes import compare_votes, vote
 
-CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].further)
+CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].variants)
 DEFAULT_CONFIG = "en"
 
 
@@ -42,15 +42,15 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     notes = {}
     if language != config:
         agreed = vote(mirror, language)
-        notes["votes"] = compare(agreed, patterns)
+        notes["votes"] = compare_votes(agreed, patterns)
         patterns = agreed
-    rows = fill(tuples, patterns)
+    rows = fill_patterns(tuples, patterns)
     counts = {**count_patterns(patterns), **count_tuples(tuples, patterns), "rows": rows.height}
     text = json.dumps({"counts": counts, **notes}, sort_keys=True)
     return {language: rows.to_arrow().replace_schema_metadata({NOTES: text})}
 
 
-def fill(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
+def fill_patterns(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
     """Return the rows: every tuple in every pattern of its relation.
 
     Args:

@@ -37,7 +37,9 @@ def vote(mirror: Path | None, language: str) -> pl.DataFrame:
     rows = [
         (relation, f"mpararel-votes:{relation}:{number}", wording, None, names)
         for relation in sorted(relations)
-        for number, (wording, names) in enumerate(count_votes(translations, relation).items())
+        for number, (wording, names) in enumerate(
+            find_valid_wordings(translations, relation).items()
+        )
     ]
     schema = {
         **dict.fromkeys(("relation", "template_id", "pattern"), pl.String),
@@ -47,12 +49,12 @@ def vote(mirror: Path | None, language: str) -> pl.DataFrame:
     return pl.DataFrame(rows, schema, orient="row")
 
 
-def count_votes(translations: pl.DataFrame, relation: str) -> dict[str, list[str]]:
+def find_valid_wordings(translations: pl.DataFrame, relation: str) -> dict[str, list[str]]:
     """Return {wording: translators} of the valid wordings of a relation."""
-    own = translations.filter(relation=relation)
+    lines = translations.filter(relation=relation)
     wordings = {
         translator: list(filter(None, map(read_wording, part["pattern"])))
-        for (translator,), part in own.group_by("translator", maintain_order=True)
+        for (translator,), part in lines.group_by("translator", maintain_order=True)
     }
     groups = group_wordings(wordings)
     return {text: names for text, names in groups.items() if is_agreed(names, TRUSTED)}
@@ -75,7 +77,7 @@ def read_wording(text: str) -> str:
     return text if NOT_A_WORD.sub("", text) else ""
 
 
-def compare(agreed: pl.DataFrame, released: pl.DataFrame) -> dict[str, int]:
+def compare_votes(agreed: pl.DataFrame, released: pl.DataFrame) -> dict[str, int]:
     """Return the counts of a language: agreed templates, released ones, and those in common.
 
     `by_two` are the released templates that two translators give, without double votes.

@@ -15,9 +15,9 @@ from polyprobe.builder.recipes.balanced.material import (
     Material,
     Provenance,
     assemble,
-    can_be_asked,
+    has_prompts,
 )
-from polyprobe.builder.recipes.balanced.request import Request, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.hashing import hash_files
@@ -48,14 +48,14 @@ class OwnRequest(NamedTuple):
     @property
     def command(self) -> str:
         """Return the command that rebuilds the dataset, without the folders of the files."""
-        given = (
+        options = (
             ("--templates", self.templates.name),
             ("--languages", ",".join(self.languages)),
             ("--candidates", str(self.candidates)),
             ("--seed", str(self.seed)),
             ("--licence", self.licence),
         )
-        words = [word for option, value in given for word in (option, value)]
+        words = [word for option, value in options for word in (option, value)]
         return shlex.join(["polyprobe", "build", OWN, self.facts.name, *words])
 
 
@@ -71,18 +71,20 @@ def make(request: OwnRequest) -> Balanced:
     """
     check_licence(request.licence)
     templates = read_templates(request.templates)
-    known, languages = read_facts(request.facts, templates)
-    request = request._replace(languages=choose_languages(request, languages, known))
-    asked = Request(OWN, request.languages, request.candidates, seed=request.seed)
-    check_request(asked)
-    material = assemble(asked, known, pl.DataFrame(schema=TEMPLATES), languages)
+    content, languages = read_facts(request.facts, templates)
+    request = request._replace(languages=check_languages(request, languages, content))
+    balanced_request = BalancedRequest(
+        OWN, request.languages, request.candidates, seed=request.seed
+    )
+    check_request(balanced_request)
+    material = assemble(balanced_request, content, pl.DataFrame(schema=TEMPLATES), languages)
     check_material(request, material)
     roles = {"facts": request.facts, "sentences": request.templates}
     sources = tuple(
         Provenance(path.name, role, "", hash_files([("", path)]), request.licence)
         for role, path in roles.items()
     )
-    rows, notes = balance(asked, material._replace(sources=sources))
+    rows, notes = balance(balanced_request, material._replace(sources=sources))
     report_small(rows[request.languages[0]], request.candidates)
     card = {"license": request.licence, "relations": templates.names}
     return Balanced(rows, notes._replace(config=DEFAULT_CONFIG, command=request.command, card=card))
@@ -97,8 +99,8 @@ def check_licence(licence: str) -> None:
         )
 
 
-def choose_languages(
-    request: OwnRequest, available: Sequence[str], known: Facts
+def check_languages(
+    request: OwnRequest, available: Sequence[str], content: Facts
 ) -> tuple[str, ...]:
     """Return the requested languages, by default all; refuse fewer than two, or one without text.
 
@@ -114,7 +116,7 @@ def choose_languages(
             "the columns subject_LANG and object_LANG of another language"
             + (", or name more --languages" if len(available) > 1 else "")
         )
-    worded = set(known.templates["language"])
+    worded = set(content.templates["language"])
     for language in languages:
         if language not in worded:
             raise PolyprobeError(
@@ -127,9 +129,9 @@ def choose_languages(
 def check_material(request: OwnRequest, material: Material) -> None:
     """Raise PolyprobeError if no fact is complete, or if no relation has two objects."""
     coverage = material.coverage
-    if not can_be_asked(coverage.within(request.languages)).any():
+    if not has_prompts(coverage.within(request.languages)).any():
         complete = {
-            language: int(can_be_asked(coverage.within([language])).sum())
+            language: int(has_prompts(coverage.within([language])).sum())
             for language in request.languages
         }
         worst = min(complete, key=lambda language: complete[language])
@@ -147,11 +149,11 @@ def check_material(request: OwnRequest, material: Material) -> None:
         )
 
 
-def report_small(rows: Sequence[Row], wanted: int) -> None:
+def report_small(rows: Sequence[Row], minimum: int) -> None:
     """Report the relations whose queries all have fewer candidates than wanted."""
     largest: dict[str, int] = {}
     for row in rows:
         largest[row.relation] = max(largest.get(row.relation, 0), len(row.candidates))
-    small = [f"{relation} {size}" for relation, size in largest.items() if size < wanted]
+    small = [f"{relation} {size}" for relation, size in largest.items() if size < minimum]
     if small:
-        report(f"fewer than {wanted} candidates, for lack of objects: at most {', '.join(small)}")
+        report(f"fewer than {minimum} candidates, for lack of objects: at most {', '.join(small)}")

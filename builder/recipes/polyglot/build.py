@@ -27,9 +27,9 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources.polyglot import (
     LANGUAGES,
     SEPARATOR,
-    identify,
-    read_rows,
-    repair,
+    identify_entities,
+    read_stems,
+    repair_answers,
 )
 from polyprobe.schema.columns import REPEATED, SLOT
 from polyprobe.system.errors import PolyprobeError
@@ -53,7 +53,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the dataset's own parts of the card: the audit of each language."""
     counts = {config.name: config.notes["counts"] for config in configs}
     rows = [
-        (meaning, *(f"{found[name]:,}" for found in counts.values()))
+        (meaning, *(f"{part[name]:,}" for part in counts.values()))
         for name, meaning in COUNTS.items()
     ]
     return {"audit": markdown_table(("", *counts), rows), "flags": flags_table(configs)}
@@ -66,7 +66,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
         PolyprobeError: a row with another number of stems than entities, a file without a column.
     """
     languages = LANGUAGES if config == PARALLEL else (config,)
-    rows = make_rows(read_rows(mirror, languages), read_entities(mirror), read_english(mirror))
+    rows = add_columns(read_stems(mirror, languages), read_entities(mirror), read_english(mirror))
     if config == PARALLEL:
         rows = keep_parallel(rows)
     return {x: to_arrow(rows.filter(language=x)) for x in languages}
@@ -75,16 +75,16 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 @lru_cache(maxsize=1)
 def read_english(mirror: Path | None) -> pl.DataFrame:
     """Return the English rows, which all languages are translated from."""
-    return read_rows(mirror, ["en"])
+    return read_stems(mirror, ["en"])
 
 
 @lru_cache(maxsize=1)
 def read_entities(mirror: Path | None) -> pl.DataFrame:
     """Return the ids of each row (`sources.polyglot.ENTITIES`)."""
-    return identify(read_english(mirror), mpararel.read_facts(mirror, ["en"]))
+    return identify_entities(read_english(mirror), mpararel.read_facts(mirror, ["en"]))
 
 
-def make_rows(
+def add_columns(
     released: pl.DataFrame, entities: pl.DataFrame, english: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the columns of the dataset and those that are counted, in the released order."""
@@ -92,7 +92,7 @@ def make_rows(
     rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
     check_stems(rows)
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
-    rows = repair(rows).join(
+    rows = repair_answers(rows).join(
         english.select("dataset_id", english_subject="subject"),
         on="dataset_id",
         how="left",
@@ -112,16 +112,16 @@ def make_rows(
     prompts = pl.col("stems").list.eval(pl.element() + f" {SLOT}.")
     fact = pl.concat_str("relation", "subject_id", "object_id", separator=":")
     flags = [pl.when(pl.col(flag)).then(pl.lit(flag)) for flag in FLAGS]
-    asked, given = (
-        pl.when("inverted").then(f"{one}_id").otherwise(f"{other}_id")
-        for one, other in (("subject", "object"), ("object", "subject"))
+    object_ids, subject_ids = (
+        pl.when("inverted").then(f"{first}_id").otherwise(f"{second}_id")
+        for first, second in (("subject", "object"), ("object", "subject"))
     )
-    shown = pl.when("inverted").then("object").otherwise("subject")
+    label = pl.when("inverted").then("object").otherwise("subject")
     return rows.with_columns(
         fact_id=pl.when("linked").then(fact).otherwise("polyglot:" + pl.col("dataset_id")),
-        subject_id=given,
-        object_id=asked,
-        subject=shown,
+        subject_id=subject_ids,
+        object_id=object_ids,
+        subject=label,
         prompt=prompts.list.first(),
         prompts=pl.when("several").then(prompts),
         candidate_ids=pl.lit([], pl.List(pl.String)),
@@ -148,13 +148,13 @@ def check_stems(rows: pl.DataFrame) -> None:
 def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
     """Return the facts of all languages in the order of English, with the flags of any language."""
     languages = rows["language"].n_unique()
-    whole = rows.with_columns(pl.len().over("dataset_id").alias("n")).filter(n=languages)
-    flags = whole.group_by("dataset_id").agg(
+    complete = rows.with_columns(pl.len().over("dataset_id").alias("n")).filter(n=languages)
+    flags = complete.group_by("dataset_id").agg(
         pl.col("flags").list.explode(keep_nulls=False, empty_as_null=False).unique().sort()
     )
-    order = whole.filter(language="en").select("dataset_id").with_row_index("place")
+    order = complete.filter(language="en").select("dataset_id").with_row_index("place")
     return (
-        whole.drop("flags")
+        complete.drop("flags")
         .join(flags, on="dataset_id")
         .join(order, on="dataset_id")
         .sort("language", "place")

@@ -14,15 +14,15 @@ import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS, load_lemmatizer
 from polyprobe.builder.output.card import hash_base, read_config, read_parquet
-from polyprobe.builder.output.folder import is_built, list_known, write_card, write_tables
-from polyprobe.builder.recipes import list_own, load_describer
+from polyprobe.builder.output.folder import is_built, list_versions, write_card, write_tables
+from polyprobe.builder.recipes import list_recipe_configs, load_describer
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCE, SENTENCES, SLOT, Row
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
-from .forms import Inflected, inflect_candidates, keep_candidates
+from .forms import Inflected, inflect_candidates, inflect_nothing
 from .outcomes import FOUND, UNTRANSLATED, Outcome, keep_source, translate_rows, write_outcomes
 
 Base = dict[str, list[Row]]
@@ -57,7 +57,7 @@ class SentenceRequest(NamedTuple):
 
         Options may be secret or change between days (a key, a port).
         """
-        given = (
+        options = (
             ("--config", self.config),
             ("--translator", self.translator),
             ("--languages", ",".join(self.languages)),
@@ -65,7 +65,7 @@ class SentenceRequest(NamedTuple):
             ("--threshold", f"{self.threshold:g}"),
             ("--source-language", self.source_language),
         )
-        words = [word for option, value in given for word in (option, value)]
+        words = [word for option, value in options for word in (option, value)]
         return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
 
 
@@ -99,7 +99,7 @@ class SentenceNotes(NamedTuple):
     lost: pl.DataFrame
 
 
-def check_request(request: SentenceRequest) -> None:
+def check_sentence_request(request: SentenceRequest) -> None:
     """Raise PolyprobeError for an invalid threshold, lemmatizer or name of a configuration."""
     if request.lemmatizer not in LEMMATIZERS:
         raise unknown("lemmatizer", request.lemmatizer, "polyprobe", LEMMATIZERS)
@@ -136,7 +136,7 @@ def read_base(folder: Path, config: str) -> Base:
     return base
 
 
-def choose_languages(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:
+def choose_targets(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:
     """Return the target languages: the requested ones or all, except the source language.
 
     They are sorted, so that equal requests have equal results.
@@ -144,24 +144,24 @@ def choose_languages(base: Base, languages: Sequence[str], source: str, place: s
     for language in (source, *languages):
         if language not in base:
             raise unknown("language", language, place, base)
-    chosen = sorted({*(languages or base)} - {source})
-    if not chosen:
+    targets = sorted({*(languages or base)} - {source})
+    if not targets:
         raise PolyprobeError(
             f"nothing to translate: {source} is the source language; name others with --languages"
         )
-    return chosen
+    return targets
 
 
 def find_settings(
     request: SentenceRequest, translator: Translator, stanza_dir: Path | None
 ) -> SentenceSettings:
     """Return all settings that change the rows; PolyprobeError for an unsupported language."""
-    own = request.source_language
+    source = request.source_language
     with explain_missing_extras(f"the translator {translator.name}", others=True):
-        signs = [translator.sign(*translator.check(own, other)) for other in request.languages]
+        signs = [translator.sign(*translator.check(source, target)) for target in request.languages]
     return SentenceSettings(
         twin_of=request.config,
-        source_language=own,
+        source_language=source,
         languages=request.languages,
         translator="; ".join(dict.fromkeys(signs)) or translator.signature,
         lemmatizers={
@@ -177,8 +177,8 @@ def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSet
     if not is_built(folder, request.name):
         return
     notes = read_config(folder, request.name).notes
-    wanted = {**settings._asdict(), "languages": list(settings.languages)}
-    if any(notes.get(name) != value for name, value in wanted.items()):
+    expected = {**settings._asdict(), "languages": list(settings.languages)}
+    if any(notes.get(name) != value for name, value in expected.items()):
         command = notes.get("command", "another program")
         raise PolyprobeError(
             f"{folder} holds another {request.name}, made by `{command}`; give another --output, "
@@ -186,7 +186,7 @@ def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSet
         )
 
 
-def translate_all(
+def translate_languages(
     request: SentenceRequest, base: Base, translator: Translator, stanza_dir: Path | None
 ) -> dict[str, Inflected]:
     """Return the outcomes and candidates of each language, the source language first."""
@@ -198,11 +198,11 @@ def translate_all(
         stanza_dir=stanza_dir,
         threshold=request.threshold,
     )
-    own = request.source_language
-    rows = base[own]
-    inflected = {own: keep_candidates(rows, keep_source(rows, own))}
+    source = request.source_language
+    rows = base[source]
+    inflected = {source: inflect_nothing(rows, keep_source(rows, source))}
     for language in request.languages:
-        outcomes = translate_rows((own, rows), (language, base[language]), translator, find)
+        outcomes = translate_rows((source, rows), (language, base[language]), translator, find)
         inflected[language] = inflect_candidates(base[language], outcomes)
     return inflected
 
@@ -215,29 +215,29 @@ def write_version(
     inflected: Mapping[str, Inflected],
 ) -> SentenceNotes:
     """Write the table of outcomes, the sentence version and the card; return the notes."""
-    told = write_outcomes(
+    path = write_outcomes(
         folder, request.name, [outcome for part in inflected.values() for outcome in part.outcomes]
     )
-    kept = find_kept(inflected)
+    numbers = find_complete(inflected)
     lost = count_lost(inflected)
-    if not kept:
+    if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         raise PolyprobeError(
-            f"no fact of {request.config} was found in every language ({counts}); see {told}"
+            f"no fact of {request.config} was found in every language ({counts}); see {path}"
         )
-    partial = len(find_common(inflected)) - len(kept)
+    partial = len(find_common(inflected)) - len(numbers)
     made_of = hash_base(folder, request.config, base.keys() & inflected.keys())
-    costs = count_costs(inflected, kept)
-    notes = SentenceNotes(settings, request.command, made_of, partial, len(kept), costs, lost)
-    tables = make_tables(base, inflected, kept)
+    costs = count_costs(inflected, numbers)
+    notes = SentenceNotes(settings, request.command, made_of, partial, len(numbers), costs, lost)
+    tables = make_tables(base, inflected, numbers)
     pairs = track(tables.items(), f"writing {request.name}")
-    write_tables(folder, request.name, pairs, dump(notes))
-    configs = list_known(folder, list_own(request.dataset))
+    write_tables(folder, request.name, pairs, dump_notes(notes))
+    configs = list_versions(folder, list_recipe_configs(request.dataset))
     write_card(folder, request.dataset, configs, load_describer(request.dataset))
     return notes
 
 
-def find_kept(inflected: Mapping[str, Inflected]) -> list[int]:
+def find_complete(inflected: Mapping[str, Inflected]) -> list[int]:
     """Return the rows found in every language, without those of incomplete facts.
 
     A fact in several templates keeps all of its rows or none: rows are matched by fact and by
@@ -265,17 +265,17 @@ def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
     return pl.DataFrame(lines, LOST, orient="row")
 
 
-def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.DataFrame:
+def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> pl.DataFrame:
     """Return the cost of each language (COSTS), in rows.
 
     `asked`, `translated`, `found` and `last` (found, with the object last) count the language's own
     rows. `alone` counts the rows missing only in this language: without it, the set would have as
-    many more. `kept` and `kept_last` count rows of the set.
+    many more. `numbers` and `kept_last` count rows of the set.
     """
     lines = []
     for language, part in inflected.items():
-        last = {number for number in part.candidates if is_last(cut(part.outcomes[number]))}
-        others = [set(other.candidates) for name, other in inflected.items() if name != language]
+        last = {number for number in part.candidates if is_last(open_slot(part.outcomes[number]))}
+        rest = [set(section.candidates) for name, section in inflected.items() if name != language]
         lines.append(
             (
                 language,
@@ -283,9 +283,9 @@ def count_costs(inflected: Mapping[str, Inflected], kept: Sequence[int]) -> pl.D
                 sum(outcome.status not in UNTRANSLATED for outcome in part.outcomes),
                 len(part.candidates),
                 len(last),
-                len(set.intersection(*others) - set(part.candidates)),
-                len(kept),
-                len(last.intersection(kept)),
+                len(set.intersection(*rest) - set(part.candidates)),
+                len(numbers),
+                len(last.intersection(numbers)),
             )
         )
     return pl.DataFrame(lines, COSTS, orient="row")
@@ -301,28 +301,31 @@ def is_last(prompt: str) -> bool:
     return all(letter.isspace() or unicodedata.category(letter)[0] == "P" for letter in rest)
 
 
-def cut(outcome: Outcome) -> str:
+def open_slot(outcome: Outcome) -> str:
     """Return the translation with the slot in place of the object."""
     text = outcome.translation
     return text[: outcome.start] + SLOT + text[outcome.end :]
 
 
 def make_tables(
-    base: Base, inflected: Mapping[str, Inflected], kept: Sequence[int]
+    base: Base, inflected: Mapping[str, Inflected], numbers: Sequence[int]
 ) -> dict[str, pa.Table]:
     """Return {language: table of SENTENCES} of the kept rows, aligned by row number."""
     return {
         language: pa.Table.from_pylist(
-            [make_row(base[language][n], part.outcomes[n], part.candidates[n]) for n in kept],
+            [
+                make_version_row(base[language][n], part.outcomes[n], part.candidates[n])
+                for n in numbers
+            ],
             schema=SENTENCES,
         )
         for language, part in inflected.items()
     }
 
 
-def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
+def make_version_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
     """Return one row of SENTENCES: the base row with a prompt made from the translation."""
-    prompt = cut(outcome)
+    prompt = open_slot(outcome)
     version = row._replace(
         prompt=prompt,
         candidates=candidates,
@@ -331,8 +334,8 @@ def make_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, obj
     return {**version._asdict(), "object_last": is_last(prompt), "confidence": outcome.score}
 
 
-def dump(notes: SentenceNotes) -> str:
+def dump_notes(notes: SentenceNotes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
-    shown = {**notes.settings._asdict(), **notes._asdict()}
-    del shown["settings"]
-    return json.dumps(shown, ensure_ascii=False, default=pl.DataFrame.rows)
+    fields = {**notes.settings._asdict(), **notes._asdict()}
+    del fields["settings"]
+    return json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)

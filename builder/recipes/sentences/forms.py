@@ -22,10 +22,10 @@ class Inflected(NamedTuple):
     candidates: dict[int, list[str]]
 
 
-def keep_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
+def inflect_nothing(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
     """Return the rows of the source language, with unchanged candidates."""
-    found = [outcome.row for outcome in outcomes if outcome.status == FOUND]
-    return Inflected(list(outcomes), {number: rows[number].candidates for number in found})
+    numbers = [outcome.row for outcome in outcomes if outcome.status == FOUND]
+    return Inflected(list(outcomes), {number: rows[number].candidates for number in numbers})
 
 
 def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
@@ -37,11 +37,11 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
         if outcome.status != FOUND:
             continue
         row = rows[outcome.row]
-        chosen = resolve_collisions(row, choose_forms(row, outcome.form, forms))
-        texts = raise_as(outcome, chosen)
+        proposals = resolve_collisions(row, choose_forms(row, outcome.form, forms))
+        texts = raise_as(outcome, proposals)
         counts = Counter(text.casefold() for text in texts)
-        if twice := next((text for text in texts if counts[text.casefold()] > 1), ""):
-            reason = f"two candidates read {twice!r}"
+        if duplicate := next((text for text in texts if counts[text.casefold()] > 1), ""):
+            reason = f"two candidates read {duplicate!r}"
             settled[outcome.row] = outcome._replace(status=COLLISION, reason=reason)
         else:
             candidates[outcome.row] = texts
@@ -87,8 +87,8 @@ def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
     """
     label, place = answer_label(row), row.answers[0]
     inflected = is_inflected(form, label)
-    own = forms.get((row.relation, name_entity(row, place)), Counter())
-    plain = not inflected and any(is_inflected(other, label) for other in own)
+    counts = forms.get((row.relation, name_entity(row, place)), Counter())
+    plain = not inflected and any(is_inflected(variant, label) for variant in counts)
     texts = list(row.candidates)
     for number, text in enumerate(texts):
         met = forms.get((row.relation, name_entity(row, number)), Counter())

@@ -83,14 +83,14 @@ def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
                 score=100.0,
             )
         )
-        for number, (row, filled) in enumerate(zip(rows, map(fill, rows), strict=True))
+        for number, (row, filled) in enumerate(zip(rows, map(fill_prompt, rows), strict=True))
     ]
 
 
-def fill(row: Row) -> Filled:
+def fill_prompt(row: Row) -> Filled:
     """Return the row's prompt with the label of its answer, uninflected.
 
-    >>> fill(Row("f", "", "", "", "", "In [Y].", ["Oslo", "Rome"], [], [1], [], ""))
+    >>> fill_prompt(Row("f", "", "", "", "", "In [Y].", ["Oslo", "Rome"], [], [1], [], ""))
     Filled(text='In Rome.', start=3, end=7)
     """
     label = answer_label(row)
@@ -121,7 +121,7 @@ def translate_rows(
 
     `find` is `objects.find_objects` with the settings of a run.
     """
-    sentences = [fill(row).text for row in source[1]]
+    sentences = [fill_prompt(row).text for row in source[1]]
     terms = [name_terms(*pair) for pair in zip(source[1], target[1], strict=True)]
     relations = [row.relation for row in source[1]]
     answers = translator.translate_each(
@@ -134,17 +134,17 @@ def translate_rows(
     usable = [outcome for outcome in outcomes if not outcome.reason]
     aliases = [list_aliases(target[1][outcome.row]) for outcome in usable]
     sentences, labels = [o.translation for o in usable], [o.label for o in usable]
-    found = find(sentences, labels, target[0], aliases=aliases)
-    for outcome, place in zip(usable, found, strict=True):
+    spans = find(sentences, labels, target[0], aliases=aliases)
+    for outcome, place in zip(usable, spans, strict=True):
         rows = source[1][outcome.row], target[1][outcome.row]
-        outcomes[outcome.row] = reject_untranslated(locate(outcome, place), *rows)
+        outcomes[outcome.row] = reject_untranslated(locate_object(outcome, place), *rows)
     return outcomes
 
 
 def name_terms(source: Row, target: Row) -> dict[str, str]:
     """Return {source label: target label} of subject and answer."""
     pairs = ((source.subject, target.subject), (answer_label(source), answer_label(target)))
-    return {own: other for own, other in pairs if own and other}
+    return {label: translation for label, translation in pairs if label and translation}
 
 
 def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
@@ -153,11 +153,11 @@ def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
     Invisible characters that are not part of the spelling are removed, as from all texts; for
     example the direction marks that Google puts after a name in Hebrew.
     """
-    told = outcome._replace(translation=normalise(answer.text, outcome.language))
+    result = outcome._replace(translation=normalise(answer.text, outcome.language))
     if answer.problem:
         status = answer.problem if answer.problem in (EMPTY, UNCHANGED) else NO_ANSWER
-        return told._replace(status=status, reason=answer.problem)
-    return mark_slots(told)
+        return result._replace(status=status, reason=answer.problem)
+    return mark_slots(result)
 
 
 def list_aliases(row: Row) -> list[str]:
@@ -165,7 +165,7 @@ def list_aliases(row: Row) -> list[str]:
     return [] if len(row.answers) > 1 else [f for f in row.answer_forms if f != answer_label(row)]
 
 
-def locate(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
+def locate_object(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
     """Return the outcome with the position of its object, or as NO_OBJECT."""
     if place is None:
         return lose(outcome, f"no words like {outcome.label!r}")
@@ -191,9 +191,9 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
 
     if outcome.status != FOUND:
         return outcome
-    form, own = outcome.form.casefold(), answer_label(source).casefold()
+    form, original = outcome.form.casefold(), answer_label(source).casefold()
     names = [name.casefold() for name in (outcome.label, *list_aliases(target))]
-    if form == own and not set(" ".join(names).split()).issuperset(form.split()):
+    if form == original and not set(" ".join(names).split()).issuperset(form.split()):
         return lose(outcome, f"{outcome.form!r} was left as it is, for {outcome.label!r}")
     subject = target.subject.casefold()
     if outcome.score < 100 and ratio(form, subject) > max(ratio(form, name) for name in names):

@@ -46,7 +46,7 @@ NO_NAME = "no name in the language"
 UNDECIDED = "several names, none of them marked as the label"
 
 
-class Material(NamedTuple):
+class Release(NamedTuple):
     """The release, in all languages.
 
     - `facts`: FACTS, `dataset_id` and `popularity`, in the order of the release.
@@ -67,37 +67,41 @@ class Material(NamedTuple):
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return the rows of a language, with notes on lost facts in the metadata of the table."""
-    material = gather(mirror)
+    material = read_release(mirror)
     names = material.names.filter(language=config).drop("language")
-    named = name_ends(material.facts, names)
-    written, lost = write_sentences(named, config, material)
-    table = make_table(named, written, config, material, dict(names.select("id", "label").rows()))
-    notes = take_notes(material, named, names, config) | {"marks": dict(sorted(lost.items()))}
+    facts = join_labels(material.facts, names)
+    sentences, lost = write_sentences(facts, config, material)
+    table = make_fact_table(
+        facts, sentences, config, material, dict(names.select("id", "label").rows())
+    )
+    notes = count_losses(material, facts, names, config) | {"marks": dict(sorted(lost.items()))}
     return {config: table.replace_schema_metadata({NOTES: json.dumps(notes, ensure_ascii=False)})}
 
 
 @lru_cache(maxsize=1)  # the configurations are built in sequence
-def gather(mirror: Path | None) -> Material:
+def read_release(mirror: Path | None) -> Release:
     """Return the release and the labels of mParaRel for its entities."""
-    paths = [*xfactr.list_paths(xfactr.LANGUAGES), OBJECTS]
-    read = xfactr.read_paths(paths, mirror)
-    tuples = xfactr.parse_tuples(read)
-    found = xfactr.parse_aliases(read)
-    own = xfactr.list_labels(xfactr.list_forms(tuples), found, xfactr.parse_lists(read), Counter())
+    paths = [*xfactr.list_source_paths(xfactr.LANGUAGES), OBJECTS]
+    contents = xfactr.read_paths(paths, mirror)
+    tuples = xfactr.parse_tuples(contents)
+    alias_rows = xfactr.parse_aliases(contents)
+    labels = xfactr.choose_entity_labels(
+        xfactr.list_forms(tuples), alias_rows, xfactr.parse_lists(contents), Counter()
+    )
     facts = pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=RELEASED)
-        for path, content in read.items()
+        for path, content in contents.items()
         if path.startswith("data/mTRExf/sub/")
     ).rename({"uuid": "dataset_id", "count": "popularity", **xfactr_columns()})
-    objects = read_objects(read[OBJECTS], facts)
+    objects = read_objects(contents[OBJECTS], facts)
     entities = {*facts["subject_id"], *facts["object_id"]}.union(*objects.values())
     aliases: dict[tuple[str, str], list[str]] = defaultdict(list)
-    known = found.filter(pl.col("id").is_in(list(entities))).sort(pl.all())
-    for language, entity, alias in tidy(known, ["alias"]).iter_rows():
+    part = alias_rows.filter(pl.col("id").is_in(list(entities))).sort(pl.all())
+    for language, entity, alias in tidy(part, ["alias"]).iter_rows():
         aliases[language, entity].append(alias)
-    return Material(
+    return Release(
         facts,
-        complete(own, read_labels(mirror), entities),
+        merge_labels(labels, read_labels(mirror), entities),
         aliases,
         objects,
         read_prompts(mirror, xfactr.LANGUAGES),
@@ -108,7 +112,9 @@ def gather(mirror: Path | None) -> Material:
 def read_labels(mirror: Path | None) -> pl.DataFrame:
     """Return the labels of mParaRel in the languages of X-FACTR (LABELS)."""
     shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
-    folders = sorted({folder for language in shared for folder in mpararel.list_folders(language)})
+    folders = sorted(
+        {folder for language in shared for folder in mpararel.list_language_folders(language)}
+    )
     return mpararel.list_labels(mpararel.read_tuples(mirror, folders), shared)
 
 
@@ -125,23 +131,23 @@ def read_objects(content: bytes, facts: pl.DataFrame) -> dict[tuple[str, str], l
         objects[relation, subject] += listed.split()
     for relation, subject, answer in facts.select(*FACTS).iter_rows():
         objects[relation, subject].append(answer)
-    return {key: list(dict.fromkeys(found)) for key, found in objects.items()}
+    return {key: list(dict.fromkeys(entities)) for key, entities in objects.items()}
 
 
-def complete(own: pl.DataFrame, other: pl.DataFrame, entities: set[str]) -> pl.DataFrame:
+def merge_labels(labels: pl.DataFrame, fallback: pl.DataFrame, entities: set[str]) -> pl.DataFrame:
     """Return NAMED: the source's own labels, then the others', for some entities, cleaned."""
-    further = other.join(own, on=["language", "id"], how="anti")
-    both = [own.select(*NAMED), further.select(*LABELS, kind=pl.lit(COMPLETED))]
-    known = pl.concat(both).filter(pl.col("id").is_in(list(entities)))
-    return clean_facts(Facts(pl.DataFrame(schema=FACTS), known, {})).labels
+    additions = fallback.join(labels, on=["language", "id"], how="anti")
+    tables = [labels.select(*NAMED), additions.select(*LABELS, kind=pl.lit(COMPLETED))]
+    rows = pl.concat(tables).filter(pl.col("id").is_in(list(entities)))
+    return clean_facts(Facts(pl.DataFrame(schema=FACTS), rows, {})).labels
 
 
-def name_ends(facts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
+def join_labels(facts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
     """Return the facts with a label at both ends, in their order: `subject`, `object`, `kind`."""
     subjects = names.select(subject_id="id", subject="label")
     objects = names.select("kind", object_id="id", object="label")
-    named = facts.join(subjects, on="subject_id", maintain_order="left")
-    return named.join(objects, on="object_id", maintain_order="left")
+    with_subject = facts.join(subjects, on="subject_id", maintain_order="left")
+    return with_subject.join(objects, on="object_id", maintain_order="left")
 
 
 def is_marked(prompts: Mapping[str, Prompt]) -> bool:
@@ -154,7 +160,7 @@ def is_marked(prompts: Mapping[str, Prompt]) -> bool:
 
 
 def write_sentences(
-    named: pl.DataFrame, language: str, material: Material
+    facts: pl.DataFrame, language: str, material: Release
 ) -> tuple[pl.DataFrame, Counter[str]]:
     """Return PROMPTS of the facts in their order, cleaned, and counts of marks not applied."""
     renderer, traits = Renderer(language), material.traits
@@ -162,43 +168,43 @@ def write_sentences(
 
     def write() -> Iterator[tuple[str, ...]]:
         columns = (*FACTS, "subject", "object")
-        for relation, one, other, subject, object_ in named.select(columns).iter_rows():
+        for relation, subject_id, object_id, subject, object_ in facts.select(columns).iter_rows():
             prompt = material.prompts[language][relation]
-            ends = (traits.get(one, UNKNOWN), traits.get(other, UNKNOWN))
+            ends = (traits.get(subject_id, UNKNOWN), traits.get(object_id, UNKNOWN))
             text, form, reasons = renderer.render(prompt, subject, object_, *ends)
             lost.update(reasons)
-            yield language, relation, one, other, text, form
+            yield language, relation, subject_id, object_id, text, form
 
     made = pl.DataFrame(list(write()), schema=PROMPTS, orient="row")
     empty = pl.DataFrame(schema=FACTS), pl.DataFrame(schema=LABELS)
     return clean_facts(Facts(*empty, {}, prompts=made)).prompts, lost
 
 
-def make_table(
-    named: pl.DataFrame,
-    written: pl.DataFrame,
+def make_fact_table(
+    rows: pl.DataFrame,
+    sentences: pl.DataFrame,
     language: str,
-    material: Material,
+    material: Release,
     labels: Mapping[str, str],
 ) -> pa.Table:
     """Return the rows, with columns of `columns.RELEASED`."""
     kind = "sentence" if is_marked(material.prompts[language]) else "0"
-    facts = map(Fact._make, named.select(*FACTS).iter_rows())
+    facts = map(Fact._make, rows.select(*FACTS).iter_rows())
     names = name_objects(material, language, labels)
-    pairs = zip(facts, written["form"], strict=True)
-    forms = [list_forms(fact, form, names, material.objects) for fact, form in pairs]
+    pairs = zip(facts, sentences["form"], strict=True)
+    forms = [list_accepted(fact, form, names, material.objects) for fact, form in pairs]
     columns = {
-        "fact_id": named.select(pl.concat_str(*FACTS, separator=":")).to_series(),
-        **{name: named[name] for name in (*FACTS, "subject")},
-        "prompt": written["prompt"],
-        "candidates": [[form] for form in written["form"]],
-        "candidate_ids": [[entity] for entity in named["object_id"]],
-        "answers": [[0]] * named.height,
+        "fact_id": rows.select(pl.concat_str(*FACTS, separator=":")).to_series(),
+        **{name: rows[name] for name in (*FACTS, "subject")},
+        "prompt": sentences["prompt"],
+        "candidates": [[form] for form in sentences["form"]],
+        "candidate_ids": [[entity] for entity in rows["object_id"]],
+        "answers": [[0]] * rows.height,
         "answer_forms": forms,
-        "template_id": [f"xfactr:{relation}:{kind}" for relation in named["relation"]],
-        "dataset_id": named["dataset_id"],
-        "label_from": named["kind"],
-        "popularity": named["popularity"],
+        "template_id": [f"xfactr:{relation}:{kind}" for relation in rows["relation"]],
+        "dataset_id": rows["dataset_id"],
+        "label_from": rows["kind"],
+        "popularity": rows["popularity"],
     }
     lists = ("candidates", "candidate_ids", "answer_forms")
     types = {**dict.fromkeys(lists, pa.list_(pa.string())), "answers": pa.list_(pa.int32())}
@@ -212,7 +218,7 @@ def make_table(
 
 
 def name_objects(
-    material: Material, language: str, labels: Mapping[str, str]
+    material: Release, language: str, labels: Mapping[str, str]
 ) -> dict[str, list[str]]:
     """Return {object: its names in a language, the label first if it has one}."""
     return {
@@ -224,20 +230,20 @@ def name_objects(
     }
 
 
-def list_forms(
+def list_accepted(
     fact: Fact,
     form: str,
     names: Mapping[str, list[str]],
     objects: Mapping[tuple[str, str], list[str]],
 ) -> list[str]:
     """Return the accepted texts: label, form, then the names of the object and of the others."""
-    own = names[fact.object_id]
-    others = (names[entity] for entity in objects[fact.relation, fact.subject_id])
-    return list(dict.fromkeys([own[0], form, *own, *chain.from_iterable(others)]))
+    object_names = names[fact.object_id]
+    more = (names[entity] for entity in objects[fact.relation, fact.subject_id])
+    return list(dict.fromkeys([object_names[0], form, *object_names, *chain.from_iterable(more)]))
 
 
-def take_notes(
-    material: Material, named: pl.DataFrame, names: pl.DataFrame, language: str
+def count_losses(
+    material: Release, facts: pl.DataFrame, names: pl.DataFrame, language: str
 ) -> dict[str, object]:
     """Return counts of the facts, of the lost ones by reason, and of the objects' labels by kind.
 
@@ -253,6 +259,6 @@ def take_notes(
     return {
         "facts": material.facts.height,
         "lost": {reason: lost[reason] for reason in (NO_NAME, UNDECIDED)},
-        "kinds": dict(sorted(Counter(named["kind"]).items())),
+        "kinds": dict(sorted(Counter(facts["kind"]).items())),
         "annotated": is_marked(material.prompts[language]),
     }

@@ -25,16 +25,16 @@ def facts_table(configs: Sequence[Config]) -> str:
     reasons = list(configs[0].notes["lost"]) if configs else []
     rows = []
     for config in configs:
-        kept, notes = config.sizes.total(), config.notes
+        size, notes = config.sizes.total(), config.notes
         numbers = (
-            kept,
+            size,
             PUBLISHED[config.name],
             *(notes["lost"][reason] for reason in reasons),
             *(notes["kinds"].get(kind, 0) for kind in KINDS),
         )
-        shown = [f"{number:,}" for number in numbers]
-        shown.insert(2, f"{100 * (1 - kept / notes['facts']):.1f}")
-        rows.append((f"`{config.name}`", *shown))
+        cells = [f"{number:,}" for number in numbers]
+        cells.insert(2, f"{100 * (1 - size / notes['facts']):.1f}")
+        rows.append((f"`{config.name}`", *cells))
     return markdown_table((*head, *reasons, *(f"`{kind}`" for kind in KINDS)), rows)
 
 

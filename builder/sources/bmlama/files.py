@@ -77,15 +77,15 @@ def read_published(config: str, mirror: Path | None = None) -> Published:
     columns = dict(zip(progress, contents, strict=True))
     relations = recover_relations(columns["en"], config)
     sizes = list(map(len, columns["en"].candidates))
-    for language, own in columns.items():
-        if list(map(len, own.candidates)) != sizes:
+    for language, part in columns.items():
+        if list(map(len, part.candidates)) != sizes:
             raise ValueError(f"{paths[language]} differs from en in rows or numbers of candidates")
-        check_rows(own, paths[language])
+        check_columns(part, paths[language])
     ids = [f"{config}:{number:04}" for number in range(1, len(relations) + 1)]
     return Published(ids, relations, columns)
 
 
-def check_rows(columns: Columns, path: str) -> None:
+def check_columns(columns: Columns, path: str) -> None:
     """Raise ValueError for a row without exactly one mask, or without its answer."""
     rows = zip(columns.prompt, columns.answer, columns.candidates, strict=True)
     for number, (prompt, answer, candidates) in enumerate(rows, start=1):
@@ -128,20 +128,22 @@ def recover_relations(english: Columns, config: str) -> list[str]:
     ValueError if the lengths of the blocks differ from those of the configuration in BLOCKS.
     """
     column = PUBLISHED.index(config)
-    found = [len(list(block)) for _, block in groupby(list_templates(english))]
+    lengths = [len(list(block)) for _, block in groupby(blank_subjects(english))]
     expected = [(relation, rows[column]) for relation, *rows in BLOCKS if rows[column]]
-    if found != [length for _, length in expected]:
-        raise ValueError(f"blocks of English templates have {found} rows, expected {expected}")
+    if lengths != [length for _, length in expected]:
+        raise ValueError(f"blocks of English templates have {lengths} rows, expected {expected}")
     return [relation for relation, length in expected for _ in range(length)]
 
 
-def list_templates(columns: Columns) -> list[str]:
+def blank_subjects(columns: Columns) -> list[str]:
     """Return the prompts with `[X]` in place of the subject."""
     pairs = zip(columns.prompt, columns.subject, strict=True)
     return [prompt.replace(subject, "[X]") for prompt, subject in pairs]
 
 
-def make_table(columns: Columns, ids: Sequence[str], relations: Sequence[str]) -> pa.Table:
+def make_published_table(
+    columns: Columns, ids: Sequence[str], relations: Sequence[str]
+) -> pa.Table:
     """Return the rows without ids of entities; every candidate that equals the answer is one."""
     nothing = [""] * len(ids)
     pairs = zip(columns.candidates, columns.answer, strict=True)
@@ -154,23 +156,25 @@ def make_table(columns: Columns, ids: Sequence[str], relations: Sequence[str]) -
         "prompt": columns.prompt,
         "candidates": columns.candidates,
         "candidate_ids": [()] * len(ids),
-        "answers": [[i for i, name in enumerate(own) if name == answer] for own, answer in pairs],
+        "answers": [
+            [i for i, name in enumerate(names) if name == answer] for names, answer in pairs
+        ],
         "answer_forms": list(zip(columns.answer, strict=True)),
         "template_id": relations,
     }
     return pa.table(values, schema=SCHEMA)
 
 
-def read_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
+def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
     """Return the rows of `facts.TEMPLATES` in all 53 languages, sorted by language and relation.
 
     Templates of BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
     """
-    found: dict[tuple[str, str], tuple[str, str, str, str]] = {}
+    rows: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for config in PUBLISHED:
         for line in recover_templates(config, read_published(config, mirror)):
-            found.setdefault(line[:2], line)
-    return [found[key] for key in sorted(found)]
+            rows.setdefault(line[:2], line)
+    return [rows[key] for key in sorted(rows)]
 
 
 def recover_templates(config: str, published: Published) -> Iterator[tuple[str, str, str, str]]:
@@ -178,32 +182,34 @@ def recover_templates(config: str, published: Published) -> Iterator[tuple[str, 
 
     A published template is the most frequent prompt of a relation with `[X]` for the subject.
     """
-    ours = list_replacements(config)
-    for language, own in published.columns.items():
+    replacements = list_replacements(config)
+    for language, part in published.columns.items():
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for relation, template in zip(published.relations, list_templates(own), strict=True):
+        for relation, template in zip(published.relations, blank_subjects(part), strict=True):
             counts[relation][template] += 1
         for relation, templates in counts.items():
             template, _ = templates.most_common(1)[0]
-            replaced = ours.get(relation, {}).get(language)
+            replaced = replacements.get(relation, {}).get(language)
             name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
             yield language, relation, name, replaced or template
 
 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
     """Return {relation: {language: our template}} for the replaced templates of `17` or `53`."""
-    tables = read_tables("templates.toml")
+    tables = read_toml("templates.toml")
     of_53 = tables.pop("53")
-    own = of_53 if config == "53" else {}
-    found = {relation: table | own.get(relation, {}) for relation, table in tables.items()}
-    uninflected = read_tables("uninflected.toml") | read_tables("uninflected_53.toml")
+    overrides = of_53 if config == "53" else {}
+    replacements = {
+        relation: table | overrides.get(relation, {}) for relation, table in tables.items()
+    }
+    uninflected = read_toml("uninflected.toml") | read_toml("uninflected_53.toml")
     for language, sentences in uninflected.items():
         for relation, sentence in sentences.items():
-            found.setdefault(relation, {})[language] = sentence
-    return {relation: dict(sorted(table.items())) for relation, table in found.items()}
+            replacements.setdefault(relation, {})[language] = sentence
+    return {relation: dict(sorted(table.items())) for relation, table in replacements.items()}
 
 
-def read_tables(name: str) -> dict[str, Any]:
+def read_toml(name: str) -> dict[str, Any]:
     """Return the tables of a TOML file in this folder."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
@@ -223,12 +229,12 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
     for language in languages or ():
         if language not in paths:
             raise unknown("language", language, str(folder), paths)
-    columns = {language: read_tsv(paths[language]) for language in languages or paths}
+    columns = {language: read_columns(paths[language]) for language in languages or paths}
     relations = find_relations(columns.get("en") or next(iter(columns.values())))
-    return {language: make_raw(own, relations) for language, own in columns.items()}
+    return {language: make_raw(part, relations) for language, part in columns.items()}
 
 
-def read_tsv(path: Path) -> Columns:
+def read_columns(path: Path) -> Columns:
     """Return the columns of a released file; raise PolyprobeError if it is not valid."""
     try:
         content = path.read_bytes()
@@ -264,12 +270,12 @@ def find_relations(columns: Columns) -> list[str]:
     for config in PUBLISHED:
         with suppress(ValueError):
             return recover_relations(columns, config)
-    blocks = enumerate(groupby(list_templates(columns)), start=1)
+    blocks = enumerate(groupby(blank_subjects(columns)), start=1)
     return [f"block-{number}" for number, (_, rows) in blocks for _ in rows]
 
 
 def make_raw(columns: Columns, relations: Sequence[str]) -> pa.Table:
     """Return one language's table; rows after the last one of `relations` have none."""
     size = len(columns.prompt)
-    known = list(islice(chain(relations, repeat("")), size))
-    return make_table(columns, [f"{number:04}" for number in range(1, size + 1)], known)
+    names = list(islice(chain(relations, repeat("")), size))
+    return make_published_table(columns, [f"{number:04}" for number in range(1, size + 1)], names)

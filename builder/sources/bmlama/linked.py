@@ -23,12 +23,12 @@ from .files import (
     Columns,
     Published,
     list_paths,
+    read_fallback_templates,
     read_published,
-    read_templates,
 )
-from .names import correct
+from .names import correct_name
 
-__all__ = ["REPOSITORY", "read_templates"]
+__all__ = ["REPOSITORY", "read_fallback_templates"]
 
 LANGUAGES = tuple(list_paths("53"))
 LICENCE = (
@@ -149,7 +149,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     asked = LANGUAGES if languages is None else languages
     labels = [name for part in linked for name in name_entities(part, asked)]
     named = pl.DataFrame(labels, schema=LABELS, orient="row")
-    templates = [line for line in read_templates(mirror) if line[0] in asked]
+    templates = [line for line in read_fallback_templates(mirror) if line[0] in asked]
     unlinked = sum(not query.subject_id for part in linked for query in part.queries)
     return Facts(
         facts=facts.unique().sort(facts.columns),
@@ -233,7 +233,7 @@ def restore(
     for language, label in labels.items():
         whole = clean(spelled.get((language, name), label), language)
         shown = whole if is_cut(label, whole, relation) else label
-        restored.append(correct(shown, name, language))
+        restored.append(correct_name(shown, name, language))
     return restored
 
 
@@ -272,7 +272,7 @@ def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]
     found = []
     for relation, name, *published in table.sort("relation", "object_id").iter_rows():
         pairs = zip(published, languages, strict=True)
-        shown = [correct(clean(label, language), name, language) for label, language in pairs]
+        shown = [correct_name(clean(label, language), name, language) for label, language in pairs]
         found.append((relation, make_entity(name, shown, False)))
     return found
 
@@ -283,7 +283,7 @@ def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) ->
     places = {language: place for place, language in enumerate(languages)}
     asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
     for language, name, label in known.filter(asked).iter_rows():
-        labels[name][places[language]] = correct(clean(label, language), name, language)
+        labels[name][places[language]] = correct_name(clean(label, language), name, language)
     return {name: make_entity(name, found, False) for name, found in labels.items()}
 
 

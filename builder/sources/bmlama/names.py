@@ -15,10 +15,10 @@ NAMES = {(row["language"], row["id"]): row["name"] for row in _FOUND}
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
 
 
-def correct(label: str, name: str, language: str) -> str:
+def correct_name(label: str, name: str, language: str) -> str:
     """Return our name of the entity `name` in a language, or the label.
 
-    >>> correct("Airbus basic", "Q67", "en")
+    >>> correct_name("Airbus basic", "Q67", "en")
     'Airbus'
     """
     return NAMES.get((language, name), label)
@@ -30,5 +30,5 @@ def turn(label: str, language: str) -> str:
     >>> turn("Муавр, Абрахам де", "ru"), turn("Бонэйр, Синт-Эстатиус и Саба", "ru")
     ('Абрахам де Муавр', 'Бонэйр, Синт-Эстатиус и Саба')
     """
-    found = _INDEXED.fullmatch(label) if language == "ru" else None
-    return f"{found[2]} {found[1]}" if found else label
+    match = _INDEXED.fullmatch(label) if language == "ru" else None
+    return f"{match[2]} {match[1]}" if match else label

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from polyprobe.builder.translators.codes import match
+from polyprobe.builder.translators.codes import match_code
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import (
@@ -52,8 +52,8 @@ class Apertium(Translator):
 
     def __init__(self, url: str | None = None) -> None:
         """Use the service at `url` (default: APERTIUM_APY, then ADDRESS)."""
-        given = url or os.environ.get("APERTIUM_APY") or ADDRESS
-        self.url = check_address(self.name, given)
+        address = url or os.environ.get("APERTIUM_APY") or ADDRESS
+        self.url = check_address(self.name, address)
         self._shown = hide_password(self.url)
         self.signature = f"apertium|{state_versions(self._shown)}"
         self.unknown_words = 0
@@ -61,14 +61,14 @@ class Apertium(Translator):
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return the service's codes of a pair."""
         pairs = self.list_pairs()
-        own_source = match(source, {pair[0] for pair in pairs})
+        own_source = match_code(source, {pair[0] for pair in pairs})
         targets = {pair[1] for pair in pairs if pair[0] == own_source}
-        if own_source and (own_target := match(target, targets)):
+        if own_source and (own_target := match_code(target, targets)):
             return own_source, own_target
-        known = ", ".join(sorted("-".join(pair) for pair in pairs)) or "none"
+        listing = ", ".join(sorted("-".join(pair) for pair in pairs)) or "none"
         raise PolyprobeError(
             f"apertium at {self._shown} does not translate from {source} to {target}; available: "
-            f"{known}; {INSTALL}"
+            f"{listing}; {INSTALL}"
         )
 
     def list_pairs(self) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ class Apertium(Translator):
         sentences = [" ".join(sentence.split()) for sentence in batch]
         return [
             text
-            for part in cut(sentences)
+            for part in split_batch(sentences)
             for text in await self._ask_together(part, f"{source}|{target}")
         ]
 
@@ -116,9 +116,9 @@ class Apertium(Translator):
         fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
         with http_failures(self.name):
             answer = await self._client.post(f"{self.url}/translate", data=fields)
-            found = answer.raise_for_status().json()
+            content = answer.raise_for_status().json()
         try:
-            return str(found["responseData"]["translatedText"])
+            return str(content["responseData"]["translatedText"])
         except (KeyError, TypeError) as error:
             raise BrokenAnswerError("no translatedText") from error
 
@@ -145,7 +145,7 @@ def fix_blanks(sentence: str, text: str) -> str:
     return text if MOVED.search(sentence) else MOVED.sub("", text)
 
 
-def cut(sentences: Sequence[str]) -> Iterator[list[str]]:
+def split_batch(sentences: Sequence[str]) -> Iterator[list[str]]:
     """Yield parts of at most CHARACTERS, but at least one sentence."""
     part: list[str] = []
     for sentence in sentences:
@@ -168,6 +168,6 @@ def state_versions(url: str) -> str:
     query = ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", "*apertium*", "lttoolbox", "cg3"]
     if not shutil.which(query[0]):
         return "versions unknown, on this machine"
-    found = subprocess.run(query, capture_output=True, text=True, check=False).stdout
-    installed = [line for line in found.splitlines() if line.split()[1:]]
+    output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    installed = [line for line in output.splitlines() if line.split()[1:]]
     return ", ".join(installed) or "versions unknown, on this machine"

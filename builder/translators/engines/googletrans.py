@@ -41,8 +41,8 @@ class Googletrans(Translator):
 
         self._base = check_address(self.name, base_url)
         # The package's version does not matter: it only transfers the service's answers.
-        other = "" if self._base == SERVICE else f" {hide_password(self._base)}"
-        self.signature = f"googletrans{other}"
+        suffix = "" if self._base == SERVICE else f" {hide_password(self._base)}"
+        self.signature = f"googletrans{suffix}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return Google's codes, with two letters where possible."""
@@ -68,13 +68,13 @@ class Googletrans(Translator):
         letters; the service gets `sl` and `tl`.
         """
         [sentence] = batch
-        known = _known()
+        names = _known()
         try:
             with http_failures(self.name, REMEDIES):
                 answer = await self._client.translate(
-                    sentence, src=known[source], dest=known[target], sl=source, tl=target
+                    sentence, src=names[source], dest=names[target], sl=source, tl=target
                 )
-                return [read_text(answer._response.json())]
+                return [read_answer_text(answer._response.json())]
         except (TypeError, LookupError, AttributeError) as error:  # of the package on odd JSON
             raise BrokenAnswerError("no translation in it") from error
 
@@ -93,7 +93,7 @@ async def _refuse_errors(response: "httpx.Response") -> None:
     response.raise_for_status()
 
 
-def read_text(answer: Any) -> str:
+def read_answer_text(answer: Any) -> str:
     """Return the text of an answer `[[[text, source, …], …], …]`; TypeError or LookupError else.
 
     Each part is checked: the package itself would turn an error's JSON object into a text.

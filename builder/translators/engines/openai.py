@@ -18,8 +18,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from polyprobe.builder.translators.codes import match, name_language
-from polyprobe.builder.translators.examples import Example, read_own
+from polyprobe.builder.translators.codes import match_code, name_language
+from polyprobe.builder.translators.examples import Example, read_example_file
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import (
@@ -58,8 +58,9 @@ class OpenAI(Translator):
         base_url: up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own).
         temperature: a number, or `default` to leave it out.
         max_tokens: limit of the answer, None for the server's own.
-        examples: a TOML file with sections by language and relation, see `examples.read_own`; or
-            translated sentences of the translator's only pair (default: our own).
+        examples: a TOML file with sections by language and relation, see
+            `examples.read_example_file`; or translated sentences of the translator's only pair
+            (default: our own).
         system: `true` puts task and examples into a system message, the sentence into the user's.
     """
 
@@ -89,7 +90,7 @@ class OpenAI(Translator):
             raise PolyprobeError(f"{system!r} for system of the translator openai; true or false")
         self._system = system == "true"
         self._relation: str | None = None
-        self._own = read_own(Path(examples)) if isinstance(examples, str) else None
+        self._own = read_example_file(Path(examples)) if isinstance(examples, str) else None
         self.examples = () if self._own else tuple(Example(*example) for example in examples)
         if self._own:
             self.signature += f" examples {self._own.hash[:12]}"
@@ -240,15 +241,15 @@ def write_prompt(
 
 def _write_block(sentence: str, terms: Mapping[str, str]) -> str:
     names = "; ".join(f"{label} = {translated}" for label, translated in terms.items())
-    given = [f"Names: {names}"] if names else []
-    return "\n".join([f"Sentence: {sentence}", *given, LABEL])
+    lines = [f"Names: {names}"] if names else []
+    return "\n".join([f"Sentence: {sentence}", *lines, LABEL])
 
 
 def read_examples(source: str, target: str) -> tuple[Example, ...]:
     """Return our examples of a pair; they are from English into a few languages."""
-    ours = _read_all()
-    language = match(target, ours)
-    return ours[language] if source == "en" and language else ()
+    examples = _read_all()
+    language = match_code(target, examples)
+    return examples[language] if source == "en" and language else ()
 
 
 @cache

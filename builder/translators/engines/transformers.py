@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.builder.translators.codes import check_pair, match
+from polyprobe.builder.translators.codes import check_pair, match_code
 from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -44,8 +44,8 @@ class Languages(NamedTuple):
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
         """Return the tokens of a pair; the source is returned unchanged if the model ignores it."""
-        known = self.tokens if self.forced else {*self.tokens, source}
-        own_source, own_target = check_pair(f"the model {model}", source, target, known)
+        codes = self.tokens if self.forced else {*self.tokens, source}
+        own_source, own_target = check_pair(f"the model {model}", source, target, codes)
         return self.tokens[own_source] if self.forced else source, self.tokens[own_target]
 
 
@@ -91,10 +91,10 @@ class Transformers(Translator):
         self._config, self._tokenizer = load_settings(self._place, model)
         self._tasks = getattr(self._config, "task_specific_params", None) or {}  # T5's
         name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
-        own = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
-        self._codes = {token: code for code, token in own.items()}
+        codes = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
+        self._codes = {token: code for code, token in codes.items()}
         special = {*self._tokenizer.get_added_vocab(), *self._codes}
-        self._languages = read_languages(special, self._tokenizer.get_vocab())
+        self._languages = find_languages(special, self._tokenizer.get_vocab())
         tokens = self._languages.tokens.values() if self._languages else ()
         self._language_ids = set(self._tokenizer.convert_tokens_to_ids(list(tokens)))
         self._settings = {"num_beams": num_beams, "max_new_tokens": max_new_tokens}
@@ -155,8 +155,8 @@ class Transformers(Translator):
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True)
         length = int(inputs["attention_mask"].sum(dim=1).max())
         places = getattr(self._config, "max_position_embeddings", None)
-        if length > (most := min(self._tokenizer.model_max_length, places or length)):
-            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {most}")
+        if length > (limit := min(self._tokenizer.model_max_length, places or length)):
+            raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {limit}")
         inputs = {name: inputs[name].to(self._device) for name in ("input_ids", "attention_mask")}
         first = {"forced_bos_token_id": to_ids(target)} if forced else {}
         with torch.inference_mode():
@@ -165,11 +165,11 @@ class Transformers(Translator):
 
     def _read(self, row: list[int]) -> str:
         """Return the text of generated ids, whose first is the decoder's start."""
-        most = self._settings["max_new_tokens"]
-        if len(row) > most and not self._ends & set(row[1:]):
-            raise BrokenAnswerError(f"no end after {most} tokens")
-        kept = [number for number in row if number not in self._language_ids]
-        return str(self._tokenizer.decode(kept, skip_special_tokens=True))
+        limit = self._settings["max_new_tokens"]
+        if len(row) > limit and not self._ends & set(row[1:]):
+            raise BrokenAnswerError(f"no end after {limit} tokens")
+        ids = [number for number in row if number not in self._language_ids]
+        return str(self._tokenizer.decode(ids, skip_special_tokens=True))
 
     def _prefix(self, source: str, target: str) -> str:
         """Return the text before a sentence."""
@@ -194,19 +194,19 @@ class Transformers(Translator):
         check_stated((langs[0], langs[1]), (source, target), self.model)
 
 
-def read_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
+def find_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
     """Return the languages of a model, None if it has no language tokens.
 
     Forced tokens must be among the `special` ones: `en_US` may be ordinary text in a vocabulary.
     """
     for pattern, forced in SCHEMES:
-        found = map(pattern.fullmatch, sorted(special if forced else vocabulary))
-        if tokens := {code[1]: code[0] for code in found if code}:
+        matches = map(pattern.fullmatch, sorted(special if forced else vocabulary))
+        if tokens := {code[1]: code[0] for code in matches if code}:
             return Languages(tokens, forced)
     return None
 
 
-def check_stated(stated: tuple[str | None, str | None], asked: tuple[str, str], model: str) -> None:
+def check_stated(stated: tuple[str | None, str | None], pair: tuple[str, str], model: str) -> None:
     """Raise PolyprobeError if a model states another pair than the requested one.
 
     Groups of languages (`ROMANCE`, `gmw`) and models that state no pair are not checked.
@@ -214,11 +214,11 @@ def check_stated(stated: tuple[str | None, str | None], asked: tuple[str, str], 
     from babel.core import get_global
 
     single = {*get_global("likely_subtags"), *get_global("language_aliases")}  # no groups
-    for own, wanted in zip(stated, asked, strict=True):
-        if own and own in single and not match(wanted, [own]):
+    for code, language in zip(stated, pair, strict=True):
+        if code and code in single and not match_code(language, [code]):
             raise PolyprobeError(
-                f"the model {model} translates {stated[0]} to {stated[1]}, not {asked[0]} to "
-                f"{asked[1]}; name a model of that pair"
+                f"the model {model} translates {stated[0]} to {stated[1]}, not {pair[0]} to "
+                f"{pair[1]}; name a model of that pair"
             )
 
 
@@ -263,10 +263,10 @@ def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: 
     return call(network.to, model, device).eval()
 
 
-def call(load: Callable[..., Any], model: str, *given: Any, **options: Any) -> Any:
+def call(load: Callable[..., Any], model: str, *arguments: Any, **options: Any) -> Any:
     """Return the result of `load`, with any exception in one line: files can fail in many ways."""
     try:
-        return load(*given, **options)
+        return load(*arguments, **options)
     except Exception as error:
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         if os.path.isdir(model):

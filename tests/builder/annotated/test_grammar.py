@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from polyprobe.builder.annotated.grammar import (
     CASES,
     VALUES,
+    Alternatives,
     Article,
-    Choice,
     Condition,
     Option,
     Slot,
@@ -30,7 +30,9 @@ def write_prompt(nodes):
 def gendered(end, *forms):
     values = VALUES["Gender"]
     pairs = zip(forms, values[: len(forms)], strict=True)
-    return Choice(tuple(Option(form, (Condition(end, "Gender", value),)) for form, value in pairs))
+    return Alternatives(
+        tuple(Option(form, (Condition(end, "Gender", value),)) for form, value in pairs)
+    )
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def gendered(end, *forms):
         (
             "[a;X-Gender=FEM;X-Number=SG|b;X-Number=PL]",
             (
-                Choice(
+                Alternatives(
                     (
                         Option(
                             "a", (Condition("X", "Gender", "FEM"), Condition("X", "Number", "SG"))
@@ -69,7 +71,7 @@ def gendered(end, *forms):
         (
             "[human: a ; non-human: b]",
             (
-                Choice(
+                Alternatives(
                     (
                         Option("a", (Condition("X", "Human", "YES"),)),
                         Option("b", (Condition("X", "Human", "NO"),)),
@@ -137,7 +139,7 @@ options = st.builds(
     Option, plain | st.just(""), st.lists(conditions, min_size=1, max_size=2).map(tuple)
 )
 by_kind = st.tuples(plain, plain).map(
-    lambda forms: Choice(
+    lambda forms: Alternatives(
         tuple(
             Option(form, (Condition("X", "Human", value),))
             for form, value in zip(forms, ("YES", "NO"), strict=True)
@@ -145,7 +147,8 @@ by_kind = st.tuples(plain, plain).map(
     )
 )
 choices = (
-    st.lists(options, min_size=1, max_size=3).map(lambda given: Choice(tuple(given))) | by_kind
+    st.lists(options, min_size=1, max_size=3).map(lambda given: Alternatives(tuple(given)))
+    | by_kind
 )
 
 
@@ -206,7 +209,7 @@ def describe(node):
     match node:
         case Slot(end, case, copula):
             return "copula" if copula else f"{end}.case" if case else ""
-        case Choice(options):
+        case Alternatives(options):
             told = {(each.end, each.feature) for option in options for each in option.conditions}
             return " ".join(f"{end}-{feature}" for end, feature in sorted(told))
         case Article():

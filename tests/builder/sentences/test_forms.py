@@ -4,7 +4,7 @@ import pytest
 
 from polyprobe.builder.recipes.sentences.forms import (
     inflect_candidates,
-    keep_candidates,
+    inflect_nothing,
     resolve_collisions,
 )
 from polyprobe.builder.recipes.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
@@ -134,7 +134,7 @@ def test_where_labels_collide_too_the_fact_is_left_out_and_counted():
 
 def test_the_source_language_keeps_its_candidates():
     rows = [row("pbl", "b"), row("pbl", "p")]
-    inflected = keep_candidates(
+    inflected = inflect_nothing(
         rows, [outcome(0, "Budapest", "Budapest"), outcome(1, "Párizs", "")]
     )
     assert inflected.candidates == {0: ["Párizs", "Budapest", "London"]}

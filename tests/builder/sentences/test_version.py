@@ -8,7 +8,7 @@ import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
 from polyprobe.builder.output import card
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import (
     OUTCOMES,
     STATUSES,
@@ -355,13 +355,13 @@ GREEK = {
 
 def test_a_balanced_set_gets_its_sentence_version_and_further_sets_beside_it(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", CAPITALS)
-    build_balanced(Request("tiny", ("en", "el"), candidates=2), output=tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "el"), candidates=2), output=tmp_path)
     translator = Told({("el", sentence): text for sentence, text in GREEK.items()})
     build_sentences("balanced", "tiny-2", translator, lemmatizer="none", output=tmp_path)
     assert {row["prompt"] for row in read(tmp_path, "el", "tiny-2-sentence")} == {
         "Πρωτεύουσα είναι η [Y]."
     }
-    build_balanced(Request("tiny", ("en", "fr"), config="more"), output=tmp_path)
+    build_balanced(BalancedRequest("tiny", ("en", "fr"), config="more"), output=tmp_path)
     text = (tmp_path / "README.md").read_text(encoding="utf-8")
     for heading in ("### `more`", "### `tiny-2`", "### `tiny-2-sentence`"):
         assert text.count(heading + "\n") == 1

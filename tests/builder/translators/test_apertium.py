@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
-from polyprobe.builder.translators.engines.apertium import CHARACTERS, cut, fix_blanks
+from polyprobe.builder.translators.engines.apertium import CHARACTERS, fix_blanks, split_batch
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
@@ -256,7 +256,7 @@ def test_blanks_that_the_engine_moved(sentence, text, fixed):
 
 def test_requests_stay_below_what_the_service_cuts():
     sentences = ["a" * length for length in (899, 1, 400, 400, 400, 2000, 3)]
-    parts = list(cut(sentences))
+    parts = list(split_batch(sentences))
     assert [sentence for part in parts for sentence in part] == sentences
     assert [len(part) for part in parts] == [1, 3, 1, 1, 1]
     assert all(len("\n\n".join(part)) <= CHARACTERS for part in parts if len(part) > 1)

@@ -5,7 +5,7 @@ from transformers.models.m2m_100.tokenization_m2m_100 import FAIRSEQ_LANGUAGE_CO
 from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as NLLB
 
 from polyprobe.builder.sources.bmlama import linked as bmlama
-from polyprobe.builder.translators.codes import check_pair, current, match, name_language
+from polyprobe.builder.translators.codes import check_pair, current, match_code, name_language
 from polyprobe.builder.translators.engines.googletrans import _known
 from polyprobe.system.errors import PolyprobeError
 
@@ -37,11 +37,11 @@ from polyprobe.system.errors import PolyprobeError
 )
 def test_codes_of_the_engines(code, google, nllb, m2m100):
     known = _known(), NLLB, M2M100["m2m100"]
-    assert tuple(match(code, codes) for codes in known) == (google, nllb, m2m100)
+    assert tuple(match_code(code, codes) for codes in known) == (google, nllb, m2m100)
 
 
 def test_google_knows_every_language_of_bmlama_and_each_its_own_code():
-    codes = [match(code, _known()) for code in bmlama.LANGUAGES]
+    codes = [match_code(code, _known()) for code in bmlama.LANGUAGES]
     assert None not in codes
     assert len(set(codes)) == len(bmlama.LANGUAGES) == 53
 
@@ -69,7 +69,7 @@ def test_google_knows_every_language_of_bmlama_and_each_its_own_code():
     ],
 )
 def test_other_spellings(code, known, found):
-    assert match(code, known) == found
+    assert match_code(code, known) == found
 
 
 def test_a_pair_that_is_not_there_is_named_with_what_is():

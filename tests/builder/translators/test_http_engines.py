@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from polyprobe.builder.translators import load_translator
-from polyprobe.builder.translators.engines.googletrans import Googletrans, read_text
+from polyprobe.builder.translators.engines.googletrans import Googletrans, read_answer_text
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
@@ -160,12 +160,14 @@ def test_googles_codes_are_sent_and_checked(server):
 )
 def test_googles_json_without_a_text(answer):
     with pytest.raises((TypeError, LookupError)):
-        read_text(answer)
+        read_answer_text(answer)
 
 
 def test_googles_json_with_a_text_in_parts():
-    assert read_text([[["Oslo ", "a"], [None, "b"], ["liegt."]], None, "en"]) == "Oslo liegt."
-    assert read_text([[], None, "en"]) == ""
+    assert (
+        read_answer_text([[["Oslo ", "a"], [None, "b"], ["liegt."]], None, "en"]) == "Oslo liegt."
+    )
+    assert read_answer_text([[], None, "en"]) == ""
 
 
 def test_translators_are_made_from_the_text_of_options(server, monkeypatch):

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from polyprobe.builder.translators.engines.openai import OpenAI
-from polyprobe.builder.translators.translator import key_of
+from polyprobe.builder.translators.translator import hash_job
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
 from tests.builder.translators.server import serving
@@ -80,13 +80,13 @@ def test_processes_share_the_file(tmp_path):
 
 def test_a_key_covers_all_that_a_text_depends_on():
     keys = {
-        key_of("a b", "en", "es", "x", {}), key_of("a", "b en", "es", "x", {}),
-        key_of("a", "en", "es", "x", {}), key_of("a", "es", "en", "x", {}),
-        key_of("a", "en", "es", "y", {}), key_of("a", "en", "es", "x", {"x": "y"}),
-        key_of("a", "en", "es", "x", {"y": "x"}),
+        hash_job("a b", "en", "es", "x", {}), hash_job("a", "b en", "es", "x", {}),
+        hash_job("a", "en", "es", "x", {}), hash_job("a", "es", "en", "x", {}),
+        hash_job("a", "en", "es", "y", {}), hash_job("a", "en", "es", "x", {"x": "y"}),
+        hash_job("a", "en", "es", "x", {"y": "x"}),
     }  # fmt: skip
     assert len(keys) == 7
-    assert key_of("", "", "", "", {"a": "1", "b": "2"}) == key_of(
+    assert hash_job("", "", "", "", {"a": "1", "b": "2"}) == hash_job(
         "", "", "", "", {"b": "2", "a": "1"}
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.builder.translators import load_translator
-from polyprobe.builder.translators.examples import LIMIT, read_own
+from polyprobe.builder.translators.examples import LIMIT, read_example_file
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.server import serving
 
@@ -141,7 +141,7 @@ def test_a_file_of_another_form(tmp_path, text, message):
     path = tmp_path / "shots.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(PolyprobeError) as caught:
-        read_own(path)
+        read_example_file(path)
     assert str(path) in str(caught.value)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)

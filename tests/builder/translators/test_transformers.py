@@ -8,7 +8,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines import transformers
-from polyprobe.builder.translators.engines.transformers import check_stated, read_languages
+from polyprobe.builder.translators.engines.transformers import check_stated, find_languages
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.translators.tiny_models import (
     CATALAN,
@@ -203,11 +203,11 @@ def test_what_a_model_of_one_pair_says_of_itself(stated, asked, good):
     ],
 )
 def test_our_codes_are_found_among_the_tokens(vocabulary, target, token):
-    assert read_languages(vocabulary, vocabulary).find("en", target, "m")[1] == token
+    assert find_languages(vocabulary, vocabulary).find("en", target, "m")[1] == token
 
 
 def test_pieces_of_text_are_no_languages():
-    assert read_languages(["<s>"], ["<s>", "en_US", "pt_BR", "__de__", "▁the"]) is None
+    assert find_languages(["<s>"], ["<s>", "en_US", "pt_BR", "__de__", "▁the"]) is None
 
 
 def test_memory_that_does_not_suffice_halves_the_batch(nllb, asked, monkeypatch):

@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset
-from polyprobe.builder.recipes.balanced.request import Request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from tests.builder.tiny_facts import CAPITALS, serve
 from tests.hub.client import run_client, run_polyprobe
 from tests.metrics.cases import CASES, RESULTS
@@ -53,7 +53,7 @@ def fluent_mlama(request, tmp_path):
 
 def balanced(request, tmp_path):
     serve(request.getfixturevalue("monkeypatch"), "tiny", CAPITALS)
-    return build_balanced(Request("tiny", ("en", "fr")), None, tmp_path / "balanced")[0]
+    return build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path / "balanced")[0]
 
 
 def geofacts(request, tmp_path):
