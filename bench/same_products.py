@@ -4,8 +4,9 @@
 
 Run a checkout of an older version and this one with the same commands, and compare the
 files they write: the demo's results.json, BMLAMA, geofacts, a balanced dataset, a sentence version,
-and the worked examples of the metrics. Print one line for each product; the exit status is 1 if any
-differs. Only the command line and `evaluate.load` are used, since modules moved between the trees.
+the worked examples of the metrics, the JSON of compare, groups, relate and board, and the exports.
+Print one line for each product; the exit status is 1 if any differs. Only the command line and
+`evaluate.load` are used, since modules moved between the trees.
 """
 
 import argparse
@@ -76,6 +77,12 @@ class Tree:
             raise RuntimeError(done.stderr.strip()[-300:])
         return done.stdout
 
+    def make_folder(self, *parts: str) -> Path:
+        """Make a folder of the tree and return its path."""
+        folder = self.folder.joinpath(*parts)
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
     def polyprobe(self, *arguments: str) -> None:
         """Run the command line."""
         self.run("-c", COMMAND, *arguments)
@@ -133,7 +140,44 @@ def make_examples(tree: Tree, mirror: Path, new: bool) -> None:
         (folder / name).write_text(text.replace(str(tree.root), "ROOT"), encoding="utf-8")
 
 
+RUN = ("--dataset", "geofacts", "--languages", "en,es,ru,ko,el", "--sample", "60")
+MASKED = ROOT / "tests" / "data" / "models" / "masked"
+RUNS = {  # folder → model and options
+    "a": ("geolm", *RUN),
+    "b": ("geolm", *RUN, "--scoring", "object-tokens"),
+    "letters": ("geolm", *RUN, "--scoring", "letters", "--permutations", "2"),
+    "filled": (str(MASKED), *RUN, "--scoring", "xfactr", "--gold"),
+    "refined": (str(MASKED), *RUN, "--scoring", "xfactr", "--refinement", "confidence"),
+}
+ANALYSES = {  # file in out/ → command, with runs by name
+    "compare.json": "compare runs/a runs/b --by-relation --json",
+    "decodings.json": "compare runs/filled runs/refined --json",
+    "groups.json": "groups runs/a --by relation --json",
+    "scripts.json": "groups runs/a --by script --json",
+    "relate.json": "relate runs/a --with script,family,subwords --json",
+    "board": "board runs/a runs/b runs/letters --despite-differences --output",
+    "results.csv": "export runs/a --format csv --output",
+    "filled.csv": "export runs/filled --format csv --output",
+    "table.tex": "export runs/a --format latex --output",
+}
+FIGURES = "default,right_in_both,right_given_right,right_alone,agreement,kappa,rbo,kendall_tau_b"
+
+
+def make_analyses(tree: Tree, mirror: Path, new: bool) -> None:
+    """Score five runs, and analyse and export them; keep results.json and the files."""
+    for name, options in RUNS.items():
+        tree.polyprobe("eval", *options, "--output", f"runs/{name}")
+        shutil.copy(tree.folder / "runs" / name / "results.json", tree.make_folder("out", name))
+    for name, command in ANALYSES.items():
+        tree.polyprobe(*command.split(), f"out/{name}")
+    tree.polyprobe("metrics", "runs/a", "--figures", FIGURES, "--average", "micro")
+    shutil.copy(tree.folder / "runs" / "a" / "results.json", tree.make_folder("out", "figures"))
+    for page in (tree.folder / "out").rglob("*.html"):
+        page.unlink()  # pages may be written in another way
+
+
 PRODUCTS = {
+    "analyses": make_analyses,
     "demo": make_demo,
     "bmlama": make_bmlama,
     "geofacts": make_geofacts,
