@@ -4,21 +4,13 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from polyprobe.analysis.board import TABLES, check_folder
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import check_ending
 
-from .options import (
-    DrawnName,
-    FigureFile,
-    JsonFile,
-    check_drawn,
-    save_chosen,
-    say,
-    write_json,
-)
+from .options import DrawnName, FigureFile, JsonFile, say
+from .outputs import Outputs
 
 
 def board(
@@ -80,28 +72,17 @@ def board(
         check_folder(output)
     if table:
         check_ending("--table", table, TABLES)
-    check_drawn(figure, draw)
+    outputs = Outputs(json_file, figure=figure, draw=draw)
+    outputs.check()
     from polyprobe.analysis.board.board import make_board
-    from polyprobe.report.board import FORMATS, as_json, board_table, list_notes, list_trends
-    from polyprobe.report.board_pictures import list_pictures
+    from polyprobe.report.findings.board import FORMATS, make_board_finding
     from polyprobe.report.page.board import write_board
-    from polyprobe.report.results import make_table
     from polyprobe.system.files import write_text
 
-    found = make_board(runs, sort, split_list(figures), parameters, despite_differences)
-    console = Console()
-    console.print(board_table(found, console.width))
-    head, rows = list_trends(found)
-    if rows:
-        console.print(make_table(head, rows))
-    for line in list_notes(found):
-        say(line)
+    result = make_board(runs, sort, split_list(figures), parameters, despite_differences)
+    outputs.write(make_board_finding(result), result.as_json)
     if table:
-        write_text(table, FORMATS[table.suffix.lower()](found), "choose another --table")
-    if json_file:
-        write_json(json_file, as_json(found))
-    if figure:
-        save_chosen(list_pictures(found), figure, draw)
+        write_text(table, FORMATS[table.suffix.lower()](result), "choose another --table")
     if output:
-        write_board(found, output)
+        write_board(result, output)
         say(f"board: {output / 'index.html'}")

@@ -22,7 +22,7 @@ from polyprobe.report.pictures.order import shorten
 
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _LEFT = (Role.NAME, Role.LABEL)
-_UNWRAPPED = (Role.NAME, Role.P, Role.INTERVAL, Role.SLOPES)
+_WHOLE = (Role.P, Role.INTERVAL, Role.SLOPES)  # not wrapped between rules
 _PERCENT = (Role.VALUE, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
 
 
@@ -105,7 +105,8 @@ def render_table(table: Table, width: int = 80) -> RichTable:
     for i in places:
         head, role = table.columns[i][:2]
         side = "left" if role in _LEFT else "right"
-        made.add_column(Text(head), justify=side, no_wrap=role in _UNWRAPPED, overflow="fold")  # type: ignore[arg-type]
+        whole = role is Role.NAME or (table.ruled and role in _WHOLE)
+        made.add_column(Text(head), justify=side, no_wrap=whole, overflow="fold")  # type: ignore[arg-type]
     for place, row in enumerate(table.rows[: table.limit]):
         if place in table.sections:
             made.add_section()

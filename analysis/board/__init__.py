@@ -7,7 +7,7 @@ from polyprobe.system.errors import PolyprobeError
 CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
 FILES = (CARD, PAGE, JSON, TABLE, LATEX)
 REMEDY = "choose another --output"
-TABLES = (".csv", ".tex", ".md")  # as in table.py, which imports rich
+TABLES = (".csv", ".tex", ".md")  # of --table
 
 
 def check_folder(folder: Path) -> None:

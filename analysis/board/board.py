@@ -18,7 +18,7 @@ from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
 
 from .entries import Entry, read_entries
-from .trends import Correlation, Slope, correlate, fit_doublings
+from .trends import FigureCorrelation, Slope, correlate_figures, fit_doublings
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
@@ -31,7 +31,7 @@ class Board(NamedTuple):
     Attributes:
         entries: in the order of `sort`.
         figures: the figures that every entry has, by name in results.json.
-        shown: names of the columns of short tables.
+        columns: names of the figures in short tables.
         sort: name of the figure that orders the rows, or `name` or `parameters`.
         differing: setting → its value in each entry, of the settings that make figures
             incomparable; empty unless that is permitted.
@@ -40,7 +40,7 @@ class Board(NamedTuple):
 
     entries: Sequence[Entry]
     figures: Mapping[str, RunFigure]
-    shown: Sequence[str]
+    columns: Sequence[str]
     sort: str
     differing: Mapping[str, Sequence[str]]
     loading: Sequence[str]
@@ -65,21 +65,56 @@ class Board(NamedTuple):
         """Return the languages of all entries."""
         return [*dict.fromkeys(x for entry in self.entries for x in entry.settings.languages)]
 
-    def column(self, name: str) -> list[float | None]:
-        """Return the means of a figure, or the parameter counts."""
+    def list_values(self, name: str) -> list[float | None]:
+        """List the means of a figure, or the parameter counts."""
         if name == PARAMETERS:
             return [entry.parameters for entry in self.entries]
         return [entry.values[name].mean for entry in self.entries]
 
-    def slope(self, name: str) -> Slope | None:
-        """Return the slope of a figure over the size of the model, see `fit_doublings`."""
-        return fit_doublings(self.column(PARAMETERS), self.column(name))
+    def fit_slope(self, name: str) -> Slope | None:
+        """Fit the slope of a figure over the size of the model, see `fit_doublings`."""
+        return fit_doublings(self.list_values(PARAMETERS), self.list_values(name))
 
-    def correlation(self, name: str) -> Correlation | None:
-        """Return the correlation of a figure with accuracy; None for accuracy itself."""
+    def correlate(self, name: str) -> FigureCorrelation | None:
+        """Correlate a figure with accuracy; None for accuracy itself."""
         if name == "accuracy" or "accuracy" not in self.figures:
             return None
-        return correlate(self.column(name), self.column("accuracy"))
+        return correlate_figures(self.list_values(name), self.list_values("accuracy"))
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all values: figures by language, trends, signatures of the runs."""
+        slopes = {name: self.fit_slope(name) for name in self.figures}
+        correlations = {name: self.correlate(name) for name in self.figures}
+        r_by_name = {name: x._asdict() for name, x in correlations.items() if x}
+        return {
+            "data": self.data,
+            "shared": self.shared,
+            "sort": self.sort,
+            "shown": [*self.columns],
+            "differing": {name: [*values] for name, values in self.differing.items()},
+            "models": [self._describe(entry) for entry in self.entries],
+            "slopes": {name: slope._asdict() for name, slope in slopes.items() if slope},
+            "correlations_with_accuracy": r_by_name,
+        }
+
+    def _describe(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "name": entry.name,
+            "model": entry.full_name,
+            "parameters": entry.parameters,
+            "languages": entry.settings.languages,
+            "signatures": [results["signature"] for results in entry.results],
+            "figures": {
+                name: {
+                    "mean": value.mean,
+                    "interval": value.interval,
+                    "plus_minus": value.plus_minus,
+                    "languages": dict(value.languages),
+                }
+                for name, value in entry.values.items()
+                if name in self.figures
+            },
+        }
 
 
 def make_board(
@@ -106,16 +141,16 @@ def make_board(
     entries = read_entries(folders)
     if not despite:
         refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
-    known = _list_figures(entries)
+    common = _list_figures(entries)
     for name in figures:
-        check_option("--figures", name, known)
-    default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in known]
-    sort = sort or (figures or default or [*known])[0]
-    check_option("--sort", sort, [*known, NAME, PARAMETERS])
-    shown = [*dict.fromkeys([*(figures or default), *([sort] if sort in known else [])])]
-    entries = _sort(_add_parameters(entries, parameters), sort, known)
+        check_option("--figures", name, common)
+    default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in common]
+    sort = sort or (figures or default or [*common])[0]
+    check_option("--sort", sort, [*common, NAME, PARAMETERS])
+    columns = [*dict.fromkeys([*(figures or default), *([sort] if sort in common else [])])]
+    entries = _sort(_add_parameters(entries, parameters), sort, common)
     loading = list_loading([entry.settings for entry in entries])
-    return Board(entries, known, shown, sort, find_differing(*_read(entries)), loading)
+    return Board(entries, common, columns, sort, find_differing(*_read(entries)), loading)
 
 
 def _read(
@@ -135,16 +170,16 @@ def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
         if any(entry.values[name].mean is not None for entry in entries)
     }
     kinds = {entry.settings.kind for entry in entries}
-    found = {figure.name: figure for figure in FIGURES if figure.name in common}
-    if kinds == {"predictions"} and "accuracy" in found:
-        found["accuracy"] = describe("accuracy", "predictions")
-        found.pop("factual_accuracy.all", None)
-    if not found:
+    figures = {figure.name: figure for figure in FIGURES if figure.name in common}
+    if kinds == {"predictions"} and "accuracy" in figures:
+        figures["accuracy"] = describe("accuracy", "predictions")
+        figures.pop("factual_accuracy.all", None)
+    if not figures:
         raise PolyprobeError(
             "the runs have no figure in common; run `polyprobe metrics` on each, with the same "
             "--figures or without"
         )
-    return found
+    return figures
 
 
 def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
@@ -161,21 +196,21 @@ def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -
 
 
 def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
-    """Return the entries with the parameter counts of a file, which override run.json."""
-    given = read_parameters(file) if file else {}
+    """Add the parameter counts of a file, which override run.json."""
+    counts = read_parameters(file) if file else {}
     names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]
-    for name in given:
-        if not any(name in known for known in names):
+    for name in counts:
+        if not any(name in of_entry for of_entry in names):
             raise unknown("model", name, str(file), [entry.name for entry in entries])
-    found = (next((given[x] for x in known if x in given), None) for known in names)
+    overrides = (next((counts[x] for x in of_entry if x in counts), None) for of_entry in names)
     return [
-        entry if number is None else entry._replace(parameters=number)
-        for entry, number in zip(entries, found, strict=True)
+        entry if count is None else entry._replace(parameters=count)
+        for entry, count in zip(entries, overrides, strict=True)
     ]
 
 
 def read_parameters(file: Path) -> dict[str, float]:
-    """Return the parameter counts by model, from lines of a name, a tab and a number.
+    """Read the parameter counts by model, from lines of a name, a tab and a number.
 
     The first line is a heading if its second field is `parameters`.
 
@@ -183,7 +218,7 @@ def read_parameters(file: Path) -> dict[str, float]:
         PolyprobeError: a file that cannot be read, or a line with another number of fields, a
             number that is not above 0, or a repeated name.
     """
-    found: dict[str, float] = {}
+    counts: dict[str, float] = {}
     for number, cells in read_tsv(file, "--parameters"):
         if number == 1 and cells[1:] == [PARAMETERS]:
             continue
@@ -197,7 +232,7 @@ def read_parameters(file: Path) -> dict[str, float]:
                 f"{file}, line {number}: expected a model, a tab and its number of parameters, "
                 "such as bloom-560m and 559214592"
             )
-        if name in found:
+        if name in counts:
             raise PolyprobeError(f"{file}, line {number}: {name} occurs twice")
-        found[name] = count
-    return found
+        counts[name] = count
+    return counts

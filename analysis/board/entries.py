@@ -34,7 +34,7 @@ class Value(NamedTuple):
 
     @property
     def plus_minus(self) -> float | None:
-        """Return the mean of `halves`, as in table 2 of Polyglot or Not (Schott et al. 2023)."""
+        """Average `halves`, as in table 2 of Polyglot or Not (Schott et al. 2023)."""
         return fmean(self.halves.values()) if self.halves else None
 
 
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
 
 
 def read_entries(folders: Sequence[Path]) -> list[Entry]:
-    """Return a row for each model.
+    """Read a row for each model.
 
     Runs of one model form one row if each has one language, or all have one configuration, and no
     language is in two of them: many datasets have a configuration for each language. Such a row
@@ -77,23 +77,23 @@ def read_entries(folders: Sequence[Path]) -> list[Entry]:
             missing, damaged or of older scores.
     """
     places = [folder.resolve() for folder in folders]
-    if twice := [
+    if doubled := [
         folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
     ]:
-        raise PolyprobeError(f"{twice[-1]} was given twice; give each run once")
+        raise PolyprobeError(f"{doubled[-1]} was given twice; give each run once")
     runs = [Run(folder) for folder in folders]
     groups = group_runs(runs)
-    known: dict[str, Run] = {}
+    originals: dict[str, Run] = {}
     for run in runs:
-        if (other := known.setdefault(run.seal or "", run)) is not run:
-            raise PolyprobeError(f"{run.folder} is a copy of {other.folder}; give one of them")
+        if (original := originals.setdefault(run.seal or "", run)) is not run:
+            raise PolyprobeError(f"{run.folder} is a copy of {original.folder}; give one of them")
     names = name_runs([group[0] for group in groups])
     with without_collector():
         return [_make_entry(name, group) for name, group in zip(names, groups, strict=True)]
 
 
 def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
-    """Return the runs of each row, in the order of the first ones."""
+    """Group the runs of each row, in the order of the first ones."""
     groups: list[list[Run]] = []
     for run in runs:
         group = next((group for group in groups if _continues(group, run)), None)
@@ -106,41 +106,43 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
 
 def _continues(group: Sequence[Run], run: Run) -> bool:
     """Return whether a run adds languages to runs of the same model, dataset and protocol."""
-    new, parts = run.settings(), [other.settings() for other in group]
-    known = {x for one in parts for x in one.languages}
-    alone = all(len(one.languages) == 1 for one in (*parts, new))
-    same = alone or all(one.config == new.config for one in parts)
-    return same and not known & {*new.languages} and _identity(parts[0]) == _identity(new)
+    parts, new = [part.settings() for part in group], run.settings()
+    if _identify(parts[0]) != _identify(new) or any(
+        {*x.languages} & {*new.languages} for x in parts
+    ):
+        return False
+    single = all(len(part.languages) == 1 for part in (*parts, new))
+    return single or all(part.config == new.config for part in parts)
 
 
-def _identity(settings: Settings) -> tuple[str, dict[str, str]]:
+def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
+    """Identify the model, the dataset and the protocol of a run."""
     parts = split_signature(settings.signature)
     return settings.dataset, {k: x for k, x in parts.items() if k not in ("data", "languages")}
 
 
 def _make_entry(name: str, runs: Sequence[Run]) -> Entry:
-    found = [_read_figures(run) for run in runs]
+    results, values = zip(*map(_read_figures, runs), strict=True)
     settings = [run.settings() for run in runs]
     joint = replace(
         settings[0],
-        config="+".join(sorted({one.config or "default" for one in settings})),
-        languages=[x for one in settings for x in one.languages],
-        fingerprint={x: y for one in settings for x, y in one.fingerprint.items()},
+        config="+".join(sorted({part.config or "default" for part in settings})),
+        languages=[x for part in settings for x in part.languages],
+        fingerprint={x: y for part in settings for x, y in part.fingerprint.items()},
     )
-    values = found[0][1] if len(found) == 1 else _join([values for _, values in found])
-    folders, results = [run.folder for run in runs], [results for results, _ in found]
-    return Entry(name, folders, joint, results, values, joint.parameters)
+    folders, figures = [run.folder for run in runs], values[0] if len(runs) == 1 else _join(values)
+    return Entry(name, folders, joint, results, figures, joint.parameters)
 
 
 def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:
-    """Return results.json without its largest parts, and the value of each figure."""
+    """Read results.json without its largest parts, and the value of each figure."""
     results = run.read_results()
     try:
         values = dict(_read_values(results))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise PolyprobeError(f"{run.folder}/results.json has no figures; {run.remedy}") from error
-    kept = ("languages", "n_queries", "subset", "options", "signature")
-    return {name: results[name] for name in kept if name in results}, values
+    names = ("languages", "n_queries", "subset", "options", "signature")
+    return {name: results[name] for name in names if name in results}, values
 
 
 def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
@@ -158,11 +160,11 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     for figure in (figure for figure in JOINT if figure.name in results):
         yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
     for module, figures in OF_MODULES.items():
-        found = results.get(module, {})
+        by_language = results.get(module, {})
         for key, figure in figures.items():
-            values = {x: of_x.get(key) for x, of_x in found.items() if key in of_x}
+            values = {x: of_x[key] for x, of_x in by_language.items() if key in of_x}
             if values:
-                ends = {x: of_x.get(f"{key}_ci") for x, of_x in found.items()}
+                ends = {x: of_x.get(f"{key}_ci") for x, of_x in by_language.items()}
                 yield figure.name, Value(mean_known(values.values()), None, values, _halve(ends))
 
 
@@ -170,13 +172,13 @@ def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
     return {name: (ends[1] - ends[0]) / 2 for name, ends in bounds.items() if ends}
 
 
-def _join(found: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
-    """Return the figures of languages that all runs of a row have."""
-    joined = {}
-    for name in (name for name in found[0] if BY_NAME[name].per == LANGUAGE):
-        parts = [values[name] for values in found if name in values]
-        if len(parts) == len(found):
-            languages = {x: value for part in parts for x, value in part.languages.items()}
-            halves = {x: half for part in parts for x, half in part.halves.items()}
-            joined[name] = Value(mean_known(languages.values()), None, languages, halves)
-    return joined
+def _join(parts: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Join the figures of languages that all runs of a row have."""
+    values_by_name = {}
+    for name in (name for name in parts[0] if BY_NAME[name].per == LANGUAGE):
+        values = [part[name] for part in parts if name in part]
+        if len(values) == len(parts):
+            languages = {x: y for value in values for x, y in value.languages.items()}
+            halves = {x: half for value in values for x, half in value.halves.items()}
+            values_by_name[name] = Value(mean_known(languages.values()), None, languages, halves)
+    return values_by_name

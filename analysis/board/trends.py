@@ -30,7 +30,7 @@ class Slope(NamedTuple):
     p: float | None
 
 
-class Correlation(NamedTuple):
+class FigureCorrelation(NamedTuple):
     """Pearson's r over n models, its 95% interval (Fisher's z) and two-sided p-value."""
 
     n: int
@@ -43,7 +43,7 @@ class Correlation(NamedTuple):
 def fit_doublings(
     parameters: Sequence[float | None], values: Sequence[float | None]
 ) -> Slope | None:
-    """Return the least-squares line of values on log2 of the parameters.
+    """Fit the least-squares line of values on log2 of the parameters.
 
     Models without a parameter count or a value are ignored. Figure 4 of Qi et al. (2023) shows
     the same regression.
@@ -51,39 +51,40 @@ def fit_doublings(
     Returns:
         None for fewer than three models, or if all have the same size.
     """
-    sizes, known = _pair(parameters, values)
+    sizes, figures = _pair(parameters, values)
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
         return None
-    found, constant = linregress(np.log2(sizes), known), bool(np.ptp(known) == 0)
-    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * found.stderr
+    line, constant = linregress(np.log2(sizes), figures), bool(np.ptp(figures) == 0)
+    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * line.stderr
     return Slope(
         len(sizes),
-        float(found.slope),
-        float(found.slope - half),
-        float(found.slope + half),
-        float(found.intercept),
-        None if constant else float(found.rvalue),
-        None if constant else float(found.pvalue),
+        float(line.slope),
+        float(line.slope - half),
+        float(line.slope + half),
+        float(line.intercept),
+        None if constant else float(line.rvalue),
+        None if constant else float(line.pvalue),
     )
 
 
-def correlate(one: Sequence[float | None], other: Sequence[float | None]) -> Correlation | None:
-    """Return Pearson's r of two figures over the models that have both.
+def correlate_figures(
+    xs: Sequence[float | None], ys: Sequence[float | None]
+) -> FigureCorrelation | None:
+    """Compute Pearson's r of two figures over the models that have both.
 
     Returns:
         None for fewer than three models, or if all values of a figure are equal.
     """
-    first, second = _pair(one, other)
+    first, second = _pair(xs, ys)
     if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
         return None
-    found = pearsonr(first, second)
-    low, high = found.confidence_interval(0.95)
-    return Correlation(len(first), *map(float, (found.statistic, low, high, found.pvalue)))
+    result = pearsonr(first, second)
+    low, high = result.confidence_interval(0.95)
+    return FigureCorrelation(len(first), *map(float, (result.statistic, low, high, result.pvalue)))
 
 
-def _pair(
-    one: Sequence[float | None], other: Sequence[float | None]
-) -> tuple[np.ndarray, np.ndarray]:
-    known = [(x, y) for x, y in zip(one, other, strict=True) if x is not None and y is not None]
-    first, second = np.array(known, dtype=float).reshape(-1, 2).T
+def _pair(xs: Sequence[float | None], ys: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+    """Pair the values of the models that have both."""
+    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
+    first, second = np.array(pairs, dtype=float).reshape(-1, 2).T
     return first, second

@@ -10,19 +10,17 @@ from scipy.stats import t
 from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, TABLE, check_folder
 from polyprobe.analysis.board.board import Board
 from polyprobe.analysis.board.entries import Entry
-from polyprobe.report.board import (
-    PLUS_MINUS,
-    as_json,
+from polyprobe.report.finding import Finding
+from polyprobe.report.findings.board import (
     is_share,
-    list_cells,
-    list_notes,
     list_trends,
-    make_markdown,
+    make_board_finding,
     write_csv,
     write_latex,
     write_markdown,
 )
 from polyprobe.report.page.page import round_drawn, write_page
+from polyprobe.report.show import format_table, to_markdown
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 
@@ -34,30 +32,26 @@ def write_board(board: Board, folder: Path) -> None:
         PolyprobeError: see `check_folder`; or a file cannot be written.
     """
     check_folder(folder)
-    n = len(board.entries)
-    title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
-    found = as_json(board)
-    files = {TABLE: write_csv(board), LATEX: write_latex(board)}
-    text = json.dumps(found, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    for name, content in {JSON: text, **files, CARD: _make_card(board, title)}.items():
+    finding, figures = make_board_finding(board), board.as_json()
+    tables = {TABLE: write_csv(board), LATEX: write_latex(board)}
+    text = json.dumps(figures, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    for name, content in {JSON: text, **tables, CARD: _make_card(board, finding)}.items():
         write_text(folder / name, content, REMEDY)
     of_languages = {
         x for entry in board.entries for x in board.figures if entry.values[x].languages
     }
+    models, trends = map(format_table, finding.tables)
     write_page(
         folder / PAGE,
         "board",
-        title=f"polyprobe: {title}",
-        data={**_select_data(board), "files": files, "seal": hash_json(found)},
+        title=f"polyprobe: {finding.title}",
+        data={**_select_data(board), "files": tables, "seal": hash_json(figures)},
         board=board,
-        cells=list_cells(board, "\n"),
-        trends=list_trends(board),
+        cells=models,
+        trends=trends,
         shares={x: figure for x, figure in board.figures.items() if is_share(figure)},
         of_languages={x: figure for x, figure in board.figures.items() if x in of_languages},
-        terms=[
-            *((figure.title, figure.says) for figure in board.figures.values()),
-            ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
-        ],
+        terms=finding.terms,
     )
 
 
@@ -87,8 +81,8 @@ def _select(board: Board, place: int) -> dict[str, Any]:
     values, by = {}, {}
     for name in board.figures:
         value = entry.values[name]
-        known = [value.mean, *(value.interval or (None, None)), value.plus_minus]
-        values[name] = [*map(round_drawn, known)]
+        numbers = [value.mean, *(value.interval or (None, None)), value.plus_minus]
+        values[name] = [*map(round_drawn, numbers)]
         if value.languages:
             by[name] = [round_drawn(value.languages.get(x)) for x in board.languages]
     return {
@@ -101,10 +95,10 @@ def _select(board: Board, place: int) -> dict[str, Any]:
     }
 
 
-def _make_card(board: Board, title: str) -> str:
+def _make_card(board: Board, finding: Finding) -> str:
     """Return README.md of a static Space; its licence is that of the page's scripts."""
     head = {
-        "title": title,
+        "title": finding.title,
         "emoji": "📊",
         "colorFrom": "blue",
         "colorTo": "green",
@@ -114,13 +108,13 @@ def _make_card(board: Board, title: str) -> str:
         "license": "apache-2.0",
         "tags": ["leaderboard", "polyprobe"],
     }
-    trends, rows = list_trends(board)
+    trends = list_trends(board)
     parts = [
         f"---\n{yaml_dump(head, sort_keys=False)}---",
-        f"# {title}",
+        f"# {finding.title}",
         write_markdown(board),
-        "".join(f"- {line}.\n" for line in list_notes(board)),
-        *([make_markdown(trends, rows)] if rows else []),
+        "".join(f"- {line}.\n" for line in finding.notes),
+        *([to_markdown(trends)] if trends.rows else []),
         "Made by `polyprobe board`. `board.csv` and `board.json` have all figures.",
     ]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)

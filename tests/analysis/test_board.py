@@ -14,20 +14,18 @@ from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
 from polyprobe.analysis.board.board import make_board, read_parameters
-from polyprobe.analysis.board.trends import correlate, fit_doublings
+from polyprobe.analysis.board.trends import correlate_figures, fit_doublings
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.report.board import (
-    as_json,
-    board_table,
-    list_cells,
-    list_notes,
+from polyprobe.report.findings.board import (
+    list_models,
     list_trends,
+    make_board_finding,
     write_csv,
     write_latex,
     write_markdown,
 )
-from polyprobe.report.board_pictures import list_pictures
+from polyprobe.report.show import format_table, render
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
@@ -44,7 +42,7 @@ def bmlama_board(tmp_path):
 
 def test_table_5_of_bmlama_gives_its_slopes_and_correlation(bmlama_board):
     """Published: +.87 and +1.86 points per doubling over the five BLOOM; r = .978 over all nine."""
-    _, rows = list_trends(bmlama_board)
+    _, rows = format_table(list_trends(bmlama_board))
     found = {row[0]: row[1:] for row in rows}
     assert found["RankC"][0] == "+0.87"
     assert found["accuracy"][0] == "+1.86"
@@ -58,7 +56,7 @@ def test_slopes_and_correlations_are_those_of_other_programs(bmlama_board):
     x = np.log2([*BLOOM.values()])
     clc, accuracy = np.array([TABLE_5[f"BLOOM-{size}"] for size in BLOOM]).T / 100
     for name, y in (("rankc", clc), ("accuracy", accuracy)):
-        found, other = bmlama_board.slope(name), linregress(x, y)
+        found, other = bmlama_board.fit_slope(name), linregress(x, y)
         fitted = sm.OLS(y, sm.add_constant(x)).fit()
         assert (found.low, found.high) == pytest.approx(fitted.conf_int(0.05)[1])
         assert found.slope == pytest.approx(other.slope)
@@ -66,10 +64,10 @@ def test_slopes_and_correlations_are_those_of_other_programs(bmlama_board):
             (other.intercept, other.rvalue, other.pvalue)
         )
     one, two = np.array([*TABLE_5.values()]).T
-    found, z = bmlama_board.correlation("rankc"), np.arctanh(pearsonr(one, two).statistic)
+    found, z = bmlama_board.correlate("rankc"), np.arctanh(pearsonr(one, two).statistic)
     half = 1.959964 / np.sqrt(9 - 3)
     assert (found.low, found.high) == pytest.approx((np.tanh(z - half), np.tanh(z + half)))
-    assert bmlama_board.correlation("accuracy") is None
+    assert bmlama_board.correlate("accuracy") is None
 
 
 @pytest.mark.parametrize(
@@ -91,9 +89,11 @@ def test_slopes_need_three_models_of_different_size(sizes, values, n):
 def test_equal_values_have_a_slope_of_zero_and_no_correlation():
     found = fit_doublings([1e9, 2e9, 4e9], [0.5, 0.5, 0.5])
     assert (found.slope, found.low, found.high, found.r, found.p) == (0, 0, 0, None, None)
-    assert correlate([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]) is None
-    assert correlate([0.1, 0.2, 0.3], [0.2, 0.4, 0.6])[:4] == pytest.approx((3, 1, -1, 1))
-    assert correlate([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.8])[:4] == pytest.approx((4, 1, 1, 1))
+    assert correlate_figures([0.5, 0.5, 0.5], [0.1, 0.2, 0.3]) is None
+    assert correlate_figures([0.1, 0.2, 0.3], [0.2, 0.4, 0.6])[:4] == pytest.approx((3, 1, -1, 1))
+    assert correlate_figures([0.1, 0.2, 0.3, 0.4], [0.2, 0.4, 0.6, 0.8])[:4] == pytest.approx(
+        (4, 1, 1, 1)
+    )
 
 
 def test_means_intervals_and_languages_are_those_of_results_json(tmp_path):
@@ -170,12 +170,15 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path, changes, said):
     assert "--despite-differences" in text
     assert "\n" not in text
     board = make_board(runs, despite=True)
-    head, rows = list_cells(board, " ")
+    head, rows = format_table(list_models(board, board.columns))
     name = said.partition(" (")[0].rpartition(" ")[0].partition(" –")[0]
     assert any(name.startswith(x) for x in board.differing)
     assert next(iter(board.differing)) in head
     assert rows[0] != rows[1]
-    assert any(line.startswith("not comparable: the runs differ in") for line in list_notes(board))
+    assert any(
+        line.startswith("not comparable: the runs differ in")
+        for line in make_board_finding(board).notes
+    )
 
 
 def test_a_copy_of_a_run_is_refused(tmp_path):
@@ -190,7 +193,7 @@ def test_texts_of_a_board_hold_no_path_and_no_html(tmp_path):
     facts = write_facts(tmp_path / "facts")
     model = str(tmp_path / "models" / "a<b")
     board = make_board([write_run(tmp_path / "run", facts, SCORES, model=model).folder])
-    assert as_json(board)["models"][0]["model"] == "a<b"
+    assert board.as_json()["models"][0]["model"] == "a<b"
     assert str(tmp_path) not in write_csv(board)
     assert "| a&lt;b |" in write_markdown(board)
 
@@ -274,7 +277,7 @@ def test_figures_without_a_value_in_any_run_are_no_columns(tmp_path):
     assert "rankc" in run.read_results()["mean"]
     board = make_board([run.folder], sort="recall_at_k.recall@5")
     assert not {"rankc", "coverlap"} & {*board.figures}
-    assert board.shown == ["accuracy", "recall_at_k.recall@5"]  # with the figure of the order
+    assert board.columns == ["accuracy", "recall_at_k.recall@5"]  # with the figure of the order
 
 
 def test_figures_that_a_run_lacks_are_no_columns(tmp_path):
@@ -295,7 +298,7 @@ def test_free_predictions_have_a_board_of_their_accuracy(tmp_path):
     ]
     board = make_board(runs)
     assert board.figures["accuracy"].title == "factual accuracy"
-    assert board.shown == ["accuracy", "coverlap"]
+    assert board.columns == ["accuracy", "coverlap"]
 
 
 def test_parameters_of_a_file_come_before_those_of_run_json(tmp_path):
@@ -306,7 +309,7 @@ def test_parameters_of_a_file_come_before_those_of_run_json(tmp_path):
     file = tmp_path / "sizes.tsv"
     file.write_text("model\tparameters\norg/a\t1e9\nc\t5.6e8\n", encoding="utf-8")
     board = make_board(runs, parameters=file, sort="name")
-    assert board.column("parameters") == [1e9, 2, 5.6e8]
+    assert board.list_values("parameters") == [1e9, 2, 5.6e8]
     file.write_text("b\t7\nd\t8\n", encoding="utf-8")
     with pytest.raises(PolyprobeError, match=r"unknown model 'd' in .*sizes.tsv;.*available: a, b"):
         make_board(runs, parameters=file)
@@ -321,7 +324,7 @@ def test_a_run_of_an_older_version_gets_its_parameters_when_it_goes_on(tmp_path)
     reseal(tmp_path, without=("parameters",))
     assert Run(tmp_path).settings().parameters is None
     evaluate(languages="en,es")
-    assert make_board([tmp_path]).column("parameters") == [counted]
+    assert make_board([tmp_path]).list_values("parameters") == [counted]
 
 
 @pytest.mark.parametrize(
@@ -370,7 +373,7 @@ def test_missing_and_stale_results_name_the_folder_and_the_command(tmp_path):
 
 def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
     rows = {row["model"]: row for row in csv.DictReader(io.StringIO(write_csv(bmlama_board)))}
-    found = {entry["name"]: entry for entry in as_json(bmlama_board)["models"]}
+    found = {entry["name"]: entry for entry in bmlama_board.as_json()["models"]}
     for model, (clc, accuracy) in TABLE_5.items():
         assert float(rows[model]["rankc"]) == found[model]["figures"]["rankc"]["mean"] == clc / 100
         assert f"| {model} | " in write_markdown(bmlama_board)
@@ -378,7 +381,7 @@ def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
         assert latex[1].split(" & ")[-2:] == [f"{accuracy:.1f}", f"{clc:.1f}"]
     assert rows["BLOOM-560m"]["parameters"] == "560000000"
     assert rows["RoBERTa"]["parameters"] == ""
-    assert json.loads(json.dumps(as_json(bmlama_board)))["slopes"]["rankc"]["n"] == 5
+    assert json.loads(json.dumps(bmlama_board.as_json()))["slopes"]["rankc"]["n"] == 5
 
 
 def test_latex_has_as_many_cells_as_columns(tmp_path):
@@ -393,7 +396,7 @@ def test_latex_has_as_many_cells_as_columns(tmp_path):
 
 
 def test_pictures_have_slopes_intervals_and_correlations(bmlama_board, tmp_path):
-    pictures = list_pictures(bmlama_board)
+    pictures = make_board_finding(bmlama_board).pictures
     assert next(iter(pictures)) == "accuracy-size"
     over = pictures["rankc-size"]
     assert over.log2
@@ -415,7 +418,8 @@ def test_pictures_have_slopes_intervals_and_correlations(bmlama_board, tmp_path)
 def test_the_terminal_shows_intervals_if_it_is_wide(tmp_path):
     run = write_run(tmp_path / "r", write_facts(tmp_path / "facts"), SCORES)
     board = make_board([run.folder])
-    narrow, wide = ([*board_table(board, width).columns[3].cells] for width in (80, 120))
+    tables = (next(render(make_board_finding(board), width)) for width in (80, 120))
+    narrow, wide = ([*table.columns[3].cells] for table in tables)
     mean, half = board.entries[0].values["accuracy"].mean, 0
     half = board.entries[0].values["accuracy"].plus_minus
     assert narrow[0].plain == f"{mean:.3f}\n±{half:.3f}"

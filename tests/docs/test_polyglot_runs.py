@@ -10,7 +10,8 @@ import pytest
 from docs.reproduce import polyglot_runs
 from docs.reproduce.polyglot_runs import main
 from polyprobe.analysis.board.board import make_board
-from polyprobe.report.board import board_table
+from polyprobe.report.findings.board import list_models
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
 from tests.builder.test_polyglot_build import ERRORS, built
 from tests.docs.test_polyglot_errors import HEAD, IDS, write_errors
@@ -66,5 +67,5 @@ def test_a_board_shows_table_2(built, tmp_path):
         assert len(value.languages) == 20
         assert round(100 * value.mean, 3) == mean
         assert 100 * value.plus_minus == pytest.approx(half, abs=0.01)
-    shown = [cell.plain for cell in board_table(board, 120).columns[-1].cells]
-    assert [text.partition(" ")[0] for text in shown] == ["0.621", "0.577"]
+    _, rows = format_table(list_models(board, board.columns))
+    assert [row[-1].partition(" ")[0] for row in rows] == ["0.621", "0.577"]

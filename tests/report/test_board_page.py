@@ -13,7 +13,7 @@ from scipy.stats import linregress
 
 from polyprobe.analysis.board import FILES
 from polyprobe.analysis.board.board import make_board
-from polyprobe.report.board import write_csv, write_latex
+from polyprobe.report.findings.board import write_csv, write_latex
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.system.errors import PolyprobeError

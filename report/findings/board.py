@@ -1,0 +1,188 @@
+"""A board as a finding: a row for each model, trends over the models, pictures."""
+
+from collections.abc import Sequence
+
+from polyprobe.analysis.board.board import PARAMETERS, Board
+from polyprobe.analysis.figures.declaration import RunFigure
+from polyprobe.report.finding import Column, Estimate, Finding, Part, Role, Table
+from polyprobe.report.pictures.picture import Bars, Picture, Point, Points, Series
+from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
+
+PLUS_MINUS = (
+    "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "
+    "95% interval of the mean"
+)
+
+
+def make_board_finding(board: Board) -> Finding:
+    """Make the finding of a board."""
+    n = len(board.entries)
+    return Finding(
+        f"{n} {'model' if n == 1 else 'models'} on {board.data}",
+        [Part("Models", [list_models(board, board.columns), list_trends(board)])],
+        notes=_list_notes(board),
+        terms=[
+            *((figure.title, figure.says) for figure in board.figures.values()),
+            ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
+        ],
+        pictures=_draw(board),
+    )
+
+
+def is_share(figure: RunFigure) -> bool:
+    """Return whether the maximum of a figure is 1, so that it can be shown in percent."""
+    return figure.highest == 1.0
+
+
+def list_models(board: Board, figures: Sequence[str]) -> Table:
+    """List the models with some figures; in CSV also with their full names."""
+    columns = [
+        Column("model", Role.LABEL),
+        Column("full name", Role.LABEL, "full_name", width=None),
+        Column("size", Role.SIZE, PARAMETERS),
+        Column("languages", Role.COUNT),
+        *(Column(name, Role.TEXT, width=WIDE) for name in board.differing),
+    ]
+    for name in figures:
+        figure = board.figures[name]
+        head = figure.short or figure.title
+        columns.append(
+            Column(head, Role.ESTIMATE, name, percent=is_share(figure), help=figure.says)
+        )
+    rows = []
+    for place, entry in enumerate(board.entries):
+        values = [entry.values[name] for name in figures]
+        rows.append(
+            [
+                entry.name,
+                entry.full_name,
+                entry.parameters,
+                len(entry.settings.languages),
+                *(settings[place] for settings in board.differing.values()),
+                *(Estimate(value.mean, value.interval, value.plus_minus) for value in values),
+            ]
+        )
+    return Table(columns, rows)
+
+
+def list_trends(board: Board) -> Table:
+    """List the trends of the columns' figures; slopes of shares are in percentage points."""
+    columns = [
+        Column("figure", Role.LABEL),
+        Column("slope per doubling", Role.SLOPE),
+        Column("95%", Role.SLOPES, "slope"),
+        Column("r with size"),
+        Column("n", Role.COUNT, "n_size"),
+        Column("r with accuracy"),
+        Column("95%", Role.INTERVAL, "r"),
+        Column("p", Role.P),
+        Column("n", Role.COUNT, "n_accuracy"),
+    ]
+    rows = []
+    for name in board.columns:
+        figure, slope, correlation = (
+            board.figures[name],
+            board.fit_slope(name),
+            board.correlate(name),
+        )
+        row: list[object] = [figure.title, *[None] * (len(columns) - 1)]
+        if slope:
+            scale = 100 if is_share(figure) else 1
+            ends = [scale * slope.low, scale * slope.high]
+            row[1:5] = [scale * slope.slope, ends, slope.r, slope.n]
+        if correlation:
+            n, r, low, high, p = correlation
+            row[5:] = [r, [low, high], p, n]
+        if slope or correlation:
+            rows.append(row)
+    return Table(columns, rows)
+
+
+def _list_notes(board: Board) -> list[str]:
+    """List notes on the table and the settings in which its rows differ."""
+    notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
+    if board.differing:
+        notes.append(f"not comparable: the runs differ in {', '.join(board.differing)}")
+        for place, entry in enumerate(board.entries):
+            settings = (f"{name} {values[place]}" for name, values in board.differing.items())
+            notes.append(f"{entry.name}: {'; '.join(settings)}")
+    return [*notes, *(f"the runs also differ in {line}" for line in board.loading)]
+
+
+def write_csv(board: Board) -> str:
+    """Write a row for each model as CSV, with all figures; numbers have all digits.
+
+    Columns: model, its full name, parameters, number of languages, the differing settings, and for
+    each figure its mean, `_low` and `_high` of the 95% interval, and `_plus_minus`. Unknown values
+    are empty.
+    """
+    return to_csv(list_models(board, [*board.figures]))
+
+
+def write_markdown(board: Board) -> str:
+    """Write the table of the models in Markdown."""
+    return to_markdown(list_models(board, board.columns))
+
+
+def write_latex(board: Board) -> str:
+    """Write the table of the models for the LaTeX package booktabs; shares in percent."""
+    caption = f"Means over languages and pairs on {board.described}. {PLUS_MINUS}."
+    return to_latex(list_models(board, board.columns), caption)
+
+
+FORMATS = {".csv": write_csv, ".tex": write_latex, ".md": write_markdown}  # analysis.board.TABLES
+
+
+def _draw(board: Board) -> dict[str, Picture]:
+    """Draw the pictures by name.
+
+    For each figure of a column: `FIGURE-size`, the figure over the parameter count with its
+    regression line (figure 4 of Qi et al. 2023), if a count is known; `FIGURE`, bars with
+    intervals; `FIGURE-accuracy`, the figure over accuracy.
+    """
+    pictures: dict[str, Picture] = {}
+    if any(count is not None for count in board.list_values(PARAMETERS)):
+        pictures |= {f"{name}-size": _draw_over_size(board, name) for name in board.columns}
+    pictures |= {name: _draw_bars(board, name) for name in board.columns}
+    if "accuracy" in board.figures:
+        names = [name for name in board.columns if name != "accuracy"]
+        pictures |= {f"{name}-accuracy": _draw_over_accuracy(board, name) for name in names}
+    return pictures
+
+
+def _draw_over_size(board: Board, name: str) -> Points:
+    slope, figure = board.fit_slope(name), board.figures[name]
+    title = figure.title
+    if slope:
+        scale, unit = (100, " points") if is_share(figure) else (1, "")
+        low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
+        title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
+    line = (slope.slope, slope.intercept) if slope else None
+    return Points(
+        title, _list_points(board, PARAMETERS, name), PARAMETERS, figure.title, line, True
+    )
+
+
+def _draw_over_accuracy(board: Board, name: str) -> Points:
+    x, y = board.figures["accuracy"].title, board.figures[name].title
+    title = f"{y} and {x}"
+    if correlation := board.correlate(name):
+        n, r, low, high, _ = correlation
+        title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
+    return Points(title, _list_points(board, "accuracy", name), x, y)
+
+
+def _list_points(board: Board, x: str, y: str) -> list[Point]:
+    values = zip(board.entries, board.list_values(x), board.list_values(y), strict=True)
+    return [
+        Point(entry.name, across, up)
+        for entry, across, up in values
+        if across is not None and up is not None
+    ]
+
+
+def _draw_bars(board: Board, name: str) -> Bars:
+    figure, labels = board.figures[name], [entry.name for entry in board.entries]
+    bounds = [entry.values[name].interval for entry in board.entries]
+    series = Series(figure.title, board.list_values(name), bounds)
+    return Bars(f"{figure.title} on {board.data}", labels, [series], figure.title)
