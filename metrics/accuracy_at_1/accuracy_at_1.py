@@ -1,17 +1,14 @@
 """The `evaluate` module of accuracy_at_1; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
 
 _DESCRIPTION = """\
 Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that share \
 the best score count in equal parts.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
@@ -19,13 +16,7 @@ Args:
         query; or one index for each query. Older name: answers.
     ties (str): expected (default) or released, the authors' stable sort, where the earliest of the
         candidates with the best score wins.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     accuracy_at_1 (float): mean over the queries.
@@ -58,8 +49,5 @@ class AccuracyAt1(Module):
 
     measure = staticmethod(measure_accuracy)
     gold = True
-
-    def _info(self) -> evaluate.MetricInfo:
-        scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))
-        features = datasets.Features({"predictions": scores, "references": indices})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORES, "references": INDICES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

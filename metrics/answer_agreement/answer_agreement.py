@@ -1,10 +1,7 @@
 """The `evaluate` module of answer_agreement; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import INDICES, Module
 
 _DESCRIPTION = """\
 Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
@@ -12,7 +9,7 @@ over all pairs of languages: agreement on right and on wrong answers, kappa (agr
 chance), and the facts that are correct in all languages or in any.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of int): one row for each fact: the index of the chosen candidate in
         each language; two languages at least.
@@ -20,13 +17,7 @@ Args:
     references (list of list of int, optional): indices of the correct candidates, at least one for
         each fact; or one index for each fact. Older name: answers.
     n_candidates (list of int, optional): number of candidates of each fact; gives `kappa`.
-    groups (list, optional): label of each fact, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over facts.
-    n_resamples (int): of the bootstrap over facts, each drawn for all languages; default:
-        10000, or 1000 above 50,000 values (facts x pairs); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each fact, such as its subject; the bootstrap draws whole
-        clusters. Facts about one subject should be drawn together.
+{resampling}
 
 Returns:
     agreement (float): share of facts with the same choice, mean over unordered pairs of languages.
@@ -91,8 +82,5 @@ class AnswerAgreement(Module):
     measure = staticmethod(measure_agreement)
     gold = True
     optional = ("references",)
-
-    def _info(self) -> evaluate.MetricInfo:
-        row = datasets.Sequence(datasets.Value("int64"))
-        features = datasets.Features({"predictions": row, "references": row})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": INDICES, "references": INDICES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

@@ -1,17 +1,14 @@
 """The `evaluate` module of contrastive_knowledge; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _DESCRIPTION = """\
 Contrastive knowledge is the share of facts that a model finds more probable than their \
 counterfacts are on average.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each fact: its probability, then those of its
         counterfacts, at least one; of log-probabilities pass log=True.
@@ -65,7 +62,5 @@ class ContrastiveKnowledge(Module):
     """Compare the probability of facts with that of their counterfacts."""
 
     measure = staticmethod(measure_knowledge)
-
-    def _info(self) -> evaluate.MetricInfo:
-        features = datasets.Features({"predictions": datasets.Sequence(datasets.Value("float64"))})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

@@ -1,29 +1,20 @@
 """The `evaluate` module of coverlap; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import INDEX, Module
 
 _DESCRIPTION = """\
 COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
 divided by the number that it gets right in at least one of them.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of int): index of the chosen candidate in one language, one for each query.
     references (list of int): the same in the other language.
     answers (list of list of int): indices of the correct candidates, at least one for each query;
         or one index for each query. Other metrics have them as `references`.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     coverlap (float or None): both / either; None where no query is correct in either language.
@@ -53,8 +44,5 @@ class Coverlap(Module):
     """Compare which queries two languages get right."""
 
     measure = staticmethod(compare_right)
-
-    def _info(self) -> evaluate.MetricInfo:
-        index = datasets.Value("int64")
-        features = datasets.Features({"predictions": index, "references": index})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": INDEX, "references": INDEX}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

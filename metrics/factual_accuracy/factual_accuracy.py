@@ -1,17 +1,14 @@
 """The `evaluate` module of factual_accuracy; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
 _DESCRIPTION = """\
 Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
 over relations, for all objects and apart for those of one token and of several.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of str or None): the predicted text; None for no prediction.
     references (list of list of str): the accepted texts, at least one for each query.
@@ -21,13 +18,7 @@ Args:
         that follows the object in the prompt may replace that of the accepted text.
     prompts (list of str, optional): of each query, with [Y] for the object; without them no full
         stop is forgiven.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
     empty (str): value of a group without such objects in the macro average of single or multi: skip
         (default) or zero, as in the released code.
 
@@ -67,9 +58,5 @@ class FactualAccuracy(Module):
 
     measure = staticmethod(measure_factual_accuracy)
     nullable = ("predictions",)
-
-    def _info(self) -> evaluate.MetricInfo:
-        # Not "string": evaluate refuses a batch of strings whose first entry is None.
-        text = datasets.Value("large_string")
-        features = datasets.Features({"predictions": text, "references": datasets.Sequence(text)})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": TEXT, "references": TEXTS}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

@@ -1,28 +1,19 @@
 """The `evaluate` module of inflection_delta; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.inflection_delta.formulas import measure_preference
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import SCORE, Module
 
 _DESCRIPTION = """\
 Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \
 above its label; positive means that the inflected form is preferred.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of float): rank of the answer's label, one for each query; 1 (or 0) is the
         best.
     references (list of float): rank of the inflected form in the same list of candidates.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its object; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     inflection_delta (float): mean over the queries of rank(label) - rank(inflected form); 0 where
@@ -54,8 +45,5 @@ class InflectionDelta(Module):
     """Compare the ranks of an answer's label and of its inflected form."""
 
     measure = staticmethod(measure_preference)
-
-    def _info(self) -> evaluate.MetricInfo:
-        rank = datasets.Value("float64")
-        features = datasets.Features({"predictions": rank, "references": rank})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORE, "references": SCORE}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

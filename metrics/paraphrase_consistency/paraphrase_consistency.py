@@ -1,32 +1,23 @@
 """The `evaluate` module of paraphrase_consistency; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.paraphrase_consistency.formulas import (
     measure_consistency,
 )
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
 _DESCRIPTION = """\
 Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
 the same answer; reported with its accuracy and the share of pairs that agree and are correct.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of str): of each tuple (subject, object) of a relation the label that
         the model predicts with each template, any number of them.
     references (list of str): the label of its correct object.
     subjects (list, optional): of each tuple; those whose subject occurs with several objects in its
         group are left out, as in the paper.
-    groups (list, optional): label of each tuple, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over tuples.
-    n_resamples (int): resamples of the bootstrap over tuples; default: 10000, or 1000
-        above 50,000 values (tuples x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each tuple, such as its subject; the bootstrap draws whole
-        clusters. Tuples about one subject should be drawn together.
+{resampling}
     empty (str): value of a group without a counted tuple in the macro average: skip (default,
         as in the paper) or zero.
 
@@ -70,8 +61,5 @@ class ParaphraseConsistency(Module):
     """Compare the answers to a fact's templates with each other and with the correct one."""
 
     measure = staticmethod(measure_consistency)
-
-    def _info(self) -> evaluate.MetricInfo:
-        text = datasets.Value("string")
-        features = datasets.Features({"predictions": datasets.Sequence(text), "references": text})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": TEXTS, "references": TEXT}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

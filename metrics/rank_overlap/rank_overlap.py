@@ -1,17 +1,14 @@
 """The `evaluate` module of rank_overlap; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.rank_overlap.formulas import measure_rank_overlap
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _DESCRIPTION = """\
 Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \
 same candidates in two languages.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
@@ -20,13 +17,7 @@ Args:
     k (int or list of int): depths of the top-k overlap, [1, 3]; beyond the last candidate, N.
     ties (str): expected (default), over all orders that equal scores allow (RBO^a), or released,
         where all tied candidates have their highest rank (RBO^w). Tau-b is the same in both.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     rbo (float): mean of the extrapolated rank-biased overlap over the queries.
@@ -72,8 +63,5 @@ class RankOverlap(Module):
     """Compare two languages' scores of the same candidates."""
 
     measure = staticmethod(measure_rank_overlap)
-
-    def _info(self) -> evaluate.MetricInfo:
-        row = datasets.Sequence(datasets.Value("float64"))
-        features = datasets.Features({"predictions": row, "references": row})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORES, "references": SCORES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

@@ -1,17 +1,14 @@
 """The `evaluate` module of rankc; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.rankc.formulas import measure_rankc
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _DESCRIPTION = """\
 RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
 languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
@@ -19,13 +16,7 @@ Args:
     weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released.
     ties (str): expected (default), over all orders that equal scores allow, or released, the
         authors' stable sort, where the earlier of equal candidates ranks higher.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     rankc (float): mean over the queries.
@@ -59,8 +50,5 @@ class Rankc(Module):
     """Compare two languages' scores of the same candidates."""
 
     measure = staticmethod(measure_rankc)
-
-    def _info(self) -> evaluate.MetricInfo:
-        row = datasets.Sequence(datasets.Value("float64"))
-        features = datasets.Features({"predictions": row, "references": row})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORES, "references": SCORES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

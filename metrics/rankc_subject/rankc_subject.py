@@ -1,10 +1,7 @@
 """The `evaluate` module of rankc_subject; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _DESCRIPTION = """\
 RankC corrected for the subject is the part of the consistency of two languages that depends on \
@@ -12,7 +9,7 @@ the subject of the question: 0 for a model that ranks the same candidates alike 
 subject, 1 for equal rankings that another subject does not give.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
@@ -67,8 +64,5 @@ class RankcSubject(Module):
     """Compare two languages' scores of the same candidates about two subjects."""
 
     measure = staticmethod(measure_rankc_subject)
-
-    def _info(self) -> evaluate.MetricInfo:
-        row = datasets.Sequence(datasets.Value("float64"))
-        features = datasets.Features(dict.fromkeys(INPUTS, row))
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = dict.fromkeys(INPUTS, SCORES)
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

@@ -1,17 +1,14 @@
 """The `evaluate` module of recall_at_k; see formulas.py."""
 
-import datasets
-import evaluate
-
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
-from polyprobe.metrics.shared.inputs import Module
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
 
 _DESCRIPTION = """\
 Recall@k is the share of queries that have a correct answer among their k best-scored candidates; \
 the mean rank is that of the best-scored correct answer, from 1.
 """
 
-_KWARGS_DESCRIPTION = """
+_USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
         higher is better.
@@ -20,13 +17,7 @@ Args:
     k (int or list of int): how many of the best candidates count, [1, 5, 10].
     ties (str): expected (default), over all orders that equal scores allow, or released, a stable
         sort, where the earlier of equal candidates ranks higher.
-    groups (list, optional): label of each query, usually its relation.
-    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
-    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
-        above 50,000 values (queries x figures); below 40: no intervals.
-    seed (int): of the bootstrap; default: 0.
-    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together.
+{resampling}
 
 Returns:
     recall@K (float): for each k, mean over the queries; 1 for a pool of k candidates or fewer.
@@ -61,8 +52,5 @@ class RecallAtK(Module):
 
     measure = staticmethod(measure_recall)
     gold = True
-
-    def _info(self) -> evaluate.MetricInfo:
-        scores, indices = (datasets.Sequence(datasets.Value(x)) for x in ("float64", "int64"))
-        features = datasets.Features({"predictions": scores, "references": indices})
-        return evaluate.MetricInfo(_DESCRIPTION, _CITATION, features, _KWARGS_DESCRIPTION)
+    columns = {"predictions": SCORES, "references": INDICES}
+    texts = (_DESCRIPTION, _USAGE, _CITATION)

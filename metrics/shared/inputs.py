@@ -12,15 +12,29 @@ bare string is split into letters, and an integer that is too large raises an Ov
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
+import datasets
 import evaluate
 import numpy as np
 
 RESAMPLING = ("groups", "average", "n_resamples", "seed", "clusters", "empty")
 """The options that every metric has: the fields of `intervals.Resampling`."""
+RESAMPLING_USAGE = """\
+    groups (list, optional): label of each query, usually its relation.
+    average (str): macro (default), the unweighted mean over groups, or micro, over queries.
+    n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
+        above 50,000 values (queries x figures); below 40: no intervals.
+    seed (int): of the bootstrap; default: 0.
+    clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
+        clusters. Queries about one subject should be drawn together."""
+"""What a metric says of them: it replaces `{resampling}` in its usage."""
+SCORE, INDEX = datasets.Value("float64"), datasets.Value("int64")
+# Not "string": evaluate refuses a batch of strings whose first entry is None.
+TEXT = datasets.Value("large_string")
+SCORES, INDICES, TEXTS = (datasets.Sequence(value) for value in (SCORE, INDEX, TEXT))
 ARGUMENTS = frozenset(
     {
         *RESAMPLING,
@@ -47,14 +61,16 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     other metrics of polyprobe have is ignored with a warning, so that metrics can be combined.
 
     Attributes:
-        measure: from the columns and options to the result.
+        columns: the columns of a query and their types.
+        texts: description, usage (arguments, result, examples) and citation.
         gold: whether `references` are the indices of correct candidates: `answers` then are
             another name for them, which counts if both are given, and a row can be one index.
         optional: columns that may be missing.
         nullable: columns whose entries may be None.
     """
 
-    measure: ClassVar[Callable[..., dict[str, Any]]]
+    columns: ClassVar[Mapping[str, Any]]
+    texts: ClassVar[tuple[str, str, str]] = ("", "", "")
     gold: ClassVar[bool] = False
     optional: ClassVar[Collection[str]] = ()
     nullable: ClassVar[Collection[str]] = ()
@@ -70,9 +86,16 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         for name in options.keys() - of_evaluate - self._defaults.keys():
             self._refuse(name, self._list_options())
 
+    @staticmethod
     @abstractmethod
+    def measure(*columns: Any, **options: Any) -> dict[str, Any]:
+        """Compute the result from the columns and options."""
+
     def _info(self) -> evaluate.MetricInfo:
-        """Return the texts and the columns of the metric."""
+        description, usage, citation = self.texts
+        usage = usage.replace("{resampling}", RESAMPLING_USAGE)
+        features = datasets.Features(dict(self.columns))
+        return evaluate.MetricInfo(description, citation, features, usage)
 
     def compute(
         self, *, predictions: Any = None, references: Any = None, **arguments: Any

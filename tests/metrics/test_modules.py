@@ -203,15 +203,15 @@ def test_information_is_complete(load, name):
 
 
 def test_examples_of_the_module(name, load, monkeypatch):
+    metric = load(METRICS / name)
     monkeypatch.chdir(METRICS)
     module = import_module(f"polyprobe.metrics.{name}.formulas")
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0
     assert outcome.failed == 0
-    module = import_module(f"polyprobe.metrics.{name}.{name}")
     parser, runner = doctest.DocTestParser(), doctest.DocTestRunner()
     usage = parser.get_doctest(
-        module._KWARGS_DESCRIPTION, {"evaluate": evaluate}, f"{name} usage", None, None
+        metric.inputs_description, {"evaluate": evaluate}, f"{name} usage", None, None
     )
     assert usage.examples
     assert runner.run(usage).failed == 0
