@@ -67,7 +67,7 @@ def check_page_file(file: Path) -> None:
 
 
 def check_figure_file(file: Path) -> None:
-    """Refuse a file name with another ending, and any file without matplotlib."""
+    """Refuse a file name with another ending, and PDF or PNG without their writer."""
     from polyprobe.report.pictures.draw import check_figure
 
     check_figure(file)
@@ -117,7 +117,7 @@ FigureFile = Annotated[
     typer.Option(
         "--figure",
         callback=checked(check_figure_file),
-        help="Save a picture to this .svg, .pdf or .png file (requires the extra `figures`).",
+        help="Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
         rich_help_panel=PICTURES,
     ),
 ]

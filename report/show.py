@@ -9,6 +9,7 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from polyprobe.metrics.pictures.elements import shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
 from polyprobe.report.format import (
     UNDEFINED,
@@ -18,7 +19,6 @@ from polyprobe.report.format import (
     number,
 )
 from polyprobe.report.latex import escape, join_cells, percent
-from polyprobe.report.pictures.order import shorten
 
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _LEFT = (Role.NAME, Role.LABEL)

@@ -10,7 +10,7 @@ EXTRAS = {
     "adapters": "peft",
     "builder": "babel polars pooch requests",
     "eval": "accelerate gguf psutil safetensors sentencepiece tokenizers torch transformers",
-    "figures": "matplotlib",
+    "figures": "vl_convert",
     "quantized": "bitsandbytes",
     "ray": "ray",
     "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",

@@ -1,4 +1,4 @@
-"""The order of languages in pictures and pages, their labels, and short numbers."""
+"""The order of languages in pictures and pages, and their labels."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, permutations
@@ -12,7 +12,7 @@ from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 
 from . import ORDERS
-from .picture import Bars, Heat, Picture, Points
+from .picture import Bars, Boxes, Curves, Heat, Picture, Points
 
 _TRAITS = {"family": ("family", "branch", "name"), "script": ("script", "name")}
 
@@ -69,10 +69,13 @@ def arrange(picture: Picture, order: str) -> Picture:
     """
     if order == "given":
         return picture
-    if isinstance(picture, Points):
-        raise PolyprobeError(
-            f"--order {order}: a scatter plot has no order of languages; omit --order"
-        )
+    if isinstance(picture, Points | Curves):
+        kind = "scatter plot" if isinstance(picture, Points) else "chart of curves"
+        raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
+    if isinstance(picture, Boxes):
+        places = _order_labels(picture.labels, order)
+        series = {name: [row[i] for i in places] for name, row in picture.series.items()}
+        return picture._replace(labels=[picture.labels[i] for i in places], series=series)
     if isinstance(picture, Bars):
         return _arrange_bars(picture, _order_labels(picture.labels, order))
     if list(picture.rows) != list(picture.columns):
@@ -107,6 +110,8 @@ def _arrange_bars(bars: Bars, places: Sequence[int]) -> Bars:
         one._replace(
             values=[one.values[i] for i in places],
             bounds=[one.bounds[i] for i in places] if one.bounds else (),
+            marks=[one.marks[i] for i in places] if one.marks else (),
+            tips=[one.tips[i] for i in places] if one.tips else (),
         )
         for one in bars.series
     ]
@@ -124,6 +129,7 @@ def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> He
             name: [(rows.index(i), columns.index(j)) for i, j in found]
             for name, found in heat.squares.items()
         },
+        tips={(rows.index(i), columns.index(j)): tip for (i, j), tip in heat.tips.items()},
     )
 
 
@@ -148,14 +154,16 @@ def _split_label(label: str) -> list[str]:
     return parts if len(parts) == 2 and all(map(find_language, parts)) else [label]
 
 
-def shorten(value: float) -> str:
-    """Return a number of three digits with its unit; it is rounded before the unit is chosen.
+def list_labels(picture: Picture) -> list[str]:
+    """List the labels of a picture that may be languages, each once.
 
-    >>> [shorten(x) for x in (559_214_592, 7.1e9, 999_700_000, 2e12, 5_000, 0.25)]
-    ['559M', '7.1B', '1B', '2T', '5k', '0.25']
+    >>> list_labels(Bars("", ["en", "fr"], [], ""))
+    ['en', 'fr']
     """
-    rounded = float(f"{value:.3g}")
-    for unit, name in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if rounded >= unit:
-            return f"{rounded / unit:g}{name}"
-    return f"{rounded:g}"
+    if isinstance(picture, Heat):
+        labels = [*picture.rows, *picture.columns]
+    elif isinstance(picture, Points):
+        labels = [point.label for point in picture.points]
+    else:
+        labels = [*picture.labels]
+    return list(dict.fromkeys(labels))

@@ -3,8 +3,8 @@
 import pytest
 from PIL import Image
 
+from polyprobe.metrics.pictures.elements import shorten
 from polyprobe.report.page.page import HERE, make_environment
-from polyprobe.report.pictures.order import shorten
 from tests.making.browser import open_page
 
 POINTS = [

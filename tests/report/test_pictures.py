@@ -4,23 +4,33 @@ import re
 import subprocess
 import sys
 from itertools import combinations, pairwise, permutations
-from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 from PIL import Image
 
-from polyprobe.report import pictures
-from polyprobe.report.pictures import draw
-from polyprobe.report.pictures.draw import make_figure, save_picture
+from polyprobe.metrics.pictures.elements import measure_text
+from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
+from polyprobe.metrics.pictures.scatter import NAMED
+from polyprobe.metrics.pictures.svg import COLOURS, draw_svg
+from polyprobe.report.page.page import HERE as PAGE
+from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels, order_languages
-from polyprobe.report.pictures.picture import Bars, Heat, Point, Points, Series
+from polyprobe.report.pictures.picture import (
+    Bars,
+    Box,
+    Boxes,
+    Curves,
+    Heat,
+    Point,
+    Points,
+    Series,
+)
 from polyprobe.schema.languages import find_language, read_languages
 from polyprobe.system.errors import PolyprobeError
 
-REPORT = Path(pictures.__file__).parents[1] / "report"
+SVG = "{http://www.w3.org/2000/svg}"
 LANGUAGES = sorted(read_languages(), key=lambda code: code[::-1])  # no order of the table
 
 
@@ -172,13 +182,11 @@ def test_names_stay_apart():
 
 
 def test_the_colours_are_those_of_the_pages():
-    script, style = ((REPORT / x).read_text("utf-8") for x in ("chart.js", "report.css"))
+    light = (PAGE / "report.css").read_text("utf-8").partition("@media")[0]
+    assert dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", light)).items() >= COLOURS.items()
+    script = (PAGE / "chart.js").read_text("utf-8")
     ramps = [re.findall("#[0-9a-f]{6}", x) for x in re.findall(r"= \[([^\]]*#[^\]]*)\]", script)]
-    assert ramps == [draw.RAMP, draw.DIVERGING]
-    light = style.partition("@media")[0]
-    assert re.findall(r"--bar-\d: (#[0-9a-f]{6})", light) == draw.BARS
-    for name, colour in (("ink", draw.INK), ("line", draw.LINE), ("card", draw.EMPTY)):
-        assert f"--{name}: {colour}" in light
+    assert ramps == [RAMP, DIVERGING]
 
 
 def save(picture, file, **options):
@@ -194,11 +202,13 @@ PICTURES = {"heat": make_heat(["en", "ru", "zh_hans"]), "bars": BARS, "points": 
     ("ending", "magic"), [(".png", b"\x89PNG\r\n"), (".svg", b"<?xml"), (".PDF", b"%PDF-1.")]
 )
 def test_a_picture_has_its_format_and_the_same_bytes_each_time(tmp_path, kind, ending, magic):
+    if ending != ".svg":
+        pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
     first = save(PICTURES[kind], tmp_path / f"one{ending}", names=True)
     assert first.startswith(magic)
     assert save(PICTURES[kind], tmp_path / f"two{ending}", names=True) == first
     if ending == ".PDF":
-        assert b"/FontFile2" in first  # TrueType, not Type 3
+        assert b"/FontFile" in first  # text stays text
         assert b"/Type3" not in first
     if ending == ".png":
         assert min(Image.open(tmp_path / "one.png").size) > 300
@@ -230,26 +240,57 @@ def read_texts(content):
 def test_the_text_of_an_svg_is_text(tmp_path):
     heat = make_heat(["en", "ru", "zh_hans"], mark=("chance", 0.3), low=0.05)
     texts = read_texts(save(heat, tmp_path / "p.svg", names=True))
-    assert {"a $b$ γλώσσα", "RankC", "chance", "English", "Russian"} <= set(texts)
+    assert {"a $b$ γλώσσα", "RankC", "chance", "English", "Russian", "0.05"} <= set(texts)
     shown = [f"{x:.2f}" for x in heat.values[~np.isnan(heat.values)]]
-    assert [text for text in texts if text in shown] == shown  # by rows
+    assert [text for text in texts if text in shown][: len(shown)] == shown  # by rows
     assert "zh_hans" in read_texts(save(heat, tmp_path / "p.svg"))
 
 
-def test_cells_have_the_colours_of_the_ramp_and_frames(tmp_path):
+def test_text_with_marks_of_html_stays_as_it_is(tmp_path):
+    texts = read_texts(save(BARS._replace(title='<b>"&amp;'), tmp_path / "p.svg"))
+    assert '<b>"&amp;' in texts
+
+
+def test_a_file_has_no_variables_and_a_background(tmp_path):
+    for picture in PICTURES.values():
+        svg = save(picture, tmp_path / "p.svg").decode()
+        assert "var(" not in svg
+        assert f'<rect width="100%" height="100%" fill="{COLOURS["back"]}"/>' in svg
+
+
+def draw(picture, **options):
+    """Parse the drawing of a picture; attributes of groups apply to their elements."""
+    return ElementTree.fromstring(draw_svg(picture, **options))
+
+
+def select(svg, name, group=None):
+    """List the elements of a name, in the group of a class."""
+    places = [x for x in svg.iter(f"{SVG}g") if x.get("class") == group] if group else [svg]
+    return [x for place in places for x in place.iter(SVG + name)]
+
+
+def read_way(element):
+    """Read the numbers of a path."""
+    return [float(x) for x in re.findall(r"-?[\d.]+", element.get("d"))]
+
+
+def test_cells_have_the_colours_of_the_ramp_and_frames():
     values = np.array([[np.nan, 0.2], [0.9, 0.55]])
     heat = Heat("t", "ab", "ab", values, "m", 0.2, 0.9, squares={"x": [(0, 1)], "y": [(1, 0)]})
-    svg = save(heat, tmp_path / "p.svg").decode()
-    assert draw.EMPTY in svg
-    assert draw.RAMP[0] in svg
-    assert draw.RAMP[-1] in svg
-    middle = [round(sum(int(x[k : k + 2], 16) for x in draw.RAMP[4:6]) / 2) for k in (1, 3, 5)]
-    fills = [
-        tuple(int(x[k : k + 2], 16) for k in (0, 2, 4)) for x in re.findall(r"fill: #(\w{6})", svg)
+    svg = draw(heat)
+    fills = [cell.get("fill") for cell in select(svg, "path", "cells")]
+    middle = [round(sum(int(x[k : k + 2], 16) for x in RAMP[4:6]) / 2) for k in (1, 3, 5)]
+    assert [fills[0], fills[1], fills[2]] == ["var(--card)", RAMP[0], RAMP[-1]]
+    shown = [int(fills[3][k : k + 2], 16) for k in (1, 3, 5)]
+    assert np.abs(np.subtract(shown, middle)).max() <= 1
+    cells = [read_way(x) for x in select(svg, "path", "cells")]
+    frames = [(x.get("stroke"), read_way(x)) for x in select(svg, "path", "frames")]
+    inside = [[x + 1, y + 1] for x, y, *_ in (cells[1], cells[2])]
+    assert frames == [
+        (colour, [*place, *frame[2:]])
+        for colour, place, (_, frame) in zip(FRAMES, inside, frames, strict=True)
     ]
-    assert any(np.abs(np.subtract(fill, middle)).max() <= 1 for fill in fills)
-    assert all(f"stroke: {colour}" in svg for colour in draw.FRAMES)
-    assert {"x", "y"} <= set(read_texts(svg))
+    assert {"x", "y"} <= {x.text for x in select(svg, "text")}
 
 
 @pytest.mark.parametrize(
@@ -261,85 +302,144 @@ def test_cells_have_the_colours_of_the_ramp_and_frames(tmp_path):
     ids=["squares", "bounds"],
 )
 def test_nothing_of_a_picture_is_left_out(picture):
-    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is"):
-        make_figure(picture)
+    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is|argument 3 is"):
+        draw_svg(picture)
 
 
 def test_a_scale_of_differences_has_zero_in_the_middle():
     heat = make_heat(["en", "ru"], diverging=True)
-    figure = make_figure(heat._replace(values=heat.values - 0.7))
-    mesh = figure.axes[0].collections[0]
     size = np.nanmax(np.abs(heat.values - 0.7))
-    assert (mesh.norm.vmin, mesh.norm.vmax) == pytest.approx((-size, size))
+    ends = find_scale_ends(heat._replace(values=heat.values - 0.7))
+    assert ends == pytest.approx((-size, size))
 
 
 def test_bars_are_drawn_from_zero_to_their_values():
-    axes = make_figure(BARS).axes[0]
-    assert [t.get_text() for t in axes.get_yticklabels()] == ["ru", "en", "fr"]
-    widths = [[bar.get_width() for bar in container] for container in axes.containers]
-    expected = [one.values for one in BARS.series]
-    assert np.array(widths) == pytest.approx(np.array(expected, float), nan_ok=True)
-    drawn = [[*map(float, x.get_xdata())] for x in axes.lines]
-    assert drawn == [[0.4, 0.6], [0.1, 0.2], [0.15, 0.15]]  # intervals, then chance
-    legend = [text.get_text() for text in axes.get_legend().get_texts()]
-    assert legend == ["a", "b", "chance"]
-    bottoms = sorted(bar.get_y() for container in axes.containers for bar in container)
-    heights = {bar.get_height() for container in axes.containers for bar in container}
-    assert min(np.diff(bottoms)) >= max(heights)  # none covers another
+    svg = draw(BARS, names={"en": "English"})
+    groups = [x for x in svg.iter(f"{SVG}g") if x.get("class") == "bars"]
+    widths = [[float(x.get("width")) for x in group.iter(f"{SVG}rect")] for group in groups]
+    unit = widths[0][0] / 0.5
+    assert widths[0] == pytest.approx([0.5 * unit, 0.25 * unit], abs=0.1)
+    assert widths[1] == pytest.approx([0.1 * unit, 0.2 * unit, 0.3 * unit], abs=0.1)
+    [whiskers] = [x for x in select(svg, "path") if x.get("class") == "whiskers"]
+    zero = float(groups[0][0].get("x"))
+    low, _, high, *_ = read_way(whiskers)
+    assert [low - zero, high - zero] == pytest.approx([0.4 * unit, 0.6 * unit], abs=0.1)
+    level = read_way([x for x in select(svg, "path") if x.get("stroke-dasharray")][-1])
+    assert level[0] - zero == pytest.approx(0.15 * unit, abs=0.1)
+    assert {"a", "b", "chance", "ru", "English", "fr"} <= {x.text for x in select(svg, "text")}
+    spans = sorted((float(x.get("y")), float(x.get("height"))) for x in select(svg, "rect", "bars"))
+    assert all(y + height <= below for (y, height), (below, _) in pairwise(spans))
+
+
+def test_bars_below_zero_end_at_zero():
+    bars = Bars("", ["a", "b"], [Series("s", [-0.5, 0.25], marks=[0.0, None])], "m")
+    first, second = select(draw(bars), "rect", "bars")
+    end = float(first.get("x")) + float(first.get("width"))
+    assert end == pytest.approx(float(second.get("x")), abs=0.1)
+    assert float(first.get("width")) == pytest.approx(2 * float(second.get("width")), abs=0.2)
+
+
+def read_points(svg):
+    return [(float(x.get("cx")), float(x.get("cy"))) for x in select(svg, "circle", "points")]
 
 
 def test_points_are_where_their_values_are():
-    axes = make_figure(POINTS).axes[0]
-    drawn = [x.get_offsets().tolist() for x in axes.collections]
-    assert drawn == [[[1e6, 0.5]], [[4e6, 0.75], [64e6, 0.5]]]
-    across, up = (np.array(x) for x in axes.lines[0].get_data())
-    assert up == pytest.approx(0.125 * np.log2(across) - 2)
-    texts = [text.get_text() for text in axes.texts]
-    assert texts == ["en-fr", "ru", "a_run"]
-    assert axes.get_xaxis().get_major_formatter()(2**27, None) == "134M"
+    svg = draw(POINTS)
+    (x1, y1), (x2, y2), (x3, y3) = read_points(svg)
+    assert (x2 - x1) / (x3 - x1) == pytest.approx(2 / 6, abs=0.001)  # log2 of 4 and of 64
+    assert y1 == y3 > y2
+    [fitted] = [x for x in select(svg, "path") if x.get("class") == "fitted"]
+    start, low, end, high = read_way(fitted)
+    slope = (high - low) / (end - start)
+    unit_x, unit_y = (x2 - x1) / 2, (y2 - y1) / 0.25
+    assert slope == pytest.approx(0.125 * unit_y / unit_x, rel=0.01)
+    texts = [x.text for x in select(svg, "text")]
+    assert {"en-fr", "ru", "a_run", "x", "y", "parameters", "RankC"} <= set(texts)
+
+
+def test_a_steep_line_stays_inside():
+    points = POINTS._replace(line=(5.0, -104.0))
+    svg = draw(points)
+    [fitted] = [x for x in select(svg, "path") if x.get("class") == "fitted"]
+    _, low, _, high = read_way(fitted)
+    grid = [read_way(x)[1::2] for x in select(svg, "path") if x.get("stroke") == "var(--line)"]
+    assert all(min(grid[0]) - 0.1 <= y <= max(grid[0]) + 0.1 for y in (low, high))
+
+
+def list_boxes(texts):
+    """Estimate the boxes of texts in the middle of their places, as the drawing does."""
+    for text in texts:
+        x, y, half = float(text.get("x")), float(text.get("y")), measure_text(text.text) / 2
+        yield x - half, y - 6, x + half, y + 6
+
+
+def overlap(first, second):
+    return not (first[2] <= second[0] or second[2] <= first[0] or first[3] <= second[1]
+                or second[3] <= first[1])  # fmt: skip
 
 
 def test_labels_cover_no_label_and_no_point():
     random = np.random.default_rng(3)
-    points = [Point(f"{code}-en", *random.uniform(0, 1, 2)) for code in LANGUAGES[:55]]
-    figure = make_figure(Points("t", points, "x", "y"), names=True)
-    axes, renderer = figure.axes[0], figure.canvas.get_renderer()
-    boxes = [Text.get_window_extent(text, renderer) for text in axes.texts]  # without lines
-    assert 20 < len(boxes) < 55
-    near = [text for text in axes.texts if text.arrow_patch is None]
-    assert 5 < len(near) < len(boxes)
-    for text in near:  # the nearest point is its own
-        places = axes.transData.transform([(point.x, point.y) for point in points])
-        box = Text.get_window_extent(text, renderer)
-        gaps = np.maximum(np.maximum(box.min - places, places - box.max), 0).max(axis=1)
-        assert points[int(gaps.argmin())][1:3] == text.xy
-    assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
-    places = axes.transData.transform([(point.x, point.y) for point in points])
-    assert not any(box.contains(*place) for box in boxes for place in places)
+    points = [Point(f"{code}-en", *random.uniform(0, 1, 2)) for code in LANGUAGES[:NAMED]]
+    labels = [point.label for point in points]
+    names = dict(zip(labels, name_labels(labels), strict=True))
+    svg = draw(Points("t", points, "x", "y"), names=names)
+    boxes = [*list_boxes([x for x in select(svg, "text") if x.get("data-code")])]
+    assert 10 < len(boxes) < NAMED
+    assert not any(overlap(*pair) for pair in combinations(boxes, 2))
+    for left, top, right, bottom in boxes:
+        assert not any(left < x < right and top < y < bottom for x, y in read_points(svg))
 
 
 @pytest.mark.parametrize("size", [1, 2, 12, 53])
 def test_no_label_of_a_heat_map_covers_another(size):
-    figure = make_figure(make_heat(LANGUAGES[:size], mark=("chance", 0.3)), names=True)
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    axes = figure.axes[0]
-    figure.draw(renderer)
-    for ticks in (axes.get_xticklabels(), axes.get_yticklabels()):
-        boxes = [tick.get_window_extent(renderer) for tick in ticks]
-        assert len(boxes) == size
-        assert not any(one.overlaps(two) for one, two in combinations(boxes, 2))
-    title, *others = axes.title.get_window_extent(renderer), *boxes
-    assert not title.count_overlaps(others)
+    names = dict(zip(LANGUAGES[:size], name_labels(LANGUAGES[:size]), strict=True))
+    svg = draw(make_heat(LANGUAGES[:size], mark=("chance", 0.3)), names=names)
+    rows = [float(x.get("y")) for x in select(svg, "text", "rows")]
+    columns = [x.get("transform") for x in select(svg, "text", "columns")]
+    assert len(rows) == len(columns) == size
+    assert all(below - above >= 12 for above, below in pairwise(rows))
+    across = [float(re.search(r"translate\(([\d.]+)", x)[1]) for x in columns]
+    wide = [12 if "rotate" in x else measure_text(names[code]) for x, code in zip(
+        columns, LANGUAGES, strict=False)]  # fmt: skip
+    assert all(b - a >= (v + w) / 2 for (a, v), (b, w) in pairwise(zip(across, wide, strict=True)))
 
 
-def test_letters_that_the_font_lacks_are_text_in_svg_and_named_elsewhere(tmp_path, capfd):
+def test_curves_and_boxes_have_their_values():
+    series = [
+        Series("a", [0.0, 0.5, 1.0], [[0, 0.1], [0.4, 0.6], [0.9, 1]]),
+        Series("b", [0.5] * 3),
+    ]
+    svg = draw(Curves("t", ["1", "2", "3"], series, "k", "recall"))
+    dots = [float(x.get("cy")) for x in select(svg, "circle")]
+    assert dots[0] - dots[1] == pytest.approx(dots[1] - dots[2])
+    assert dots[3:] == [dots[1]] * 3
+    boxes = {"a": [Box(1, 2, 3, 4, 9, 5)], "b": [Box(1, 1, 2, 3, 5, 2.5)]}
+    svg = draw(Boxes("t", ["en"], boxes, "rank"))
+    heights = [float(x.get("height")) for x in select(svg, "rect", "box")]
+    assert heights[0] == pytest.approx(heights[1], abs=0.1)
+    assert {"a", "b", "en", "rank"} <= {x.text for x in select(svg, "text")}
+
+
+@pytest.mark.parametrize(("codes", "names"), [(4, 4), (17, 17)])
+def test_a_page_finds_the_cells_and_their_codes(codes, names):
+    languages = LANGUAGES[:codes]
+    svg = draw(make_heat(languages), names={x: f"{x}!" for x in languages[:names]})
+    [cells] = [x for x in svg.iter(f"{SVG}g") if x.get("class") == "cells"]
+    left, top, size = (float(cells.get(f"data-{x}")) for x in ("left", "top", "size"))
+    ways = [read_way(x)[:2] for x in cells]
+    assert ways == [[left + size * j, top + size * i] for i in range(codes) for j in range(codes)]
+    shown = [x.get("data-code") for x in select(svg, "text", "rows")]
+    assert shown == languages
+
+
+def test_letters_of_other_scripts_are_text_in_svg_and_named_elsewhere(tmp_path, capfd):
     bars = BARS._replace(title="模型")
     assert "模型" in read_texts(save(bars, tmp_path / "p.svg"))
     assert capfd.readouterr().err == ""
+    pytest.importorskip("vl_convert", reason="vl-convert-python is not installed")
     save(bars, tmp_path / "p.png")
-    line = f"{tmp_path / 'p.png'}: DejaVu Sans lacks some letters, shown as boxes; SVG keeps "
+    line = f"{tmp_path / 'p.png'}: letters of a script without a font on this machine are missing"
     assert capfd.readouterr().err.replace("\n", "").startswith(line)
 
 
@@ -347,7 +447,8 @@ def test_a_map_without_values_and_one_of_equal_values_are_drawn(tmp_path):
     empty = make_heat(["en", "ru"])
     empty = empty._replace(values=np.full([2, 2], np.nan))
     for values in (empty.values, np.ones([2, 2])):
-        assert save(empty._replace(values=values), tmp_path / "p.png")
+        assert save(empty._replace(values=values), tmp_path / "p.svg")
+    assert "no values" in read_texts(save(POINTS._replace(points=[]), tmp_path / "p.svg"))
 
 
 def test_mistakes_are_one_line(tmp_path, monkeypatch):
@@ -358,5 +459,5 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
         save_picture(BARS, tmp_path / "p.jpg")
     monkeypatch.setattr("polyprobe.system.extras.find_spec", lambda name: None)
     with pytest.raises(PolyprobeError, match=r"pip install 'polyprobe\[figures\]'"):
-        save_picture(BARS, tmp_path / "p.svg")
+        save_picture(BARS, tmp_path / "p.pdf")
     assert [x.name for x in tmp_path.iterdir()] == ["file"]

@@ -15,11 +15,12 @@ from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.cli import app
+from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.page import write_report
 from polyprobe.report.page.parts import RunPart
 from polyprobe.report.page.pictures import find_scale
 from polyprobe.report.pictures import ORDERS
-from polyprobe.report.pictures.draw import make_figure, save_picture
+from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels
 from polyprobe.report.pictures.picture import Heat
 from polyprobe.system.errors import PolyprobeError
@@ -28,6 +29,7 @@ from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
 
+SVG = "{http://www.w3.org/2000/svg}"
 UNDIRECTED = [figure.name for figure in HEADLINE_PAIRS if not figure.twice]
 DIRECTED = ("right_given_right", "right_alone")
 
@@ -42,9 +44,12 @@ def run(tmp_path, facts):
     return write_run(tmp_path / "run", facts, SCORES)
 
 
-def draw_heat(picture):
-    figure = make_figure(picture)
-    return figure, figure.axes[0].collections[0].get_array()
+def list_cells(picture):
+    """Return the cells of a heat map as drawn: [rows, columns] of colours, None where empty."""
+    svg = ElementTree.fromstring(draw_svg(picture))
+    [cells] = [x for x in svg.iter(f"{SVG}g") if x.get("class") == "cells"]
+    fills = [None if x.get("fill") == "var(--card)" else x.get("fill") for x in cells]
+    return np.array(fills, object).reshape(len(picture.rows), -1)
 
 
 def test_heat_maps_have_the_values_of_the_results(run):
@@ -53,12 +58,15 @@ def test_heat_maps_have_the_values_of_the_results(run):
     for name in (*UNDIRECTED, *DIRECTED):
         heat = found[name]
         assert (heat.measure, heat.rows) == (BY_NAME[name].title, results["languages"])
-        _, drawn = draw_heat(heat)
+        drawn = list_cells(heat)
         for (i, one), (j, two) in permutations(enumerate(results["languages"]), 2):
             pair = f"{one}-{two}" if f"{one}-{two}" in results[name] else f"{two}-{one}"
             value = results[name][pair]
-            assert drawn.mask[i, j] if value is None else drawn[i, j] == value, (name, pair)
-        assert np.diagonal(drawn.mask).all()
+            assert heat.values[i, j] == pytest.approx(
+                np.nan if value is None else value, nan_ok=True
+            )
+            assert (drawn[i, j] is None) == (value is None), (name, pair)
+        assert [*np.diagonal(drawn)] == [None] * len(heat.rows)
     given = found["right_given_right"].values
     assert (given != given.T).any()
     assert found["rankc"].mark == ("chance", results["chance"]["rankc"])
@@ -93,15 +101,12 @@ def test_bars_have_the_accuracies_their_intervals_and_levels(run):
     results, found = run.read_results(), write_report([run.folder], None)
     bars = found["accuracy"]
     assert bars.labels == sorted(results["languages"], key=lambda x: -results["accuracy"][x])
-    axes = make_figure(bars).axes[0]
-    (drawn,) = axes.containers
-    assert [bar.get_width() for bar in drawn] == [results["accuracy"][x] for x in bars.labels]
-    lines = [[*map(float, x.get_xdata())] for x in axes.lines]
-    bounds = [results["intervals"]["accuracy"][x] for x in bars.labels]
-    assert lines == [*bounds, [results["chance"]["accuracy"]] * 2]
-    assert [bar.get_width() for bar in make_figure(found["shares"]).axes[0].patches] == (
-        results["k_share"]
-    )
+    [series] = bars.series
+    assert series.values == [results["accuracy"][x] for x in bars.labels]
+    assert series.bounds == [results["intervals"]["accuracy"][x] for x in bars.labels]
+    chance = results["chance"]["accuracy"]
+    assert bars.levels == [(f"chance {chance:.1%}", chance)]
+    assert found["shares"].series[0].values == results["k_share"]
 
 
 def test_reliability_has_the_bins_with_facts(run):
@@ -110,8 +115,7 @@ def test_reliability_has_the_bins_with_facts(run):
     rows = zip(bins["n"], bins["confidence"], bins["accuracy"], strict=True)
     points = [(str(n), x, y) for n, x, y in rows if n]
     assert [(p.label, p.x, p.y) for p in found["reliability-ru"].points] == points
-    axes = make_figure(found["reliability-ru"]).axes[0]
-    assert (axes.get_xlim(), axes.get_ylim()) == ((0, 1), (0, 1))
+    assert found["reliability-ru"].ends == (0, 1)
 
 
 def test_every_picture_is_saved_also_of_one_language(tmp_path, facts, run):
@@ -133,8 +137,8 @@ def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, facts, 
     )  # fmt: skip
     compared = compare_runs(run, other, test="randomisation", n_resamples=10_000)
     (row,) = compared.differences["rankc"][:-1]
-    _, drawn = draw_heat(found["rankc-1-2"])
-    assert drawn[0, 1] == drawn[1, 0] == row.difference
+    values = found["rankc-1-2"].values
+    assert values[0, 1] == values[1, 0] == row.difference
     assert found["rankc-1-2"].rows == ["en", "ru"]
     assert [series.name for series in found["accuracy"].series] == [
         "synthetic (run)",
@@ -227,16 +231,14 @@ def test_files_and_page_agree(tmp_path, facts, run, browser):
         assert isinstance(heat, Heat)
         labels = page.locator("#heat text[text-anchor=end]").all_text_contents()
         assert labels[: len(heat.rows)] == name_labels(heat.rows)
-        figure, drawn = draw_heat(heat)
-        mesh = figure.axes[0].collections[0]
-        colours = (255 * mesh.cmap(mesh.norm(drawn))[..., :3]).round().reshape(-1, 3)
         cells = page.locator("#heat .cell").evaluate_all(
             "all => all.map(x => x.getAttribute('fill'))"
         )
-        for colour, cell, empty in zip(colours, cells, drawn.mask.ravel(), strict=True):
-            if empty:
+        for colour, cell in zip(list_cells(heat).ravel(), cells, strict=True):
+            if colour is None:
                 assert cell == "var(--card)"
             else:
                 shown = [*map(int, re.findall(r"\d+", cell))]
-                assert np.abs(colour - shown).max() <= 2, (view, name, order)
+                expected = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
+                assert np.abs(np.subtract(expected, shown)).max() <= 2, (view, name, order)
         assert f"{heat.low:.2f}" in labels + page.locator("#heat text").all_text_contents()

@@ -1,0 +1,160 @@
+"""Draw heat maps.
+
+The script of a page colours, orders and names the cells again, by the places in `data-` attributes.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from polyprobe.metrics.pictures.elements import (
+    LABEL,
+    draw_key,
+    draw_line,
+    format_number,
+    measure_text,
+    short,
+    tag,
+    write_label,
+    write_text,
+    write_tip,
+)
+from polyprobe.metrics.pictures.picture import Heat
+
+# Cividis: made to be read alike with and without colour blindness; lighter is higher.
+RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369",
+        "#e1cc55", "#fee838"]  # fmt: skip
+# Of differences: blue is below zero, orange above.
+DIVERGING = ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b35806"]
+FRAMES = ["#2f7bff", "#ff3b30"]
+WRITTEN = 16  # at most, rows of a heat map with values in its cells
+SCALE, STEPS = 220, 22  # pixels and rectangles of a colour scale
+
+
+def draw_heat(
+    heat: Heat, names: Mapping[str, str], top: float
+) -> tuple[float, float, Iterator[str]]:
+    """Draw a heat map; return width, height and the elements."""
+    few = max(len(heat.rows), len(heat.columns)) <= WRITTEN
+    rows, columns = (
+        [names.get(code, code)[:LABEL] for code in x] for x in (heat.rows, heat.columns)
+    )
+    left = math.ceil(max(map(measure_text, rows), default=0)) + 10
+    size = 38 if few else 15
+    highest = math.ceil(max(map(measure_text, columns), default=0))
+    upright = highest > size - 2
+    start = top + (highest + 12 if upright else 24)
+    right, bottom = left + size * len(columns), start + size * len(rows)
+    key = [
+        (tag("path", d="M1-5h10v10h-10z", fill="none", stroke_width=2, stroke=colour), name)
+        for name, colour in zip(heat.squares, FRAMES[: len(heat.squares)], strict=True)
+    ]
+
+    def draw() -> Iterator[str]:
+        yield tag("g", *(
+            write_label(left - 6, start + size * (i + 0.5), code, names)
+            for i, code in enumerate(heat.rows)
+        ), text_anchor="end", class_="rows")  # fmt: skip
+        turn = ") rotate(-90" if upright else ""
+        yield tag("g", *(
+            write_label(0, 0, code, names, transform="translate("
+                   f"{short(left + size * (i + 0.5))} {short(start - 8)}{turn})")
+            for i, code in enumerate(heat.columns)
+        ), text_anchor="start" if upright else "middle", class_="columns")  # fmt: skip
+        yield from _draw_cells(heat, names, left, start, size, few)
+        yield from _draw_scale(heat, left, bottom + 14)
+        yield from draw_key(key, left, bottom + 66)
+
+    return max(right + 8, left + SCALE + 24), bottom + 60 + 18 * len(key), draw()
+
+
+def _draw_cells(
+    heat: Heat, names: Mapping[str, str], left: float, top: float, size: int, few: bool
+) -> Iterator[str]:
+    """Draw the cells by rows, their values if few, and the frames."""
+    (low, high), ramp = find_scale_ends(heat), DIVERGING if heat.diverging else RAMP
+    cells, texts = [], []
+    for (i, j), value in np.ndenumerate(heat.values):
+        x, y = left + size * j, top + size * i
+        defined = not np.isnan(value)
+        colour = colour_value(ramp, (value - low) / (high - low)) if defined else None
+        tip = []
+        if few:
+            ink = None if colour is None else "#111" if _is_light(colour) else "#fff"
+            shown = f"{value:z.2f}" if defined else ""
+            texts.append(write_text(x + size / 2, y + size / 2, shown, fill=ink))
+            first, second = (names.get(code, code) for code in (heat.rows[i], heat.columns[j]))
+            text = f"{first} – {second}\n{heat.measure} {format_number(value if defined else None)}"
+            tip = [write_tip(heat.tips.get((i, j), text))]
+        way = f"M{short(x)} {short(y)}h{size - 1}v{size - 1}h-{size - 1}z"
+        cells.append(tag("path", *tip, d=way, fill=colour or "var(--card)"))
+    place = {"data_left": left, "data_top": top, "data_size": size}
+    yield tag("g", *cells, class_="cells", **place)
+    frames = [
+        tag("path", d=_frame(left, top, size, i, j), stroke=colour)
+        for colour, places in zip(FRAMES, heat.squares.values(), strict=False)
+        for i, j in places
+    ]
+    yield tag("g", *frames, "", class_="frames", fill="none", stroke_width=2, pointer_events="none")
+    if texts:
+        yield tag("g", *texts, class_="texts", text_anchor="middle", pointer_events="none",
+                   font_size=11)  # fmt: skip
+
+
+def _frame(left: float, top: float, size: int, row: int, column: int) -> str:
+    x, y, side = left + size * column + 1, top + size * row + 1, size - 3
+    return f"M{short(x)} {short(y)}h{side}v{side}h-{side}z"
+
+
+def _draw_scale(heat: Heat, left: float, y: float) -> Iterator[str]:
+    """Draw the colour scale with its ends, its mark and the measure."""
+    (low, high), ramp = find_scale_ends(heat), DIVERGING if heat.diverging else RAMP
+    wide = SCALE / STEPS
+    steps = [
+        tag("rect", x=left + wide * i, y=y, width=wide + 0.5, height=10,
+             fill=colour_value(ramp, (i + 0.5) / STEPS))
+        for i in range(STEPS)
+    ]  # fmt: skip
+    ends = [
+        write_text(left, y + 20, f"{low:z.2f}", class_="low"),
+        write_text(left + SCALE, y + 20, f"{high:z.2f}", class_="high", text_anchor="end"),
+    ]
+    name, value = heat.mark or ("", low)
+    x = left + SCALE * (min(high, max(low, value)) - low) / (high - low)
+    half = measure_text(name) / 2
+    beside = max(left + 36 + half, min(x, left + SCALE - 36 - half))
+    mark = [
+        draw_line(x, y - 3, x, y + 13, stroke_width=2, class_="mark",
+              visibility=None if heat.mark else "hidden"),
+        write_text(beside, y + 20, name, class_="named", text_anchor="middle"),
+    ]  # fmt: skip
+    measure = write_text(left, y + 38, heat.measure, class_="measure")
+    yield tag("g", *steps, *ends, *mark, measure, class_="scale")
+
+
+def find_scale_ends(heat: Heat) -> tuple[float, float]:
+    """Compute the ends of the colour scale, which always differ."""
+    values = heat.values[~np.isnan(heat.values)]
+    low = heat.low if heat.low is not None else min(values, default=0.0)
+    high = heat.high if heat.high is not None else max(values, default=1.0)
+    if heat.diverging:
+        low, high = -max(-low, high), max(-low, high)
+    return (float(low), float(high)) if low < high else (float(low) - 0.05, float(high) + 0.05)
+
+
+def colour_value(ramp: Sequence[str], share: float) -> str:
+    """Compute the colour at a share of a ramp.
+
+    >>> colour_value(["#000000", "#0000ff"], 0.5)
+    '#000080'
+    """
+    place = min(1.0, max(0.0, share)) * (len(ramp) - 1)
+    first = min(len(ramp) - 2, int(place))
+    pairs = [[int(colour[i : i + 2], 16) for colour in ramp[first : first + 2]] for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(a + (b - a) * (place - first)):02x}" for a, b in pairs)
+
+
+def _is_light(colour: str) -> bool:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return red * 0.3 + green * 0.59 + blue * 0.11 > 125
