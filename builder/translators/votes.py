@@ -1,29 +1,31 @@
 """The vote of translators on a wording, as in mParaRel."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Sequence
+
+import polars as pl
 
 
-def is_agreed(translators: Collection[str], trusted: Collection[str]) -> bool:
-    """Return whether a wording has two votes: a trusted translator has two, the others one.
+def count_votes(
+    wordings: pl.DataFrame, scope: Sequence[str], trusted: Collection[str]
+) -> pl.DataFrame:
+    """Add the votes for the wording of each row: `voters` and whether it is `valid`.
 
     This is the rule of Fierro and Søgaard (arXiv:2203.11552, section 3): a translation is valid if
-    two translators agree, or if it is from the one that native speakers found to be good.
+    two translators agree, or if it is from the one that native speakers found to be good. So a
+    trusted translator has two votes, the others have one.
 
-    >>> is_agreed(["google"], ["bing"]), is_agreed(["bing"], ["bing"])
-    (False, True)
+    Args:
+        wordings: the column `translator` and those of `scope`, a row for each wording given.
+        scope: columns whose values are equal in rows that agree.
+        trusted: translators with two votes.
+
+    >>> rows = pl.DataFrame({"translator": ["bing", "google", "google"], "text": ["a", "b", "a"]})
+    >>> count_votes(rows, ["text"], ["bing"])["valid"].to_list()
+    [True, False, True]
     """
-    voters = set(translators)
-    return len(voters) + len(voters.intersection(trusted)) > 1
-
-
-def group_wordings(wordings: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
-    """Return {wording: its translators} of {translator: its wordings}, each named once.
-
-    >>> group_wordings({"bing": ["a", "b"], "google": ["b", "b"]})
-    {'a': ['bing'], 'b': ['bing', 'google']}
-    """
-    groups: dict[str, list[str]] = {}
-    for translator, texts in wordings.items():
-        for wording in dict.fromkeys(texts):
-            groups.setdefault(wording, []).append(translator)
-    return groups
+    name = pl.col("translator")
+    doubled = name.filter(name.is_in(list(trusted)))
+    return wordings.with_columns(
+        voters=name.unique(maintain_order=True).over(scope, mapping_strategy="join"),
+        valid=(name.n_unique() + doubled.n_unique()).over(scope) > 1,
+    )

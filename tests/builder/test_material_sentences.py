@@ -5,10 +5,10 @@ import pytest
 
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced import templates as translated_templates
 from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
+from polyprobe.builder.translators import templates as translated_templates
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import make_facts
 

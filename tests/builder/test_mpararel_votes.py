@@ -9,13 +9,12 @@ from polyprobe.builder.recipes import MPARAREL
 from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.recipes.mpararel.votes import (
     compare_votes,
-    find_valid_wordings,
     read_wording,
     vote,
 )
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources import mpararel_translations as translations
-from polyprobe.builder.translators.votes import is_agreed
+from polyprobe.builder.translators.votes import count_votes
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.test_mpararel_rows import REVIEWED
 from tests.builder.tiny import describe, pack
@@ -118,11 +117,20 @@ def test_read_wording(text, wording):
     assert read_wording(text) == wording
 
 
-def test_votes():
-    assert not is_agreed(["google"], [])
-    assert not is_agreed(["google", "google"], [])
-    assert is_agreed(["google", "opus"], [])
-    assert is_agreed(["bing"], ["bing"])
+@pytest.mark.parametrize(
+    ("translators", "trusted", "valid"),
+    [
+        (["google"], [], False),
+        (["google", "google"], [], False),
+        (["google", "opus"], [], True),
+        (["bing"], ["bing"], True),
+    ],
+)
+def test_votes(translators, trusted, valid):
+    rows = pl.DataFrame({"translator": translators}).with_columns(text=pl.lit("[X] is [Y]"))
+    votes = count_votes(rows, ["text"], trusted)
+    assert votes["valid"].to_list() == [valid] * len(translators)
+    assert votes["voters"].to_list() == [list(dict.fromkeys(translators))] * len(translators)
 
 
 def test_comparison_counts_wordings_once_and_lines_each():
@@ -166,7 +174,7 @@ def test_share_of_released_templates_that_two_translators_give(replay):
 
 @pytest.mark.upstream
 def test_a_released_template_of_two_translators(upstream):
-    votes = find_valid_wordings(translations.read_translations(upstream, "zh-hant"), "P103")
-    assert all(is_agreed(names, ["bing"]) for names in votes.values())
+    votes = vote(upstream, "zh-hant").filter(relation="P103")
+    assert all(len(names) > 1 or names == ["bing"] for names in votes["translators"].to_list())
     patterns = mpararel.read_patterns(upstream, "zh-hant").filter(relation="P103")["pattern"]
-    assert {*patterns} <= {*votes}
+    assert {*patterns} <= {*votes["pattern"]}

@@ -190,7 +190,11 @@ def translate_missing(
     request: BalancedRequest, content: Facts, fallback: pl.DataFrame
 ) -> tuple[pl.DataFrame, str]:
     """Return translated templates (TEMPLATES) for languages without one, and the signatures."""
-    from .templates import describe_outcomes, fill_missing, load_translators
+    from polyprobe.builder.translators.templates import (
+        describe_outcomes,
+        fill_missing,
+        load_translators,
+    )
 
     engines = load_translators(request.template_translators)
     relations = set(choose_relations(content.facts, request)["relation"])

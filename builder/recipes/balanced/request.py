@@ -31,9 +31,9 @@ class BalancedRequest(NamedTuple):
     that it answers, with `uniform` as often as any other object. The latter gives away answers: the
     most frequent candidate of a row is often the correct one.
 
-    `template_translators` are the arguments of `templates.load_translators`. They
+    `template_translators` are the arguments of `translators.templates.load_translators`. They
     translate English templates for languages without one. Translations by `trusted` ones need no
-    agreement. The others agree by `agree`, see `templates.fill_missing`.
+    agreement. The others agree by `agree`, see `fill_missing` there.
     """
 
     source: str

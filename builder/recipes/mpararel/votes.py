@@ -16,7 +16,7 @@ import polars as pl
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources.mpararel_translations import read_translations
-from polyprobe.builder.translators.votes import group_wordings, is_agreed
+from polyprobe.builder.translators.votes import count_votes
 from polyprobe.schema.columns import SLOT
 
 TRUSTED = ("bing",)
@@ -32,32 +32,27 @@ def vote(mirror: Path | None, language: str) -> pl.DataFrame:
     of first occurrence, translator by translator. `reviewed` is null. `translators` has the names
     of those that give the wording.
     """
-    translations = read_translations(mirror, language)
-    relations = mpararel.read_patterns(mirror, "en")["relation"].unique()
-    rows = [
-        (relation, f"mpararel-votes:{relation}:{number}", wording, None, names)
-        for relation in sorted(relations)
-        for number, (wording, names) in enumerate(
-            find_valid_wordings(translations, relation).items()
+    english = mpararel.read_patterns(mirror, "en")["relation"].unique()
+    translations = read_translations(mirror, language).filter(
+        pl.col("relation").is_in(english.to_list())
+    )
+    wordings = [read_wording(text) for text in translations["pattern"]]
+    rows = translations.with_columns(pattern=pl.Series(wordings, dtype=pl.String))
+    keys = ["relation", "pattern"]
+    number = pl.int_range(pl.len()).over("relation")
+    return (
+        count_votes(rows.filter(pl.col("pattern") != ""), keys, TRUSTED)
+        .filter("valid")
+        .unique(keys, keep="first", maintain_order=True)
+        .sort("relation", maintain_order=True)
+        .select(
+            "relation",
+            template_id=pl.format("mpararel-votes:{}:{}", "relation", number),
+            pattern="pattern",
+            reviewed=pl.lit(None, pl.Boolean),
+            translators="voters",
         )
-    ]
-    schema = {
-        **dict.fromkeys(("relation", "template_id", "pattern"), pl.String),
-        "reviewed": pl.Boolean,
-        "translators": pl.List(pl.String),
-    }
-    return pl.DataFrame(rows, schema, orient="row")
-
-
-def find_valid_wordings(translations: pl.DataFrame, relation: str) -> dict[str, list[str]]:
-    """Return {wording: translators} of the valid wordings of a relation."""
-    lines = translations.filter(relation=relation)
-    wordings = {
-        translator: list(filter(None, map(read_wording, part["pattern"])))
-        for (translator,), part in lines.group_by("translator", maintain_order=True)
-    }
-    groups = group_wordings(wordings)
-    return {text: names for text, names in groups.items() if is_agreed(names, TRUSTED)}
+    )
 
 
 def read_wording(text: str) -> str:

@@ -1,0 +1,272 @@
+"""Machine translation of templates, kept if several engines agree, as in mParaRel.
+
+Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) translate every template,
+including its slots (`slots`), with several engines. A translation is valid if two engines agree on
+it, or if it comes from an engine that native speakers trust (`votes`). By default, engines agree if
+they give the same wording for the same template; with `agree="relation"`, as in mParaRel, for any
+template of the relation. The comparison ignores case, spaces, invisible characters and final
+punctuation.
+"""
+
+import shlex
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import polars as pl
+
+from polyprobe.builder.facts import TEMPLATES
+from polyprobe.builder.facts.labels import fold, normalise
+from polyprobe.system.errors import PolyprobeError, unknown
+
+from . import Translator, load_translator, read_pairs
+from .slots import STYLES, put_slots, restore_slots
+from .votes import count_votes
+
+PROVENANCE = {
+    **TEMPLATES,
+    "sources": pl.List(pl.String),  # template_ids of the originals
+    "translators": pl.List(pl.String),  # of this wording, in the order of the request
+    "trusted": pl.Boolean,  # whether one of them is trusted
+}
+"""One row for each translated template; several `sources` if their translations are equal."""
+
+OUTCOMES = {
+    **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
+    **dict.fromkeys(("outcome", "style", "text", "problem"), pl.String),
+}
+"""One row for each language, original template and translator, with the translation (`text`)."""
+
+VERSIONS = {
+    **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
+    **dict.fromkeys(("place", "number", "rank"), pl.Int64),  # of language, original, translator
+    **dict.fromkeys(("refusal", "template", "style", "text", "problem"), pl.String),
+}
+AGREED, TRUSTED = "agreed", "trusted"
+ALONE, LOST, FAILED, UNOFFERED = "alone", "slots lost", "no translation", "pair not offered"
+FINAL = ".。．｡!！?？…।॥۔؟։။។·:;,،、 "
+
+
+class Version(NamedTuple):
+    """One translator's version of a template.
+
+    `template` has both slots; '' if a slot is lost or there is no translation. `text` is the output
+    of the engine for slots in `style`.
+    """
+
+    template: str = ""
+    style: str = ""
+    text: str = ""
+    problem: str = ""
+
+
+class TemplateTranslations(NamedTuple):
+    """Translated templates (TEMPLATES), their PROVENANCE, and the OUTCOMES."""
+
+    templates: pl.DataFrame
+    provenance: pl.DataFrame
+    outcomes: pl.DataFrame
+
+
+def load_translators(texts: Sequence[str]) -> dict[str, Translator]:
+    """Return {text: translator} for texts of the form `NAME` or `NAME key=value ...`.
+
+    The whole text is the translator's name, so that two models are two translators: `transformers
+    model=facebook/nllb-200-distilled-600M`.
+    """
+    translators = {}
+    for text in texts:
+        try:
+            name, *options = shlex.split(text) or [""]
+        except ValueError as error:
+            raise PolyprobeError(f"translator {text!r}: {str(error).lower()}") from error
+        translators[text] = load_translator(name, **read_pairs(options, f"translator {text!r}"))
+    return translators
+
+
+def fill_missing(
+    templates: pl.DataFrame,
+    languages: Sequence[str],
+    relations: Collection[str],
+    translators: Mapping[str, Translator],
+    trusted: Collection[str] = (),
+    source: str = "en",
+    agree: str = "template",
+    styles: Sequence[str] = tuple(STYLES),
+) -> TemplateTranslations:
+    """Translate templates for the languages and relations without one in `templates`.
+
+    A translation is kept if two translators agree or one is trusted; of equal wordings, a trusted
+    translator's is kept, otherwise the first. Translators agree by `agree`: if they give a wording
+    for the same `template`, or for any one of the `relation`. In the id `translated:RELATION:N`,
+    N numbers the templates of a relation in a language. Relations without a template in the source
+    language are left out. No text is translated if nothing is missing. `styles` (STYLES) of slots
+    are tried in turn for templates that lose a slot.
+
+    Raises:
+        PolyprobeError: a single translator is not trusted, two names are the same engine, or a
+            translator supports none of the languages; also the errors of `translate_each`.
+    """
+    originals = templates.filter(pl.col("relation").is_in(sorted(relations)), language=source)
+    gaps = {
+        language: originals.join(
+            templates.filter(language=language), on="relation", how="anti", maintain_order="left"
+        )
+        for language in languages
+    }
+    check_translators(translators, trusted)
+    gaps = {language: rows for language, rows in gaps.items() if rows.height}
+    refusals = find_refusals(source, list(gaps), translators)
+    rows = []
+    for place, (target, part) in enumerate(gaps.items()):
+        # translator by translator: the order of the voters for a wording
+        for rank, (name, translator) in enumerate(translators.items()):
+            refusal = refusals.get((name, target), "")
+            versions = (
+                [Version(problem=refusal)] * part.height
+                if refusal
+                else translate_with(translator, part, source, target, styles)
+            )
+            originals_of = enumerate(part.select("relation", "template_id").iter_rows())
+            rows += [
+                (target, *original, name, place, number, rank, refusal, *version)
+                for (number, original), version in zip(originals_of, versions, strict=True)
+            ]
+    return vote(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
+
+
+def vote(versions: pl.DataFrame, trusted: Collection[str], agree: str) -> TemplateTranslations:
+    """Choose the valid wordings of VERSIONS, and name the outcome of each version."""
+    texts = [fold_template(text) if text else None for text in versions["template"]]
+    wordings = versions.with_columns(wording=pl.Series(texts, dtype=pl.String))
+    scope = ["language", "relation" if agree == "relation" else "number", "wording"]
+    votes = count_votes(wordings, scope, trusted).sort("place", "number", "rank")
+    is_trusted = pl.col("translator").is_in(list(trusted))
+    outcome = (
+        pl.when(pl.col("refusal") != "").then(pl.lit(UNOFFERED))
+        .when(pl.col("wording").is_null() & (pl.col("problem") != "")).then(pl.lit(FAILED))
+        .when(pl.col("wording").is_null()).then(pl.lit(LOST))
+        .when(pl.col("voters").list.len() > 1).then(pl.lit(AGREED))
+        .when(is_trusted).then(pl.lit(TRUSTED))
+        .otherwise(pl.lit(ALONE))
+    )  # fmt: skip
+    provenance = (
+        votes.filter("valid", pl.col("wording").is_not_null())
+        .sort("place", "relation", "number", "rank")
+        .group_by("language", "relation", "wording", maintain_order=True)
+        .agg(
+            pl.col("template").sort_by("number", ~is_trusted, "rank").first(),
+            sources=pl.col("template_id").unique(maintain_order=True),
+            translators=pl.col("voters").explode().unique(maintain_order=True),
+        )
+        .with_columns(
+            template_id=pl.format(
+                "translated:{}:{}", "relation", pl.int_range(pl.len()).over("language", "relation")
+            ),
+            trusted=pl.col("translators").list.set_intersection(list(trusted)).list.len() > 0,
+        )
+        .select(*PROVENANCE)
+    )
+    outcomes = votes.with_columns(outcome=outcome).select(*OUTCOMES)
+    return TemplateTranslations(provenance.select(*TEMPLATES), provenance, outcomes)
+
+
+def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:
+    """Raise PolyprobeError if no template could be kept, or if two names are the same engine."""
+    for name in trusted:
+        if name not in translators:
+            raise unknown("translator", name, "--trusted", translators)
+    if not trusted and len(translators) < 2:
+        raise PolyprobeError(
+            f"templates translated by {', '.join(translators) or 'nobody'} alone: two translators "
+            "must agree; name a second, or trust it (--trusted)"
+        )
+    names: dict[str, str] = {}
+    for name, translator in translators.items():
+        if (first := names.setdefault(translator.signature, name)) != name:
+            raise PolyprobeError(
+                f"the translators {first!r} and {name!r} are one engine ({translator.signature}); "
+                "that it agrees with itself tells nothing: leave one out"
+            )
+
+
+def find_refusals(
+    source: str, targets: Sequence[str], translators: Mapping[str, Translator]
+) -> dict[tuple[str, str], str]:
+    """Return {(translator, target): error message} of unsupported language pairs.
+
+    PolyprobeError if a translator supports none of the targets.
+    """
+    refusals = {}
+    for name, translator in translators.items():
+        errors = []
+        for target in targets:
+            try:
+                translator.check(source, target)
+            except PolyprobeError as error:
+                errors.append(error)
+                refusals[name, target] = str(error)
+        if errors and len(errors) == len(targets):
+            raise errors[0]
+    return refusals
+
+
+def translate_with(
+    translator: Translator,
+    originals: pl.DataFrame,
+    source: str,
+    target: str,
+    styles: Sequence[str],
+) -> list[Version]:
+    """Return a version of each template (TEMPLATES), in the first style whose slots survive."""
+    templates, relations = originals["template"], originals["relation"]
+    versions = [Version()] * originals.height
+    pending = list(range(originals.height))
+    for style in styles:
+        texts = [put_slots(templates[place], style) for place in pending]
+        answers = (
+            translator.translate_each(texts, source, target, None, [relations[n] for n in pending])
+            if texts
+            else []
+        )
+        for place, (text, problem) in zip(pending, answers, strict=True):
+            template = "" if problem else restore_slots(normalise(text, target), style)
+            versions[place] = Version(template, style, text, problem)
+        pending = [place for place in pending if needs_other_style(versions[place])]
+    return versions
+
+
+def needs_other_style(version: Version) -> bool:
+    """Return whether another style of slots may help: slots lost, or text empty or unchanged."""
+    return not version.template and version.problem in ("", "empty", "unchanged")
+
+
+def fold_template(template: str) -> str:
+    """Return the key for the comparison of templates.
+
+    >>> fold_template("[X]  naceu en [Y] .") == fold_template("[X] Naceu en [Y]")
+    True
+    """
+    return fold(template).rstrip(FINAL)
+
+
+def describe_outcomes(translations: TemplateTranslations) -> Iterator[str]:
+    """Yield one line for each language: templates translated, templates kept, and outcomes."""
+    languages = translations.templates["language"].to_list()
+    for (language,), rows in translations.outcomes.group_by("language", maintain_order=True):
+        originals = rows.select("relation", "template_id")
+        successes = originals.filter(rows["outcome"].is_in([AGREED, TRUSTED]))
+        counts = [
+            f"{translator} {count} {outcome}"
+            for _, translator, outcome, count in count_outcomes(rows).iter_rows()
+        ]
+        yield (
+            f"templates translated to {language}: {successes.n_unique()} of "
+            f"{originals.n_unique()} kept in {languages.count(str(language))} wordings "
+            f"({', '.join(counts)})"
+        )
+
+
+def count_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
+    """Return the number of outcomes: language, translator, outcome, `count`."""
+    keys = ["language", "translator", "outcome"]
+    return outcomes.group_by(keys).len("count").sort(keys)
