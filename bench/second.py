@@ -15,11 +15,11 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.donors import annotate, choose_donors
+from polyprobe.eval.questions import annotate, choose_donors
 from polyprobe.eval.work.fill import make_tasks, queries_of
 from polyprobe.eval.work.workers.here import score_here
 from polyprobe.schema.load import load_facts
-from polyprobe.scoring.load import load
+from polyprobe.scoring.load import load_scorer
 from polyprobe.scoring.scorers import Scorer
 
 ROUNDS = 2
@@ -55,7 +55,7 @@ def main(argv: Sequence[str] = ()) -> None:
 
 def measure(case: Case) -> str:
     """Return one line: with second questions / without, and the ratio of both."""
-    scorer = load(case.model).scorer
+    scorer = load_scorer(case.model)
     donors = choose_donors(next(iter(case.tables.values())))
     asked = [annotate(case.tables, chosen) for chosen in (None, donors)]
     rows_of = [[q for table in tables.values() for q in queries_of(table)] for tables in asked]

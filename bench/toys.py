@@ -20,7 +20,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import summarize
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import Bootstrap
-from polyprobe.eval.donors import annotate, choose_donors
+from polyprobe.eval.questions import annotate, choose_donors
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES

@@ -16,7 +16,7 @@ from polyprobe.system.store import cache_folder
 from .options import example, say
 
 if TYPE_CHECKING:
-    from polyprobe.eval.work.known_scores import Stored
+    from polyprobe.eval.work.score_store import Stored
 
 cache = typer.Typer(
     help="List or delete the stored scores that later runs reuse.", no_args_is_help=True
@@ -27,7 +27,7 @@ ABOUT = ("revision", "scoring", "dtype")
 @cache.command(epilog=example("polyprobe cache info"))
 def info() -> None:
     """List stored scores, one row for each model and its settings."""
-    from polyprobe.eval.work.known_scores import list_stores
+    from polyprobe.eval.work.score_store import list_stores
 
     folder = cache_folder()
     stores = list_stores(folder)
@@ -48,7 +48,7 @@ def clear(
     ] = False,
 ) -> None:
     """Delete stored scores; run folders are not changed."""
-    from polyprobe.eval.work.known_scores import list_stores, remove
+    from polyprobe.eval.work.score_store import list_stores, remove
 
     folder = cache_folder()
     stores = list_stores(folder)

@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import Field, fields
+from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -11,7 +13,9 @@ from rich.console import Console, RenderableType
 from polyprobe.analysis.figures import CLUSTERS
 from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_exclude, split_list
+from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
+from polyprobe.system.options import Option, Options, list_options
 
 if TYPE_CHECKING:
     from polyprobe.report.pictures.picture import Picture
@@ -19,12 +23,58 @@ if TYPE_CHECKING:
 
 
 PICTURES = "Pictures for papers"
+# The parts of the help of `eval`, in order.
+PANELS = ("", "Model", "Served models", "Chat", "Workers", f"Free decoding (--scoring {FREE})")
+Function = TypeVar("Function", bound=Callable[..., Any])
 _Value = TypeVar("_Value")
 
 
 def example(line: str) -> str:
     """Return the epilog of a command's help."""
     return f"Example: {line}"
+
+
+def take_options(group: type[Options]) -> Callable[[Function], Function]:
+    """Give a command the options of a group, which it receives as keywords.
+
+    Their values are checked when the group is made, not by typer, so that a mistake has the same
+    words as in a script.
+    """
+
+    def change(function: Function) -> Function:
+        parts = signature(function, eval_str=True).parameters.values()
+        declared = list_options(group)
+        options = [_make_parameter(part, declared[part.name]) for part in fields(group)]
+        options.sort(key=lambda part: PANELS.index(declared[part.name].panel))
+        parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
+        function.__signature__ = Signature(  # type: ignore[attr-defined]
+            [part.replace(kind=Parameter.KEYWORD_ONLY) for part in parameters] + options
+        )
+        return function
+
+    return change
+
+
+def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
+    """Return the parameter of a command for the field of an option."""
+    keywords: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
+    if option.panel:
+        keywords["rich_help_panel"] = option.panel
+    kind: Any = str
+    if isinstance(part.default, bool):
+        kind = bool
+    elif option.least is not None:
+        kind = int
+        most = "" if option.most is None else f"<={option.most}"
+        limits = f"{option.least}<=x{most}" if most else f"x>={option.least}"
+        keywords["metavar"] = f"<int range> [{limits}]"
+    elif option.parse:
+        kind = list[str]
+        keywords["callback"] = converted(option.parse)
+    words = [f"{option.flag}/--no-{option.flag[2:]}" if part.default is True else option.flag]
+    info = typer.Option(part.default, *words, **keywords)
+    kind = kind | None if part.default is None else kind
+    return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
 
 
 def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
@@ -50,6 +100,15 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
         if value is not None:
             check(value)
         return value
+
+    return call
+
+
+def converted(convert: Callable[[list[str]], Any]) -> Callable[[list[str] | None], Any]:
+    """Return the callback of a repeatable option whose texts make one value; None without any."""
+
+    def call(value: list[str] | None) -> Any:
+        return convert(value) if value else None
 
     return call
 

@@ -3,10 +3,8 @@
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import partial
-from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -25,21 +23,22 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import SEPARATE
+from polyprobe.eval.evaluation import find_rows
+from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
-from polyprobe.eval.work.known_scores import Known, as_known
+from polyprobe.eval.work.score_store import Known, as_known
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
-from polyprobe.schema.run.rows import choose, choose_rows, choose_to_score
-from polyprobe.scoring.chat import ChatOptions, render_chat, take_chat
-from polyprobe.scoring.given import configuration_of, name_of, unwrap
+from polyprobe.scoring.chat import render_chat
 from polyprobe.scoring.load import check_chat, family_of
-from polyprobe.scoring.options import check_budget, check_names, check_permutations
+from polyprobe.scoring.model_objects import configuration_of, name_of, unwrap
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import with_keywords
 
 
 class ConsistencyCallback(TrainerCallback):
@@ -74,93 +73,51 @@ class ConsistencyCallback(TrainerCallback):
         trainer.train()
     """
 
+    @with_keywords(CallbackOptions)
     def __init__(
         self,
         trainer: Trainer,
         dataset: str | Splits,
         config: str | None = None,
-        *,
-        languages: str | Sequence[str] | None = None,
-        every: int | None = None,
-        limit: int | None = None,
-        sample: int | None = None,
-        relations: str | Sequence[str] | None = None,
-        exclude: str | Sequence[str] | None = None,
-        scoring: str = "bmlama",
-        permutations: int | None = None,
-        batch_tokens: int | None = None,
-        prefix: str = "polyprobe",
-        chat: bool = False,
-        system: str | None = None,
-        user: str | None = None,
-        chat_options: Mapping[str, Any] | None = None,
-        **others: Any,
+        **options: Any,
     ) -> None:
         """Load and check the rows and their tokens.
 
         Args:
             trainer: trainer of the model; its `processing_class` is the model's tokenizer.
-            dataset: as in `evaluate_model`, like config, languages, limit, sample,
-                relations and exclude.
+            dataset: as in `evaluate_model`, like `config` and most options.
             config: configuration of the dataset.
-            languages: split names; each pair adds a figure.
-            every: number of steps between measurements (default: measure at each evaluation). An
-                evaluation at a measured step gets its figures; other evaluations are measured if
-                the choice of the best model depends on it.
-            limit: the first N rows.
-            sample: N rows spread over the relations.
-            relations: only the rows of these.
-            exclude: relations and flags whose rows are left out.
-            scoring: scoring protocol, see `ModelOptions`.
-            permutations: see `ModelOptions`.
-            batch_tokens: token budget of a batch.
-            prefix: prefix of the figures' names.
-            chat: score sentences as the beginning of answers, see `ModelOptions`, like system,
-                user and chat_options.
-            system: system message.
-            user: the user's message.
-            chat_options: values of the chat template's variables.
-            others: refused, with the nearest name.
+            options: `every`, the number of steps between measurements (default: measure at each
+                evaluation); `prefix` of the figures' names; languages, whose pairs add a figure
+                each; limit, sample, relations, exclude; scoring, permutations, batch_tokens; chat,
+                system, user, chat_options (`CallbackOptions`).
 
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.
         """
-        check_names(others, ARGUMENTS, type(self).__name__)
-        if every is not None and every < 1:
-            raise PolyprobeError(f"every must be at least 1, got {every}")
-        check_budget(batch_tokens)
-        said = {"chat": chat, "system": system, "user": user, "chat_options": chat_options}
-        conversation = take_chat({**said, "scoring": scoring})
-        check_permutations(permutations, scoring)
+        self._options = CallbackOptions.from_keywords(options, type(self))
         _check_whole(trainer)
         self._trainer = trainer
-        self._every = every
-        self._prefix = prefix
-        self._batch_tokens = batch_tokens
         self._tokenizer = _tokenizer_of(trainer)
-        self._make = _choose_scorer(scoring, _family(self._model))
-        if permutations:
-            self._make = partial(self._make, permutations=permutations)
-        if conversation:
-            self._make = self._in_chat(conversation, scoring)
-        self._found: dict[str, float] | None = None  # of the current weights
-        tables = load_facts(dataset, config, languages, protocol_of(scoring).contrasts)
-        self._own = bool(find_different(tables.values()).any())
-        table = next(iter(tables.values()))
-        chosen = choose(table, choose_to_score(table, relations, exclude))
-        rows = choose_rows(table, limit, sample, chosen.rows)
-        asked = as_asked(tables, scoring)
-        self._tables = {language: table.take(rows) for language, table in asked.items()}
+        self._make = _choose_scorer(self._options, self._model, self._tokenizer)
+        self._figures: dict[str, float] | None = None  # of the current weights
+        scoring = self._options.scoring
+        contrasts = protocol_of(scoring).contrasts
+        tables = load_facts(dataset, config, self._options.languages, contrasts)
+        self._own_candidates = bool(find_different(tables.values()).any())
+        rows = find_rows(next(iter(tables.values())), self._options).numbers
+        texts = as_asked(tables, scoring)
+        self._tables = {language: table.take(rows) for language, table in texts.items()}
         self._queries = {language: queries_of(table) for language, table in self._tables.items()}
         self._tasks = make_tasks(self._queries, set())
         with undisturbed(self._model) as model:
-            self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
+            self._scorer = self._make(model)
         _check_tasks(self._scorer, self._tasks)
 
     def on_train_begin(self, args: TrainingArguments, *others: Any, **kwargs: Any) -> None:
         """Forget figures of other weights; warn if nothing will be measured."""
-        self._found = None
-        if self._every is None and args.eval_strategy == "no":
+        self._figures = None
+        if self._options.every is None and args.eval_strategy == "no":
             warnings.warn(
                 "this training makes no evaluation, so ConsistencyCallback measures nothing: "
                 "give it every=STEPS, or the trainer an eval_strategy",
@@ -169,13 +126,13 @@ class ConsistencyCallback(TrainerCallback):
 
     def on_step_begin(self, *args: Any, **kwargs: Any) -> None:
         """Forget the figures of the previous step."""
-        self._found = None
+        self._figures = None
 
     def on_step_end(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
         """Measure every so many steps."""
-        if self._every and state.global_step % self._every == 0:
+        if self._options.every and state.global_step % self._options.every == 0:
             self._follow(state, control)
 
     def on_evaluate(
@@ -188,19 +145,12 @@ class ConsistencyCallback(TrainerCallback):
     ) -> None:
         """Add the figures to an evaluation's metrics; measure them if needed."""
         if not self._trainer.is_in_train:
-            self._found = None  # the weights may have changed
+            self._figures = None  # the weights may have changed
         best = (args.metric_for_best_model or "").removeprefix("eval_")
-        due = self._every is None or not self._trainer.is_in_train
-        if self._found is None and (due or best.startswith(f"{self._prefix}/")):
+        due = self._options.every is None or not self._trainer.is_in_train
+        if self._figures is None and (due or best.startswith(f"{self._options.prefix}/")):
             self._follow(state, control)
-        metrics.update({f"eval_{name}": value for name, value in (self._found or {}).items()})
-
-    def _in_chat(self, conversation: ChatOptions, scoring: str) -> Callable[..., Scorer]:
-        """Return the scorer's class with the conversation."""
-        family, name = FAMILIES[_family(self._model)], name_of(self._model)
-        check_chat(family, name)
-        chat = render_chat(self._tokenizer, conversation, name, scoring)
-        return partial(self._make, chat=chat)
+        metrics.update({f"eval_{name}": value for name, value in (self._figures or {}).items()})
 
     @property
     def _model(self) -> Any:
@@ -208,49 +158,46 @@ class ConsistencyCallback(TrainerCallback):
         return unwrap(self._trainer.model)
 
     def _follow(self, state: TrainerState, control: TrainerControl) -> None:
-        asked = control.should_log
-        self._found = self._measure(state.global_step)
-        if self._found:
-            self._trainer.log(dict(self._found))
-        control.should_log = asked  # `log` marks the loss as logged, which is wrong
+        logs = control.should_log
+        self._figures = self._measure(state.global_step)
+        if self._figures:
+            self._trainer.log(dict(self._figures))
+        control.should_log = logs  # `log` marks the loss as logged, which is wrong
 
     def _measure(self, step: int) -> dict[str, float]:
         """Return the figures of the current weights, the same in every process."""
         try:
-            found = self._name(ScoredFacts(self._score(), own_candidates=self._own))
+            figures = self._name(ScoredFacts(self._score(), own_candidates=self._own_candidates))
         except PolyprobeError as error:
             warnings.warn(f"step {step} is not measured: {error}", stacklevel=2)
-            found = {}
-        figures = [found]
+            figures = {}
+        shared = [figures]
         if torch.distributed.is_available() and torch.distributed.is_initialized():
-            torch.distributed.broadcast_object_list(figures)
-        return figures[0]
+            torch.distributed.broadcast_object_list(shared)
+        return shared[0]
 
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
-        found = {}
+        values = {}
         for figure in (x for x in SEPARATE if x.training and x.applies(facts)):
             for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
                 if value is not None and (part == "mean" or figure.training == "each"):
-                    of = "" if part == "mean" else f".{part}"
-                    found[f"{self._prefix}/{figure.name}{of}"] = value
-        return found
+                    suffix = "" if part == "mean" else f".{part}"
+                    values[f"{self._options.prefix}/{figure.name}{suffix}"] = value
+        return values
 
     def _score(self) -> dict[str, pa.Table]:
         """Return the scores of all rows by language, in the format of a run."""
-        known: dict[Query, Known] = {}
+        scores: dict[Query, Known] = {}
         with undisturbed(self._model) as model:
             if self._scorer.model is not model:
-                self._scorer = self._make(model, self._tokenizer, self._batch_tokens)
+                self._scorer = self._make(model)
             for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
                 queries = zip(task.prompts, map(tuple, task.candidates), strict=True)
-                known.update(zip(queries, as_known(scored), strict=True))
+                scores.update(zip(queries, as_known(scored), strict=True))
         return {
-            language: as_scores(table, [known[query] for query in self._queries[language]])
+            language: as_scores(table, [scores[query] for query in self._queries[language]])
             for language, table in self._tables.items()
         }
-
-
-ARGUMENTS = [*signature(ConsistencyCallback).parameters][:-1]
 
 
 def _check_whole(trainer: Trainer) -> None:
@@ -262,28 +209,33 @@ def _check_whole(trainer: Trainer) -> None:
 
 
 def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
-    given = trainer.processing_class
-    for tokenizer in (given, getattr(given, "tokenizer", None)):  # a processor has one
+    processor = trainer.processing_class
+    for tokenizer in (processor, getattr(processor, "tokenizer", None)):
         if isinstance(tokenizer, PreTrainedTokenizerBase):
             return tokenizer
     raise PolyprobeError("the trainer has no tokenizer; give it Trainer(processing_class=…)")
 
 
-def _family(model: Any) -> str:
-    """Return the model's family by the configuration that a checkpoint would have."""
-    config = configuration_of(model)
-    return family_of(config, config.name_or_path or type(model).__name__)
-
-
-def _choose_scorer(scoring: str, family: str) -> Callable[..., Scorer]:
-    known = [name for name, families in SCORINGS.items() if family in families]
-    scored = [name for name in known if protocol_of(name).kind == "scores"]
-    if scoring not in scored:
+def _choose_scorer(
+    options: CallbackOptions, model: Any, tokenizer: PreTrainedTokenizerBase
+) -> Callable[[Any], Scorer]:
+    """Return the function that makes the scorer of the model as it then is."""
+    config, scoring = configuration_of(model), options.scoring
+    family = FAMILIES[family_of(config, config.name_or_path or type(model).__name__)]
+    names = [name for name, families in SCORINGS.items() if family.name in families]
+    names = [name for name in names if protocol_of(name).kind == "scores"]
+    if scoring not in names:
         raise PolyprobeError(
-            f"scoring {scoring!r} cannot follow the training of this {family} model; "
-            f"known: {', '.join(scored)}"
+            f"scoring {scoring!r} cannot follow the training of this {family.name} model; "
+            f"known: {', '.join(names)}"
         )
-    return SCORINGS[scoring][family]
+    extra: dict[str, Any] = {"permutations": options.permutations} if options.permutations else {}
+    if options.conversation:
+        name = name_of(model)
+        check_chat(family, name)
+        extra["chat"] = render_chat(tokenizer, options.conversation, name, scoring)
+    kind = SCORINGS[scoring][family.name]
+    return lambda network: kind(network, tokenizer, options.batch_tokens, **extra)
 
 
 def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
@@ -310,18 +262,18 @@ def undisturbed(model: Any) -> Iterator[Any]:
     """
     modes = [(module, module.training) for module in model.modules()]
     python, numpy = random.getstate(), np.random.get_state()
-    wrapped, own = (vars(model).get(name) for name in ("forward", "_original_forward"))
-    wraps = wrapped is not None and own is not None
+    wrapper, forward = (vars(model).get(name) for name in ("forward", "_original_forward"))
+    wraps = wrapper is not None and forward is not None
     model.eval()
     keep_unpacked(model)
     if wraps:
-        model.forward = own
+        model.forward = forward
     try:
         with torch.random.fork_rng([model.device] if model.device.type == "cuda" else []):
             yield model
     finally:
         if wraps:
-            model.forward = wrapped
+            model.forward = wrapper
         random.setstate(python)
         np.random.set_state(numpy)
         for module, training in modes:

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.hashing import hash_json
 
-from .options import MASKED, SCORING_NAMES
+from .options import ChatOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.
 WITHOUT_THINKING = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
@@ -58,80 +57,6 @@ _ANSWERS = (
 )
 
 Ids = tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class ChatOptions:
-    """What a conversation says before the answer.
-
-    Attributes:
-        system: the system message; None for none of ours (a template may have its own).
-        user: the user's message; empty by default, the same in every language.
-        options: values of the template's variables.
-    """
-
-    system: str | None = None
-    user: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    def messages(self, question: str = "") -> list[dict[str, str]]:
-        """Return the messages before the answer; a question is behind the user's own text."""
-        system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        said = "\n\n".join(filter(None, [self.user, question]))
-        return [*system, {"role": "user", "content": said}]
-
-
-def take_chat(options: dict[str, Any]) -> ChatOptions | None:
-    """Remove the options of a conversation from keywords and return them; None without `chat`.
-
-    Raises:
-        PolyprobeError: an option that is for chats only or excluded by one, values that JSON lacks.
-    """
-    chat = options.pop("chat", False)
-    chosen = {name: options.pop(name, None) for name in ("system", "user", "chat_options")}
-    if not chat:
-        for name in (name for name, value in chosen.items() if value is not None):
-            option = name.replace("_", "-").removesuffix("s")
-            raise PolyprobeError(f"--{option} is for --chat; add --chat, or leave --{option} out")
-        return None
-    bos, scoring = options.get("bos", "auto"), options.get("scoring", "bmlama")
-    if bos != "auto":
-        raise PolyprobeError(
-            f"--bos {bos} and --chat were both given; the chat template decides on the BOS: "
-            "leave --bos out"
-        )
-    if SCORING_NAMES.get(scoring, ("",))[0] == MASKED:
-        raise PolyprobeError(
-            f"--chat is for decoder-only models, --scoring {scoring} for {MASKED}; leave one out"
-        )
-    return ChatOptions(chosen["system"], chosen["user"] or "", _check(chosen["chat_options"] or {}))
-
-
-def _check(options: Any) -> dict[str, Any]:
-    try:
-        return dict(json.loads(json.dumps(dict(options), allow_nan=False)))
-    except (TypeError, ValueError) as error:
-        raise PolyprobeError(
-            f"the chat options are {options!r}; expected names with values as in JSON"
-        ) from error
-
-
-def parse_chat_options(given: Sequence[str] | None) -> dict[str, Any]:
-    """Return the values of `KEY=VALUE`: true, false and numbers as such, anything else as text.
-
-    >>> parse_chat_options(["enable_thinking=false", "date_string=26 Jul 2024", "budget=0"])
-    {'enable_thinking': False, 'date_string': '26 Jul 2024', 'budget': 0}
-    """
-    values = {}
-    for text in given or ():
-        name, equals, value = text.partition("=")
-        if not name or not equals:
-            raise PolyprobeError(
-                f"--chat-option {text!r}; expected KEY=VALUE, such as thinking=false"
-            )
-        number = re.fullmatch(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?|true|false", value)
-        values[name] = json.loads(value) if number else value
-    return values
 
 
 class Chat(NamedTuple):

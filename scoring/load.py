@@ -2,42 +2,34 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, NamedTuple, Unpack
+from typing import Any, NamedTuple
 
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
-from polyprobe.system.devices import DTYPES, choose_device, find_dtype
-from polyprobe.system.errors import PolyprobeError, check_option, one_line
+from polyprobe.schema.run.folder import Settings
+from polyprobe.system.devices import choose_device, find_dtype
+from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.options import with_keywords
 from polyprobe.system.progress import report as say
 from polyprobe.system.sending import run
 
-from .chat import Chat, ChatOptions, render_chat, take_chat
-from .given import check_options, configuration_of, identify, name_of, unwrap
-from .options import (
-    LOCAL,
-    PRODUCTS,
-    SERVED,
-    ModelOptions,
-    check_adapter,
-    check_attention,
-    check_budget,
-    check_names,
-    check_permutations,
-    check_quantize,
-    check_revision,
-    check_server,
-)
+from .chat import Chat, render_chat
+from .model_objects import check_object, configuration_of, identify, name_of, unwrap
+from .options import PRODUCTS, SERVED, ScorerOptions, check_revision, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, find_parts, read_kind
 from .weights.code import find_code_files
 from .weights.places import Place, cannot_load, find_place
+
+DEFAULTS = ScorerOptions()
 
 
 class Loaded(NamedTuple):
@@ -58,7 +50,8 @@ class Loaded(NamedTuple):
     probe: tuple[float, ...] = ()
 
 
-def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
+@with_keywords(ScorerOptions)
+def load_scorer(model: Any, **options: Any) -> Scorer:
     """Return the scorer of a model; its family is taken from its configuration.
 
     Example::
@@ -70,181 +63,164 @@ def load_scorer(model: Any, **options: Unpack[ModelOptions]) -> Scorer:
     Args:
         model: an id on the Hub, a local folder, a GGUF file, or the embedded `geolm`; or a
             transformers model, also wrapped by PEFT, which is put into evaluation mode.
-        options: see `ModelOptions`; those of a model object are `tokenizer`, `scoring`, `bos`,
+        options: those of `ScorerOptions`; of a model object `tokenizer`, `scoring`, `bos`,
             `batch_tokens`, `product` and those of a chat.
 
     Raises:
         PolyprobeError: an unknown model, a model without a language-model head, one that does not
             read in the direction of its family, unknown settings.
     """
-    check_names(options, ModelOptions.__annotations__, "load_scorer")
-    return load(model, **options).scorer if is_name(model) else _take_given(model, dict(options))
+    chosen = ScorerOptions.from_keywords(options, load_scorer)
+    if is_name(model):
+        chosen.check_named(os.fspath(model))
+        return load(model, chosen).scorer
+    check_object(model, options)
+    return _engage_object(model, chosen)
 
 
-def is_name(model: Any) -> bool:
-    """Return whether this is a name or a path, not a model or scorer."""
-    return isinstance(model, str | os.PathLike)
-
-
-def load(model: Any, **options: Any) -> Loaded:
+def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None = None) -> Loaded:
     """Return the scorer of a name, a model object or a scorer, with its revision and dtype.
 
     The revision of a model in memory is a hash of what it is now (see `identify`): its weights may
-    have changed since they were loaded. For the arguments see `load_scorer`.
+    have changed since they were loaded.
+
+    Args:
+        model: see `load_scorer`.
+        options: checked ones.
+        earlier: settings of a run to resume, which decide on what only rounding depends on: the
+            token budget and the matrix product; and on the revision of a served model with nearly
+            the same probe.
     """
-    if is_name(model):
-        chosen = take_chat(options)
-        if options.get("server") is None:
-            return _load_named(os.fspath(model), chosen=chosen, **options)
-        check_server(options)
-        given = {name: value for name, value in options.items() if name not in LOCAL}
-        return _load_served(os.fspath(model), chosen=chosen, **given)
-    scorer = _take_given(model, options)
+    if options.server is not None:
+        return _load_served(os.fspath(model), options, earlier)
+    if earlier and options.batch_tokens is None and not isinstance(model, Scorer):
+        options = replace(options, batch_tokens=earlier.batch_tokens)
+    loaded = _load_named(os.fspath(model), options) if is_name(model) else _take(model, options)
+    if earlier and options.product is None and loaded.scorer.model is not None:
+        loaded.scorer.engine.fix_product(earlier.further.get("product", PRODUCTS[0]))
+    return loaded
+
+
+class Source(NamedTuple):
+    """How another process loads the same model.
+
+    Attributes:
+        model: its name or path.
+        options: see `load`.
+        expected: `revision`, `path` and `further` of the model where the run was started.
+    """
+
+    model: str
+    options: ScorerOptions
+    expected: Mapping[str, str] | None = None
+
+    def load(self) -> Scorer:
+        """Return the scorer.
+
+        Raises:
+            PolyprobeError: it differs from what is expected, so that its scores would be stored
+                under the wrong key.
+        """
+        loaded = load(self.model, self.options)
+        values = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.further}
+        for name, value in (self.expected or {}).items():
+            here = values.get(name, "none")
+            if here != value:
+                raise PolyprobeError(
+                    f"the model '{self.model}' has another {name} here ({here}) than where the run "
+                    f"was started ({value}); put the same files and the same kind of device there"
+                )
+        return loaded.scorer
+
+
+def _take(model: Any, options: ScorerOptions) -> Loaded:
+    """Return a model object or scorer as if it had been loaded."""
+    scorer = _engage_object(model, options)
     dtype = str(scorer.model.dtype).removeprefix("torch.")
     return Loaded(scorer, identify(scorer.model, scorer.tokenizer), dtype)
 
 
-def _take_given(model: Any, options: dict[str, Any]) -> Scorer:
+def _engage_object(model: Any, options: ScorerOptions) -> Scorer:
     """Return the scorer itself, or that of a model object."""
-    check_options(model, options)
     if isinstance(model, Scorer):
         return model
-    return _engage_object(model, take_chat(options), **options)
-
-
-def _engage_object(
-    model: Any,
-    chosen: ChatOptions | None,
-    tokenizer: Any,
-    scoring: str = "bmlama",
-    permutations: int | None = None,
-    bos: str = "auto",
-    batch_tokens: int | None = None,
-    product: str | None = None,
-) -> Scorer:
     network, name = unwrap(model), name_of(model)
-    check_option("--scoring", scoring, tuple(SCORINGS))
-    check_permutations(permutations, scoring)
-    check_budget(batch_tokens)
-    check_option("--product", product or PRODUCTS[0], PRODUCTS)
     family = FAMILIES[family_of(configuration_of(network), name)]
-    _check_protocol(family, scoring, bos, chosen, name)
-    chat = render_chat(tokenizer, chosen, name, scoring) if chosen else None
+    _check_protocol(family, options, name)
+    chat = _render(options.tokenizer, options, name)
     quantized.keep_unpacked(network)
-    scorer = _engage(
-        family, network, tokenizer, name, scoring, bos, chat, batch_tokens, permutations
-    )
-    return _fix(scorer, product)
+    return _engage(family, network, options.tokenizer, chat, name, options)
 
 
-def _load_named(
-    model: str,
-    *,
-    chosen: ChatOptions | None,
-    revision: str | None = None,
-    adapter: str | None = None,
-    quantize: str | None = None,
-    trust_remote_code: bool = False,
-    device: str = "auto",
-    dtype: str = "float32",
-    scoring: str = "bmlama",
-    permutations: int | None = None,
-    bos: str = "auto",
-    attention: str | None = None,
-    batch_tokens: int | None = None,
-    product: str | None = None,
-    tokenizer: None = None,
-    server: None = None,
-) -> Loaded:
-    if tokenizer is not None:
-        raise PolyprobeError(f"'{model}' has its own tokenizer; leave it out, or add --server")
-    check_option("--dtype", dtype, DTYPES)
-    check_option("--scoring", scoring, tuple(SCORINGS))
-    check_permutations(permutations, scoring)
-    check_budget(batch_tokens)
-    check_option("--product", product or PRODUCTS[0], PRODUCTS)
-    check_attention(attention)
-    check_adapter(adapter)
-    check_quantize(quantize)
-    where, precision = choose_device(device), find_dtype(dtype)
-    parts = find_parts(model, revision, adapter)
+def _load_named(model: str, options: ScorerOptions) -> Loaded:
+    device, precision = choose_device(options.device), find_dtype(options.dtype)
+    parts = find_parts(model, options.revision, options.adapter)
     kind = read_kind(parts.adapter) if parts.adapter else None
-    code = find_code_files({parts.base, parts.tokenizer}) if trust_remote_code else None
-    options = code.allow() if code else {"trust_remote_code": False}
-    config = _call(AutoConfig.from_pretrained, parts.base, options)
+    code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
+    keywords = code.allow() if code else {"trust_remote_code": False}
+    config = _call(AutoConfig.from_pretrained, parts.base, keywords)
     family = FAMILIES[family_of(config, model)]
-    _check_protocol(family, scoring, bos, chosen, model)
-    few = quantized.describe_weights(quantize, parts.base, config)
+    _check_protocol(family, options, model)
+    rounding = quantized.describe_weights(options.quantize, parts.base, config)
     exact, further = parts.identify()
-    further |= {"quantize": few} if few else {}
+    further |= {"quantize": rounding} if rounding else {}
     further |= {"code": code.hash} if code else {}
-    own = _call(AutoTokenizer.from_pretrained, parts.tokenizer, {**options, "config": config})
-    chat = render_chat(own, chosen, model, scoring) if chosen else None
-    options |= {"dtype": precision}
-    options |= quantized.loading_options(quantize, precision, where) if few else {}
-    network = _load_weights(family, parts.base, options, attention, quantize)
+    tokenizer = _call(
+        AutoTokenizer.from_pretrained, parts.tokenizer, {**keywords, "config": config}
+    )
+    chat = _render(tokenizer, options, model)  # its mistakes come before the weights
+    keywords |= {"dtype": precision}
+    if rounding:
+        keywords |= quantized.loading_options(options.quantize, precision, device)
+    network = _load_weights(family, parts.base, keywords, options)
     if code:
         code.check_run(network)
-    if few:
+    dtype = options.dtype
+    if rounding:
         quantized.settle(network, precision)
         dtype = str(network.dtype).removeprefix("torch.")
     if parts.adapter:
         network = apply_adapter(network, parts.adapter, kind)
-    if not few:
-        _move(network, where, model)
+    if not rounding:
+        _move(network, device, model)
     quantized.keep_unpacked(network)
-    scorer = _engage(family, network, own, model, scoring, bos, chat, batch_tokens, permutations)
-    return Loaded(_fix(scorer, product), exact, dtype, further)
+    return Loaded(_engage(family, network, tokenizer, chat, model, options), exact, dtype, further)
 
 
-def _load_served(
-    model: str,
-    *,
-    server: str,
-    chosen: ChatOptions | None,
-    tokenizer: str | None = None,
-    revision: str | None = None,
-    scoring: str = "bmlama",
-    permutations: int | None = None,
-    bos: str = "auto",
-    before: tuple[str, Sequence[float]] | None = None,
-) -> Loaded:
-    """Return the scorer of a model behind a server, which has passed all checks.
-
-    `before` are revision and probe of a run to resume: a model that has nearly the same probe is
-    the same.
-    """
-    check_option("--scoring", scoring, tuple(SCORINGS))
-    check_permutations(permutations, scoring)
-    _check_protocol(CAUSAL, scoring, bos, chosen, model)
-    if not is_name(tokenizer or model):
+def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -> Loaded:
+    """Return the scorer of a model behind a server, which has passed all checks."""
+    _check_protocol(CAUSAL, options, model)
+    name = options.tokenizer or model
+    if not is_name(name):
         raise PolyprobeError(
-            f"a served model was given with a {type(tokenizer).__name__} as tokenizer; give the "
+            f"a served model was given with a {type(name).__name__} as tokenizer; give the "
             "name or folder of one"
         )
     with explain_missing_extras("--server"):
-        kind = run(connect(server, model))
-    place, own, model_type = _read_tokenizer(tokenizer or model, revision, bos)
-    chat = render_chat(own, chosen, model, scoring) if chosen else None
-    n_tokens = max(own.get_vocab().values(), default=0) + 1
+        kind = run(connect(str(options.server), model))
+    place, tokenizer, model_type = _read_tokenizer(name, options.revision, options.bos)
+    chat = _render(tokenizer, options, model)
+    n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
     say(f"checking the server {kind.where}")
+    probe = earlier.probe if earlier else []
     try:
-        found = shake(engine, own, before[1] if before else ())
+        handshake = shake(engine, tokenizer, probe)
     except LimitedServerError:
-        if scoring != "letters":
+        if options.scoring != "letters":
             raise
-        kind = TopCompletions(kind.served, partial(_spell, own))
+        kind = TopCompletions(kind.served, partial(_spell, tokenizer))
         engine = ServedEngine(kind, n_tokens, model_type)
-        found = shake(engine, own, before[1] if before else ())
-    scorer = _engage(CAUSAL, engine, own, model, scoring, bos, chat, None, permutations)
+        handshake = shake(engine, tokenizer, probe)
+    scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
     further = {
         "tokenizer": f"{place.label}@{place.exact_revision()}",
         "server": f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-"),
-        "handshake": "+".join(found.passed),
+        "handshake": "+".join(handshake.passed),
     }
-    exact = before[0] if before and found.probe == [*before[1]] else found.revision
-    return Loaded(scorer, exact, SERVED, further, tuple(found.probe))
+    same = earlier and probe and handshake.probe == [*probe]
+    exact = earlier.revision if earlier and same else handshake.revision
+    return Loaded(scorer, exact, SERVED, further, tuple(handshake.probe))
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
@@ -282,25 +258,6 @@ def _spell(tokenizer: Any, token: int) -> str:
     return str(tokenizer.decode([*front, token])).removeprefix(str(tokenizer.decode(front)))
 
 
-def load_again(model: str, *, expected: Mapping[str, str] | None = None, **options: Any) -> Scorer:
-    """Return the scorer of a model that another process has loaded before.
-
-    Raises:
-        PolyprobeError: its `revision`, `path` or `further` differs from `expected`, so that its
-            scores would be stored under the wrong key.
-    """
-    loaded = load(model, **options)
-    found = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.further}
-    for name, value in (expected or {}).items():
-        here = found.get(name, "none")
-        if here != value:
-            raise PolyprobeError(
-                f"the model '{model}' has another {name} here ({here}) than where the run was "
-                f"started ({value}); put the same files and the same kind of device there"
-            )
-    return loaded.scorer
-
-
 def family_of(config: Any, model: str) -> str:
     """Return the family of a configuration: by its class names, or its model type if it has none.
 
@@ -315,21 +272,20 @@ def family_of(config: Any, model: str) -> str:
     return _family_by_suffix(names) or _no_head(model, names, config.model_type)
 
 
-def _check_protocol(
-    of: Family, scoring: str, bos: str, chosen: ChatOptions | None, model: str
-) -> None:
-    if chosen:
-        check_chat(of, model)
-    if bos != "auto" and not of.takes_bos:
+def _check_protocol(family: Family, options: ScorerOptions, model: str) -> None:
+    if options.chat:
+        check_chat(family, model)
+    if options.bos != "auto" and not family.takes_bos:
         raise PolyprobeError(
-            f"--bos {bos} is for decoder-only models, '{model}' is {of.name}; leave it out"
+            f"--bos {options.bos} is for decoder-only models, '{model}' is {family.name}; leave it "
+            "out"
         )
-    family = of.name
-    if family not in SCORINGS[scoring]:
-        known = ", ".join(name for name, families in SCORINGS.items() if family in families)
+    families = SCORINGS[options.scoring]
+    if family.name not in families:
+        names = [name for name, takers in SCORINGS.items() if family.name in takers]
         raise PolyprobeError(
-            f"--scoring {scoring} is for {' and '.join(SCORINGS[scoring])} models, "
-            f"'{model}' is {family}; known for {family}: {known}"
+            f"--scoring {options.scoring} is for {' and '.join(families)} models, '{model}' is "
+            f"{family.name}; known for {family.name}: {', '.join(names)}"
         )
 
 
@@ -363,16 +319,13 @@ def _call(load: Callable[..., Any], place: Place, options: dict[str, Any]) -> An
 
 
 def _load_weights(
-    family: Family,
-    place: Place,
-    options: dict[str, Any],
-    attention: str | None,
-    quantize: str | None,
+    family: Family, place: Place, keywords: dict[str, Any], options: ScorerOptions
 ) -> Any:
-    asked = {**options, "output_loading_info": True}
-    asked |= {"attn_implementation": attention} if attention else {}
+    attention, quantize = options.attention, options.quantize
+    keywords = {**keywords, "output_loading_info": True}
+    keywords |= {"attn_implementation": attention} if attention else {}
     try:
-        network, info = _call(family.auto.from_pretrained, place, asked)
+        network, info = _call(family.auto.from_pretrained, place, keywords)
     except PolyprobeError as error:
         cause = one_line(error.__cause__ or error)
         if attention and re.search("att(entio)?n", cause, re.IGNORECASE):
@@ -405,23 +358,26 @@ def _move(network: Any, device: torch.device, model: str) -> None:
         ) from error
 
 
+def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:
+    chat = options.conversation
+    return render_chat(tokenizer, chat, model, options.scoring) if chat else None
+
+
 def _engage(
     family: Family,
     network: Any,
     tokenizer: Any,
-    model: str,
-    scoring: str,
-    bos: str,
     chat: Chat | None,
-    batch_tokens: int | None,
-    permutations: int | None,
+    model: str,
+    options: ScorerOptions,
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
-    extra: dict[str, Any] = {"bos": bos} if family.takes_bos else {}
+    extra: dict[str, Any] = {"bos": options.bos} if family.takes_bos else {}
     extra |= {"chat": chat} if chat else {}
-    extra |= {"permutations": permutations} if permutations else {}
+    extra |= {"permutations": options.permutations} if options.permutations else {}
+    scorer_class = SCORINGS[options.scoring][family.name]
     try:
-        return SCORINGS[scoring][family.name](network, tokenizer, batch_tokens, **extra)
+        scorer = scorer_class(network, tokenizer, options.batch_tokens, **extra)
     except PolyprobeError:
         raise
     except Exception as error:  # a model that needs more than text may raise anything
@@ -429,13 +385,9 @@ def _engage(
             f"model '{model}' cannot be run here on text ({type(error).__name__}: "
             f"{one_line(error)})"
         ) from error
-
-
-def _fix(scorer: Scorer, product: str | None) -> Scorer:
-    """Let the scorer multiply as given; without a product it keeps its own choice."""
-    if product and not scorer.engine.fix_product(product):
+    if options.product and not scorer.engine.fix_product(options.product):
         raise PolyprobeError(
-            f"--product {product} needs a float32 model on a CPU for which torch has it, and the "
-            f"same scores; use --product {PRODUCTS[0]}"
+            f"--product {options.product} needs a float32 model on a CPU for which torch has it, "
+            f"and the same scores; use --product {PRODUCTS[0]}"
         )
     return scorer

@@ -9,7 +9,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap
-from polyprobe.eval.work.known_scores import ScoreStore
+from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.publish.export import export_run
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run

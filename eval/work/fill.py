@@ -1,29 +1,27 @@
 """Score a run's languages: take known scores from the store and compute the rest."""
 
-import shutil
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from polyprobe.eval.donors import DONOR, DONOR_PROMPT
-from polyprobe.eval.prompts import PROMPT_START
+from polyprobe.eval.options import EvaluationOptions
+from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run, Settings
-from polyprobe.scoring.load import Loaded
-from polyprobe.scoring.options import WorkerSettings
+from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run
+from polyprobe.scoring.load import Loaded, Source
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
-from polyprobe.system.store import cache_folder
 
-from .known_scores import Known, ScoreStore, as_known
+from .score_store import Known, ScoreStore, as_known
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
@@ -32,7 +30,6 @@ ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
 Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
-OWN_STORE = ".store"  # in the folder of a run without the cache
 
 
 class Work(NamedTuple):
@@ -133,7 +130,7 @@ def queries_of(table: pa.Table) -> list[Query]:
     """Return the prompt and candidates of each row, then what else is asked of some rows.
 
     A row with a prompt for each candidate is a query for each candidate, in that order. Second
-    questions follow, and then the texts before the slot (see `prompts.py`).
+    questions follow, and then the texts before the slot (see `questions.py`).
     """
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
     queries: list[Query] = []
@@ -289,44 +286,24 @@ class Bars:
         self._bars.update(self._queries, completed=round(sum(self._shares.values())))
 
 
-def choose_workers(
-    chosen: WorkerSettings, model: str, options: Mapping[str, Any], loaded: Loaded
-) -> Workers:
+def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Workers:
     """Return the function that scores tasks.
 
     Workers in other processes load the same revision with the same token budget and path.
     """
     scorer = loaded.scorer
-    if chosen.devices == 1 and not chosen.ray:
+    if options.distributor is None:
         return partial(score_here, scorer)
-    same = {
-        **options,
-        "batch_tokens": scorer.engine.batch_tokens,
-        "product": scorer.engine.product,
-        "device": scorer.model.device.type,
-        "expected": {"revision": loaded.revision, "path": scorer.path, **loaded.further},
-    }
-    if not is_hash(loaded.revision):
-        same["revision"] = loaded.revision
-    if chosen.ray:
-        address = chosen.ray
-        return lambda tasks, report: score_on_ray(model, same, tasks, address, report)
-    return lambda tasks, report: score_in_processes(model, same, tasks, chosen.devices, report)
-
-
-def remove_own_store(run: Run) -> None:
-    """Delete the store in the folder of a complete run, whose files hold all scores."""
-    shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
-
-
-def has_store(run: Run, chosen: WorkerSettings) -> bool:
-    """Return whether `open_store` creates nothing in the run folder."""
-    return chosen.cache or (run.folder / OWN_STORE).exists()
-
-
-def open_store(run: Run, settings: Settings, chosen: WorkerSettings) -> ScoreStore:
-    """Return the score store of a run's model, in the cache or in the run folder."""
-    identity, own = settings.identity, run.folder / OWN_STORE
-    if chosen.cache and not own.exists():  # a run started without the cache resumes without it
-        return ScoreStore(cache_folder(), identity, settings.model_name)
-    return ScoreStore(own, identity, remedy="choose another --output")
+    same = replace(
+        options,
+        batch_tokens=scorer.engine.batch_tokens,
+        product=scorer.engine.product,
+        device=scorer.model.device.type,
+        revision=options.revision if is_hash(loaded.revision) else loaded.revision,
+    )
+    expected = {"revision": loaded.revision, "path": scorer.path, **loaded.further}
+    source = Source(model, same, expected)
+    if options.ray:
+        address = options.ray
+        return lambda tasks, report: score_on_ray(source, tasks, address, report)
+    return lambda tasks, report: score_in_processes(source, tasks, options.devices, report)

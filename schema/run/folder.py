@@ -43,13 +43,13 @@ SCORES = pa.schema(
         ("n_characters", pa.list_(pa.int32())),  # like the rest, null in runs of older versions
         ("flags", pa.list_(pa.string())),
         ("baseline", pa.float32()),  # see metrics/shared/frequency.py
-        ("donor", pa.string()),  # see donors.py; null for a fact without one
+        ("donor", pa.string()),  # see eval/questions.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
         ("majority", pa.float32()),  # like baseline, with the fact itself
         ("reviewed", pa.bool_()),  # the template; null where it is not known
         ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
-        (PROMPT, pa.float32()),  # sum over the tokens before the slot, see prompts.py
+        (PROMPT, pa.float32()),  # sum over the tokens before the slot, see eval/questions.py
         (N_PROMPT, pa.int32()),  # summed ones
     ]
 )

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.scoring.given import check_adapter_kind, unwrap
+from polyprobe.scoring.model_objects import check_adapter_kind, unwrap
 from polyprobe.scoring.options import ADAPTER, check_adapter, check_revision, no_adapter
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.progress import report

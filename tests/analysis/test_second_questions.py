@@ -10,7 +10,7 @@ import pytest
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.donors import choose_donors
+from polyprobe.eval.questions import choose_donors
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.scoring.load import load_scorer

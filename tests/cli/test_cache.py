@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.cli import main
-from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.score_store import Known, ScoreStore
 from tests.hub.client import run_client
 
 GPT2 = {
@@ -207,7 +207,7 @@ sys.argv = ["polyprobe", "cache", "info"]
 try:
     main()
 except SystemExit as end:
-    answer = [end.code, "polyprobe.eval.work.known_scores" in sys.modules, "torch" in sys.modules]
+    answer = [end.code, "polyprobe.eval.work.score_store" in sys.modules, "torch" in sys.modules]
 """
     assert run_client(code, tmp_path) == [0, True, False]
 

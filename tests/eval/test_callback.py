@@ -166,7 +166,7 @@ def test_a_training_that_measures_nothing_says_so(saved, facts, tmp_path):
         ({"batch_tokens": 0}, "batch-tokens must be 1 to 65536, got 0"),
         ({"languages": ["xx"]}, "'xx'.* available: en, ru, zh_hans"),
         ({"scoring": "mpararel"}, "scoring 'mpararel' .* this causal model; known: bmlama, object"),
-        ({"scoring": "guess"}, "scoring 'guess' cannot"),
+        ({"scoring": "guess"}, "unknown --scoring 'guess'; known: bmlama"),
         ({"limit": 2, "sample": 2}, "choose one"),
     ],
 )

@@ -6,7 +6,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from polyprobe.eval.donors import annotate, choose_donors
+from polyprobe.eval.questions import annotate, choose_donors
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.load import load_facts
 

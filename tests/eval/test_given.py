@@ -12,7 +12,7 @@ import polyprobe.eval
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.given import identify
+from polyprobe.scoring.model_objects import identify
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts

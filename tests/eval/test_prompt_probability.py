@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.prompts import PROMPT_START, add_starts
+from polyprobe.eval.questions import PROMPT_START, add_starts
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.system.errors import PolyprobeError

@@ -16,11 +16,13 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from polyprobe.eval.work.known_scores import list_stores
+from polyprobe.eval.work.score_store import list_stores
 from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
 from polyprobe.schema.run.folder import versions
+from polyprobe.scoring.load import Source
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
 from tests.hub.client import POLYPROBE
@@ -53,7 +55,7 @@ class TestConnection:
     def test_without_ray_the_extra_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
         with pytest.raises(PolyprobeError, match=r"pip install 'polyprobe\[ray\]'$"):
-            next(score_on_ray("m", OPTIONS, tasks_of(1), "auto", silent))
+            next(score_on_ray(Source("m", OPTIONS), tasks_of(1), "auto", silent))
 
     @needs_ray
     def test_an_address_where_nobody_is_ends_in_one_line(self, free_port):
@@ -64,7 +66,7 @@ class TestConnection:
             "127.0.0.1:99999999",
         ):
             with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
-                next(score_on_ray("m", OPTIONS, tasks_of(1), address, silent))
+                next(score_on_ray(Source("m", OPTIONS), tasks_of(1), address, silent))
 
     def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listener, free_port):
         note = tmp_path / "ray" / "ray_current_cluster"
@@ -126,7 +128,7 @@ class TestShares:
 
 class TestWorker:
     def test_scores_are_the_scorers_own(self, model):
-        worker = RayWorker(model, OPTIONS, 1, versions())
+        worker = RayWorker(Source(model, OPTIONS), 1, versions())
         tasks = tasks_of(2)
         assert dict(worker.score_numbered(task) for task in tasks) == here(model, tasks)
 
@@ -135,17 +137,17 @@ class TestWorker:
         found = versions()["transformers"]
         message = f"has transformers {found}, this machine has 0.1; install"
         with pytest.raises(PolyprobeError, match=message):
-            RayWorker(model, OPTIONS, 1, expected).load()
+            RayWorker(Source(model, OPTIONS), 1, expected).load()
 
     def test_a_model_that_is_not_on_the_node_is_named_with_the_node(self, tmp_path):
-        worker = RayWorker(f"{tmp_path}/not-there.gguf", {}, 1, versions())
+        worker = RayWorker(Source(f"{tmp_path}/not-there.gguf", ScorerOptions()), 1, versions())
         with pytest.raises(PolyprobeError, match=r"^on node \S+ of the Ray cluster: .*there\.gguf"):
             worker.score_numbered(tasks_of(1)[0])
 
     def test_other_weights_than_expected_are_refused(self, model):
-        options = {**OPTIONS, "expected": {"revision": "other", "path": "tree"}}
+        source = Source(model, OPTIONS, {"revision": "other", "path": "tree"})
         with pytest.raises(PolyprobeError, match=r"^on node .* has another revision here .*other"):
-            RayWorker(model, options, 1, versions()).score_numbered(tasks_of(1)[0])
+            RayWorker(source, 1, versions()).score_numbered(tasks_of(1)[0])
 
 
 class LostError(Exception):
@@ -259,7 +261,7 @@ class TestCluster:
 
         bad = Task(30, "ja", ["no slot here"], [["a", "b"]])
         tasks, got = tasks_of(30), {}
-        results = score_on_ray(model, OPTIONS, [*tasks, bad], cluster.address, silent)
+        results = score_on_ray(Source(model, OPTIONS), [*tasks, bad], cluster.address, silent)
         first, scored = next(results)
         got[first.number] = scored
         started = scoring_processes()
@@ -281,7 +283,7 @@ class TestCluster:
             seen[task.number] = (done, total)
 
         tasks, started = tasks_of(300, rows=12), []
-        for task, scored in score_on_ray(model, OPTIONS, tasks, cluster.address, progress):
+        for task, scored in score_on_ray(Source(model, OPTIONS), tasks, cluster.address, progress):
             got[task.number] = scored
             if not started and len(got) >= 20:
                 started = scoring_processes()
@@ -343,7 +345,7 @@ def test_a_cluster_that_was_started_here_ends_here(model, short_folder, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", str(own))
     tasks = tasks_of(100)
     before = psutil.Process().children(recursive=True)
-    with closing(score_on_ray(model, OPTIONS, tasks, "local", silent)) as results:
+    with closing(score_on_ray(Source(model, OPTIONS), tasks, "local", silent)) as results:
         got = {task.number: scored for task, scored in (next(results), next(results))}
         started = [p for p in psutil.Process().children(recursive=True) if p not in before]
     expected = here(model, tasks)

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from polyprobe.eval.work import known_scores as store_module
-from polyprobe.eval.work.known_scores import Known, ScoreStore, key_of
+from polyprobe.eval.work import score_store as store_module
+from polyprobe.eval.work.score_store import Known, ScoreStore, key_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
 from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows

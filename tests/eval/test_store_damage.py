@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from polyprobe.eval.work.known_scores import ScoreStore
+from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.system.errors import PolyprobeError
 from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows
 

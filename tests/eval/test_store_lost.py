@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.work.known_scores import Known, ScoreStore
+from polyprobe.eval.work.score_store import Known, ScoreStore
 from polyprobe.system.errors import PolyprobeError
 from tests.making.stores import IDENTITY, names, queries, rows
 
 ADD = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from polyprobe.eval.work.known_scores import ScoreStore
+from polyprobe.eval.work.score_store import ScoreStore
 from tests.making.stores import IDENTITY, queries
 """
 ROOT = Path(__file__).parents[2]

@@ -9,7 +9,7 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
 from polyprobe.eval.work.fill import PROMPT_START, make_tasks, plan_work, queries_of
-from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known, list_stores
+from polyprobe.eval.work.score_store import Known, ScoreStore, as_known, list_stores
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer

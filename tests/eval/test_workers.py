@@ -21,7 +21,8 @@ from polyprobe.eval.work.workers import (
 )
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.scoring.engine import Engine
-from polyprobe.scoring.load import load
+from polyprobe.scoring.load import Source, load
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
@@ -109,7 +110,7 @@ class TestHere:
         assert list(score_here(Stub(), [], silent)) == []
 
 
-OPTIONS = {"device": "cpu", "scoring": "object", "bos": "always", "batch_tokens": 100}
+OPTIONS = ScorerOptions(device="cpu", scoring="object", bos="always", batch_tokens=100)
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +119,7 @@ def model(tmp_path_factory):
 
 
 def here(model, tasks):
-    return {t.number: s for t, s in score_here(load(model, **OPTIONS).scorer, tasks, silent)}
+    return {t.number: s for t, s in score_here(load(model, OPTIONS).scorer, tasks, silent)}
 
 
 def workers():
@@ -144,7 +145,7 @@ class TestDeviceWorkers:
         def progress(task, done, total):
             seen[task.number] = (done, total)
 
-        results = score_in_processes(model, OPTIONS, tasks, 2, progress)
+        results = score_in_processes(Source(model, OPTIONS), tasks, 2, progress)
         first, scored = next(results)
         killed, other = workers()
         killed.kill()
@@ -165,7 +166,7 @@ class TestDeviceWorkers:
         tasks = tasks_of(20)
         bad = Task(20, "ja", ["no slot here"], [PLACES[:4]])
         got = {}
-        results = score_in_processes(model, OPTIONS, [*tasks, bad], 1, silent)
+        results = score_in_processes(Source(model, OPTIONS), [*tasks, bad], 1, silent)
         with pytest.raises(PolyprobeError, match=r"^language 'ja': .*no slot here") as caught:
             got.update((task.number, scored) for task, scored in results)
         assert "\n" not in str(caught.value)
@@ -174,7 +175,7 @@ class TestDeviceWorkers:
 
     @pytest.mark.acceptance
     def test_ctrl_c_stops_the_workers(self, model):
-        results = score_in_processes(model, OPTIONS, tasks_of(2000), 2, silent)
+        results = score_in_processes(Source(model, OPTIONS), tasks_of(2000), 2, silent)
         next(results)
         started = workers()
         assert started
@@ -188,7 +189,8 @@ class TestDeviceWorkers:
         script.write_text(
             "from polyprobe.eval.work.workers import score_in_processes\n"
             "from tests.eval.test_workers import OPTIONS, silent, tasks_of\n"
-            f"for _ in score_in_processes({model!r}, OPTIONS, tasks_of(2000), 2, silent):\n"
+            "from polyprobe.scoring.load import Source\n"
+            f"for _ in score_in_processes(Source({model!r}, OPTIONS), tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"
         )
         root = str(Path(__file__).parents[2])
@@ -240,7 +242,7 @@ class TestDevices:
         monkeypatch.setattr(os, "waitpid", take_status)
         monkeypatch.setattr(processes, "wait", wait)
         monkeypatch.setattr(processes, "ProcessPoolExecutor", Counted)
-        results = score_in_processes(Deadly(), OPTIONS, tasks_of(2), 1, silent)
+        results = score_in_processes(Source(Deadly(), OPTIONS), tasks_of(2), 1, silent)
         with pytest.raises(PolyprobeError, match=r"each time they are started \(exit status 7\)"):
             next(results)
         assert calls == [1] * 4
@@ -249,8 +251,8 @@ class TestDevices:
     @pytest.mark.slow
     @pytest.mark.acceptance
     def test_another_model_than_expected_is_one_line(self, model):
-        options = {**OPTIONS, "expected": {"revision": "other", "path": "tree"}}
-        results = score_in_processes(model, options, tasks_of(4), 2, silent)
+        source = Source(model, OPTIONS, {"revision": "other", "path": "tree"})
+        results = score_in_processes(source, tasks_of(4), 2, silent)
         with pytest.raises(
             PolyprobeError, match=r"^the model .* has another revision here .*other"
         ):
@@ -260,21 +262,23 @@ class TestDevices:
     @pytest.mark.parametrize(
         ("device", "n", "message"),
         [
-            ("cpu", 0, "--devices must be at least 1, got 0"),
-            ("cpu", -3, "--devices must be at least 1, got -3"),
             ("cpu", 10**6, "--devices 1000000 is more than this machine's"),
             ("cpu:0", 2, "--device cpu:0 is a single device, .* use --device cpu$"),
         ],
     )
     def test_a_number_or_device_that_cannot_be_is_refused(self, device, n, message):
-        results = score_in_processes("m", {"device": device}, tasks_of(2), n, silent)
+        results = score_in_processes(
+            Source("m", ScorerOptions(device=device)), tasks_of(2), n, silent
+        )
         with pytest.raises(PolyprobeError, match=message):
             next(results)
 
     def test_more_devices_than_there_are_are_refused(self, monkeypatch):
         monkeypatch.setattr(processes, "choose_device", lambda name: torch.device("cuda"))
         monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
-        results = score_in_processes("m", {"device": "cuda"}, tasks_of(4), 3, silent)
+        results = score_in_processes(
+            Source("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
+        )
         with pytest.raises(PolyprobeError, match=r"--devices 3 is more .*: 2 of kind 'cuda'; use"):
             next(results)
 
@@ -285,13 +289,20 @@ class TestDevices:
         made = []
 
         class Noted(processes.Process):
-            def __init__(self, model, options, threads):
-                made.append(options["device"])
-                super().__init__(model, options, threads)
+            def __init__(self, source, threads):
+                made.append(source.options.device)
+                super().__init__(source, threads)
 
         monkeypatch.setattr(processes, "Process", Noted)
         monkeypatch.setattr(processes, "_collect", lambda *_: iter(()))
-        assert list(score_in_processes("m", {"device": "cuda"}, tasks_of(4), 3, silent)) == []
+        assert (
+            list(
+                score_in_processes(
+                    Source("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
+                )
+            )
+            == []
+        )
         assert made == ["cuda:0", "cuda:1", "cuda:2"]
 
     def test_processes_share_the_cores(self, monkeypatch):
@@ -338,4 +349,4 @@ class TestDevices:
 
     def test_no_task_starts_no_process(self, monkeypatch):
         monkeypatch.setattr(processes, "Process", None)
-        assert list(score_in_processes("m", OPTIONS, [], 2, silent)) == []
+        assert list(score_in_processes(Source("m", OPTIONS), [], 2, silent)) == []

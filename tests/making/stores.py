@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 
-from polyprobe.eval.work.known_scores import Known
+from polyprobe.eval.work.score_store import Known
 
 IDENTITY = {
     "model": "owner/model",

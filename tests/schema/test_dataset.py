@@ -268,18 +268,3 @@ def test_a_repaired_dataset_gives_the_published_facts(tmp_path):
 
 def published_relation(table, name):
     return table["relation"][table["fact_id"].to_pylist().index(name)].as_py()
-
-
-@pytest.mark.parametrize(
-    ("limit", "sample", "message"),
-    [
-        (1, 1, "--limit and --sample were both given; choose one"),
-        (0, None, "--limit must be at least 1, got 0"),
-        (None, -2, "--sample must be at least 1, got -2"),
-    ],
-)
-def test_contradictions_are_refused(limit, sample, message, tmp_path):
-    table = load_facts(str(write_facts(tmp_path / "facts")))["en"]
-    with pytest.raises(PolyprobeError) as error:
-        choose_rows(table, limit, sample)
-    assert str(error.value) == message

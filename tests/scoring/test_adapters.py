@@ -16,6 +16,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.scoring.load import load
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import run_client
 from tests.making.facts import write_facts
@@ -103,7 +104,7 @@ def test_an_adapter_is_part_of_the_signature_and_of_the_key(lora, copy, tmp_path
         identities.append(run.settings().identity)
         signatures.append(run.settings().signature)
     assert len({json.dumps(identity) for identity in identities}) == 4
-    added, named = load("geolm", adapter=str(lora)), load(str(lora))
+    added, named = load("geolm", ScorerOptions(adapter=str(lora))), load(str(lora))
     assert added.further == {"adapter": f"wrong-capital@{named.revision}{PEFT}"}
     assert named.further == {"base": f"geolm@{added.revision}{PEFT}"}
     assert len(named.revision) == len(added.revision) == len("sha256-") + 64
@@ -166,8 +167,9 @@ def test_workers_load_the_adapter(lora, tmp_path, monkeypatch):
 
 LOAD = """
 from polyprobe.scoring.load import load
+from polyprobe.scoring.options import ScorerOptions
 
-loaded = load({model!r}, **{options!r})
+loaded = load({model!r}, ScorerOptions(**{options!r}))
 answer = [loaded.revision, dict(loaded.further), loaded.scorer.score({prompts!r}, {candidates!r})]
 """
 

@@ -11,7 +11,8 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LlamaConfig
 from polyprobe.eval import load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.rows import choose_rows
-from polyprobe.scoring.chat import THOUGHTS, ChatOptions, parse_chat_options, render_chat, take_chat
+from polyprobe.scoring.chat import THOUGHTS, render_chat
+from polyprobe.scoring.options import ChatOptions, ScorerOptions, parse_chat_options
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
@@ -390,14 +391,13 @@ REFUSED = {
 @pytest.mark.parametrize("message", REFUSED)
 def test_options_that_exclude_each_other(message):
     with pytest.raises(PolyprobeError, match=message):
-        take_chat(dict(REFUSED[message]))
+        ScorerOptions(**REFUSED[message])
 
 
-def test_other_options_are_left():
-    options = {"chat": True, "user": "Hi", "chat_options": {"a": True}, "dtype": "float32"}
-    assert take_chat(options) == ChatOptions(None, "Hi", {"a": True})
-    assert options == {"dtype": "float32"}
-    assert take_chat(options) is None
+def test_the_options_of_a_chat_are_a_conversation():
+    options = {"user": "Hi", "chat_options": {"a": True}}
+    assert ScorerOptions(chat=True, **options).conversation == ChatOptions(None, "Hi", {"a": True})
+    assert ScorerOptions().conversation is None
 
 
 def test_values_on_the_command_line():

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.work.known_scores import Known, ScoreStore, as_known
+from polyprobe.eval.work.score_store import Known, ScoreStore, as_known
 from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run

@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.eval import load_scorer
 from polyprobe.eval.work.fill import as_scores
-from polyprobe.eval.work.known_scores import as_known
+from polyprobe.eval.work.score_store import as_known
 
 N, SIZE = 60, 5
 NAMES = ["Paris", "Rome", "Berlin", "Madrid", "Athens"]

@@ -9,6 +9,7 @@ from transformers import AutoConfig
 
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.load import family_of, load
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
@@ -201,7 +202,7 @@ def test_revision_of_a_folder_counts_every_file_that_may_matter(name, llama, tmp
 
 def test_an_attention_that_is_not_there_is_reported(llama):
     with pytest.raises(PolyprobeError, match="^--attention nonsense cannot be used with model"):
-        load(str(llama), attention="nonsense")
+        load(str(llama), ScorerOptions(attention="nonsense"))
 
 
 def test_auto_takes_a_device_that_is_there():

@@ -10,6 +10,7 @@ from transformers import LlamaForCausalLM
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.code import find_code_files
 from polyprobe.scoring.weights.places import find_place
 from polyprobe.system.errors import PolyprobeError
@@ -92,7 +93,7 @@ def test_code_is_run_with_the_option_only(own, llama, capsys):
         load_scorer(str(own))
     assert "has its own code" in str(error.value)
     assert "unless you add --trust-remote-code" in str(error.value)
-    loaded = load(str(own), trust_remote_code=True)
+    loaded = load(str(own), ScorerOptions(trust_remote_code=True))
     found = loaded.scorer.score([PROMPT], [CANDIDATES])
     assert found == [pytest.approx(halved(llama).score([PROMPT], [CANDIDATES])[0], abs=1e-6)]
     digest = hashlib.sha256()
@@ -107,7 +108,7 @@ def test_code_is_run_with_the_option_only(own, llama, capsys):
 
 
 def test_the_option_changes_nothing_for_models_without_code(llama, capsys):
-    plain, trusted = load(str(llama)), load(str(llama), trust_remote_code=True)
+    plain, trusted = load(str(llama)), load(str(llama), ScorerOptions(trust_remote_code=True))
     assert trusted.further == plain.further == {}
     assert trusted.scorer.score([PROMPT], [CANDIDATES]) == plain.scorer.score(
         [PROMPT], [CANDIDATES]
@@ -116,14 +117,14 @@ def test_the_option_changes_nothing_for_models_without_code(llama, capsys):
 
 
 def test_other_code_is_another_revision_and_never_run_as_the_first(own, tmp_path):
-    first = load(str(own), trust_remote_code=True)
+    first = load(str(own), ScorerOptions(trust_remote_code=True))
     copy = shutil.copytree(own, tmp_path / "copy")
-    same = load(str(copy), trust_remote_code=True)
+    same = load(str(copy), ScorerOptions(trust_remote_code=True))
     assert (same.further, same.revision) == (first.further, first.revision)
     (copy / "halves.py").write_text("SHARE = 0.25\n")
     assert find_code_files([find_place(str(copy), None)]).hash != first.further["code"]
     with pytest.raises(PolyprobeError, match="was loaded earlier in this process; load this model"):
-        load(str(copy), trust_remote_code=True)
+        load(str(copy), ScorerOptions(trust_remote_code=True))
 
 
 def test_the_code_is_part_of_the_signature(own, tmp_path):
@@ -165,12 +166,13 @@ def test_code_that_cannot_be_run_is_one_line(spoil, message, own):
 LOAD = """
 import contextlib, io, json
 from polyprobe.scoring.load import load
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.code import find_code_files
 from polyprobe.scoring.weights.places import find_place
 
 said = io.StringIO()
 with contextlib.redirect_stderr(said):
-    loaded = load({model!r}, trust_remote_code=True, revision={revision!r})
+    loaded = load({model!r}, ScorerOptions(trust_remote_code=True, revision={revision!r}))
 scores = loaded.scorer.score([{prompt!r}], [{candidates!r}])
 answer = [loaded.revision, dict(loaded.further), scores[0], said.getvalue()]
 """

@@ -16,8 +16,9 @@ from transformers.pytorch_utils import Conv1D
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.callback import undisturbed
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.given import unwrap
 from polyprobe.scoring.load import load
+from polyprobe.scoring.model_objects import unwrap
+from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
@@ -70,7 +71,7 @@ def lora(tmp_path_factory):
 
 @pytest.mark.parametrize(("quantize", "name", "kind"), KINDS)
 def test_scores_are_those_of_the_rounded_weights(quantize, name, kind, tokenizer):
-    loaded = load("geolm", quantize=quantize)
+    loaded = load("geolm", ScorerOptions(quantize=quantize))
     model = with_plain_weights(kind)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
     together = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
@@ -96,7 +97,7 @@ def test_layers_that_are_no_linear_are_quantised_too(quantize, name, kind, tmp_p
 
 @pytest.mark.parametrize(("quantize", "name", "kind"), KINDS)
 def test_an_adapter_is_added_to_rounded_weights(quantize, name, kind, lora, tokenizer):
-    loaded = load("geolm", quantize=quantize, adapter=str(lora))
+    loaded = load("geolm", ScorerOptions(quantize=quantize, adapter=str(lora)))
     assert [*loaded.further] == ["adapter", "quantize"]
     model = PeftModel.from_pretrained(with_plain_weights(kind), lora)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
@@ -106,7 +107,7 @@ def test_an_adapter_is_added_to_rounded_weights(quantize, name, kind, lora, toke
 
 
 def test_products_are_in_the_precision_of_the_run(tokenizer):
-    loaded = load("geolm", quantize="4bit", dtype="bfloat16")
+    loaded = load("geolm", ScorerOptions(quantize="4bit", dtype="bfloat16"))
     assert loaded.dtype == "bfloat16"
     full = plain.flat(load_scorer("geolm", quantize="4bit").score(PROMPTS, CANDIDATES))
     found = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
@@ -126,7 +127,7 @@ def test_weights_that_were_stored_quantised(quantize, name, kind, tokenizer, tmp
     )
     assert loaded.further == {"quantize": f"bitsandbytes:{quantize}{VERSION}"}
     with pytest.raises(PolyprobeError, match=f"quantised already .bitsandbytes:{quantize}.; leave"):
-        load(str(tmp_path), quantize="4bit")
+        load(str(tmp_path), ScorerOptions(quantize="4bit"))
 
 
 def test_weights_that_were_stored_in_fp8(tmp_path):
@@ -148,7 +149,7 @@ def test_weights_that_were_stored_in_fp8(tmp_path):
     save_file(expanded, full / "model.safetensors", {"format": "pt"})
     kind = {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [16, 16]}
     say(few, quantization_config=kind)
-    loaded = load(str(few), device="cpu")
+    loaded = load(str(few), ScorerOptions(device="cpu"))
     want = plain.flat(load_scorer(str(full)).score(PROMPTS, CANDIDATES))
     assert plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(want, abs=1e-5)
     assert loaded.further == {"quantize": "fp8"}

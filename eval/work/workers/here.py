@@ -1,13 +1,13 @@
 """Tasks, and how they are scored in this process."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from polyprobe.scoring.load import load_again
+from polyprobe.scoring.load import Source
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 
@@ -63,14 +63,14 @@ class Worker:
     Two threads may score at once: one task is prepared while the model runs the other.
     """
 
-    def __init__(self, model: str, options: Mapping[str, Any]) -> None:
-        self._model, self._options = model, options
+    def __init__(self, source: Source) -> None:
+        self._source = source
         self._scorer: Scorer | None = None
         self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
 
     def load(self) -> Scorer:
-        """Return the scorer; see `load_again`."""
-        return load_again(self._model, **self._options)
+        """Return the scorer; see `Source.load`."""
+        return self._source.load()
 
     def score(self, task: Task) -> Scored:
         """Return a task's scores.

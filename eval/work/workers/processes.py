@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import (
     FIRST_COMPLETED,
     Future,
@@ -15,13 +15,14 @@ from concurrent.futures import (
 )
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from multiprocessing.process import BaseProcess
 from threading import Thread
 from types import ModuleType
-from typing import Any
 
 import torch
 
+from polyprobe.scoring.load import Source
 from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
@@ -32,7 +33,7 @@ RESTARTS = 3  # in a row, without a finished task in between
 
 
 def score_in_processes(
-    model: str, options: Mapping[str, Any], tasks: Sequence[Task], n_devices: int, report: Report
+    source: Source, tasks: Sequence[Task], n_devices: int, report: Report
 ) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as a process has them, in any order.
 
@@ -42,8 +43,7 @@ def score_in_processes(
     (`contextlib.closing`) or this process ends.
 
     Args:
-        model: see `polyprobe.scoring.load.load`.
-        options: the same; `device` is a kind of device, such as `auto` or `cuda`.
+        source: the model; its `device` is a kind of device, such as `auto` or `cuda`.
         tasks: the tasks to score.
         n_devices: number of processes; at most the number of accelerators or CPU cores.
         report: see `Report`.
@@ -52,7 +52,7 @@ def score_in_processes(
         PolyprobeError: too many devices; a model or a task that cannot be used; processes that
             die again and again.
     """
-    kind = _check_devices(options.get("device", "auto"), n_devices)
+    kind = _check_devices(source.options.device, n_devices)
     if not tasks:
         return
     if kind == "cuda":
@@ -61,7 +61,8 @@ def score_in_processes(
         crew = []
         for number in range(min(n_devices, len(tasks))):
             device = kind if kind == "cpu" else f"{kind}:{number}"
-            crew.append(Process(model, {**options, "device": device}, _count_cores() // n_devices))
+            copy = source._replace(options=replace(source.options, device=device))
+            crew.append(Process(copy, _count_cores() // n_devices))
             stack.callback(crew[-1].end)
         yield from _collect(crew, deque(tasks), report)
 
@@ -109,8 +110,8 @@ class Process:
         future: the scores of the first task; None without tasks.
     """
 
-    def __init__(self, model: str, options: Mapping[str, Any], threads: int) -> None:
-        self._setup, self._threads = (model, options), threads
+    def __init__(self, source: Source, threads: int) -> None:
+        self._source, self._threads = source, threads
         self.tasks: deque[Task] = deque()
         self.future: Future[Scored] | None = None
         self._make_pool()
@@ -141,7 +142,7 @@ class Process:
 
     def _make_pool(self) -> None:
         context = multiprocessing.get_context("spawn")  # a fork would break torch
-        self._pool = ProcessPoolExecutor(1, context, _set_up, self._setup)
+        self._pool = ProcessPoolExecutor(1, context, _set_up, (self._source,))
         self._process: BaseProcess | None = None
 
     def _start(self) -> Future[Scored]:
@@ -183,7 +184,7 @@ _threads = ThreadPoolExecutor(2)
 _started: "dict[int, Future[Scored]]" = {}
 
 
-def _set_up(model: str, options: Mapping[str, Any]) -> None:
+def _set_up(source: Source) -> None:
     """Prepare a new process. Errors of loading come with the first task: the pool hides them."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent
@@ -191,7 +192,7 @@ def _set_up(model: str, options: Mapping[str, Any]) -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)  # the parent has printed the same warnings
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    _worker = Worker(model, options)
+    _worker = Worker(source)
 
 
 def _end_with_parent() -> None:
@@ -211,8 +212,6 @@ def _score(tasks: Sequence[Task]) -> Scored:
 
 def _check_devices(device: str, n_devices: int) -> str:
     """Return the kind of device, if there are enough devices of it."""
-    if n_devices < 1:
-        raise PolyprobeError(f"--devices must be at least 1, got {n_devices}")
     where = choose_device(device)
     if where.index is not None:
         raise PolyprobeError(

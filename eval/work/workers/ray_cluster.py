@@ -6,6 +6,7 @@ import socket
 import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from platform import node
 from tempfile import TemporaryDirectory
@@ -15,6 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from polyprobe.schema.run.folder import versions
+from polyprobe.scoring.load import Source
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
 
@@ -43,7 +45,7 @@ class Share(NamedTuple):
 
 
 def score_on_ray(
-    model: str, options: Mapping[str, Any], tasks: Sequence[Task], address: str, report: Report
+    source: Source, tasks: Sequence[Task], address: str, report: Report
 ) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as the cluster has them, in any order.
 
@@ -52,8 +54,8 @@ def score_on_ray(
     scored again. The workers end when the generator is closed (`contextlib.closing`).
 
     Args:
-        model: see `polyprobe.scoring.load.load`; a folder must exist on all nodes.
-        options: the same; `device` is `auto`, `cuda` or `cpu`, and refers to the nodes.
+        source: the model, whose folder must exist on all nodes; `device` is `auto`, `cuda` or
+            `cpu`, and refers to the nodes.
         tasks: the tasks to score.
         address: see `connected`.
         report: see `Report`.
@@ -66,7 +68,7 @@ def score_on_ray(
     if not tasks:
         return
     with connected(address) as ray:
-        share = _share_nodes(ray.nodes(), options.get("device", "auto"))
+        share = _share_nodes(ray.nodes(), source.options.device)
         kind = ray.remote(RayWorker).options(
             num_cpus=share.cpus,
             num_gpus=share.gpus,
@@ -75,7 +77,8 @@ def score_on_ray(
             max_task_retries=-1,  # a task is retried as long as its worker is restarted
             scheduling_strategy="SPREAD",
         )
-        load = (model, {**options, "device": share.device}, share.cpus, versions())
+        copy = source._replace(options=replace(source.options, device=share.device))
+        load = (copy, share.cpus, versions())
         actors = [kind.remote(*load) for _ in range(min(share.room, len(tasks)))]
         done, total = 0, sum(len(task.prompts) for task in tasks)
         try:
@@ -205,10 +208,8 @@ class RayWorker(Worker):
     Its constructor cannot fail, because Ray loses the message of an error there.
     """
 
-    def __init__(
-        self, model: str, options: Mapping[str, Any], threads: int, expected: Mapping[str, str]
-    ) -> None:
-        super().__init__(model, options)
+    def __init__(self, source: Source, threads: int, expected: Mapping[str, str]) -> None:
+        super().__init__(source)
         self._threads, self._expected = threads, expected
 
     def place(self) -> str:

@@ -10,7 +10,8 @@ import pytest
 from transformers import AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.evaluate import run_evaluation
+from polyprobe.eval.evaluate import forecast_work
+from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.served import TopCompletions
 from polyprobe.scoring.served.cover import Request
@@ -266,22 +267,25 @@ def test_a_scorer_of_a_served_model_is_no_model_of_a_run():
             load_scorer("geolm", server=server.url, tokenizer=scorer.tokenizer)
 
 
-def test_a_dry_run_counts_what_is_then_sent(tmp_path, capfd):
-    asked = {"languages": ["en", "es", "ru"], "output": tmp_path / "run"}
+def test_a_dry_run_counts_what_is_then_sent(tmp_path):
+    def forecast(**options):
+        options = EvaluationOptions(languages=["en", "es", "ru"], server=server.url, **options)
+        return forecast_work(
+            EvaluationRequest.of("geolm", "geofacts", None, options), tmp_path / "run"
+        )
+
     with serving() as server:
-        run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
-        line = capfd.readouterr().err
+        line = forecast()
         assert not (tmp_path / "run").exists()
         before = server.posts, server.prompts, server.tokens
-        asked |= {"limit": 20}
-        run_evaluation("geolm", "geofacts", server=server.url, dry_run=True, **asked)
-        small = capfd.readouterr().err
+        small = forecast(limit=20)
         checks = server.posts - before[0], server.prompts - before[1], server.tokens - before[2]
-        run_evaluation("geolm", "geofacts", server=server.url, cache=False, **asked)
+        asked = {"languages": ["en", "es", "ru"], "limit": 20, "output": tmp_path / "run"}
+        evaluate_model("geolm", "geofacts", server=server.url, cache=False, **asked)
         sent = server.posts, server.prompts, server.tokens
     shown = "2,025 queries to score, 0 known: 258 requests with 16,335 prompts, 202,768 tokens"
     assert shown in line
-    numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small.splitlines()[-1])]
+    numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
     probes = [3, 3, 3 * 48]  # one behind the only task of each language
     assert numbers[2:] == [
         s - b - 2 * c - p for s, b, c, p in zip(sent, before, checks, probes, strict=True)

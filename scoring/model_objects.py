@@ -1,4 +1,4 @@
-"""Models and scorers that a script gives instead of a name."""
+"""Models and scorers of a script, in the place of a name."""
 
 import hashlib
 import json
@@ -15,12 +15,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import HASH, hash_model
 
-from .options import check_attention
+from .options import OF_OBJECTS, check_attention
 from .scorers import Scorer
-
-_CHAT = ("chat", "system", "user", "chat_options")
-# Options that a model object can have.
-_OWN = ("tokenizer", "scoring", "permutations", "bos", "batch_tokens", "product", *_CHAT)
 
 
 def unwrap(model: Any) -> Any:
@@ -84,30 +80,33 @@ def name_of(model: Any) -> str:
     return f"{model.config.name_or_path or type(model).__name__} (in memory)"
 
 
-def check_options(model: Any, options: Mapping[str, Any]) -> None:
+def check_object(model: Any, keywords: Mapping[str, Any]) -> None:
     """Refuse options that a model object or scorer already has.
 
     Raises:
         PolyprobeError: such an option; a model without a tokenizer.
     """
-    allowed: Collection[str] = () if isinstance(model, Scorer) else _OWN
-    for name in options:
-        if name not in allowed:
-            has = "a scorer" if isinstance(model, Scorer) else "a model object"
-            if name == "server":
-                raise PolyprobeError(f"{has} was given with server=; give the model's name")
-            where = "load_scorer" if isinstance(model, Scorer) else "from_pretrained"
-            raise PolyprobeError(f"{has} has its own {name}; leave it out, or set it in {where}")
-    tokenizer = options.get("tokenizer")
-    if not isinstance(model, Scorer) and not isinstance(tokenizer, PreTrainedTokenizerBase):
-        given = (
-            "no tokenizer" if tokenizer is None else f"a {type(tokenizer).__name__} as tokenizer"
-        )
+    if isinstance(model, Scorer):
+        _refuse_keywords(keywords, (), "a scorer", "load_scorer")
+        return
+    _refuse_keywords(keywords, OF_OBJECTS, "a model object", "from_pretrained")
+    tokenizer = keywords.get("tokenizer")
+    if not isinstance(tokenizer, PreTrainedTokenizerBase):
+        kind = "no tokenizer" if tokenizer is None else f"a {type(tokenizer).__name__} as tokenizer"
         raise PolyprobeError(
-            f"a model object was given with {given}; add tokenizer=AutoTokenizer.from_pretrained(…)"
+            f"a model object was given with {kind}; add tokenizer=AutoTokenizer.from_pretrained(…)"
         )
-    if not isinstance(model, Scorer):
-        check_attention(getattr(unwrap(model).config, "_attn_implementation", None))
+    check_attention(getattr(unwrap(model).config, "_attn_implementation", None))
+
+
+def _refuse_keywords(
+    keywords: Mapping[str, Any], allowed: Collection[str], kind: str, place: str
+) -> None:
+    for name in keywords:
+        if name == "server":
+            raise PolyprobeError(f"{kind} was given with server=; give the model's name")
+        if name not in allowed:
+            raise PolyprobeError(f"{kind} has its own {name}; leave it out, or set it in {place}")
 
 
 def identify(model: Any, tokenizer: Any) -> str:
@@ -115,20 +114,20 @@ def identify(model: Any, tokenizer: Any) -> str:
 
     It does not see code: hooks, replaced methods and classes of the same name are not part of it.
     """
-    inside = unwrap(model)
+    network = unwrap(model)
     settings = {
         name: value
-        for name, value in configuration_of(inside).to_dict().items()
+        for name, value in configuration_of(network).to_dict().items()
         if name.strip("_") not in ("name_or_path", "commit_hash", "transformers_version")
     }
     adapters = [
         [getattr(layer, name, None) for name in ("active_adapters", "scaling", "disable_adapters")]
-        for layer in inside.modules()
+        for layer in network.modules()
         if hasattr(layer, "active_adapters") and hasattr(layer, "scaling")
     ]
-    about = [type(inside).__module__, settings, adapters]
+    about = [type(network).__module__, settings, adapters]
     digest = hashlib.sha256(json.dumps(about, sort_keys=True, default=repr).encode())
-    for name, value in sorted(inside.state_dict().items()):
+    for name, value in sorted(network.state_dict().items()):
         digest.update(
             f"{name} {getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}".encode()
         )

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,15 +12,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from polyprobe.schema.run.folder import Run, Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
-from polyprobe.system.store import ELSEWHERE, ContentStore
+from polyprobe.system.store import ELSEWHERE, ContentStore, cache_folder
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
     from polyprobe.scoring.scorers import Scored
 
 REMEDY = f"{ELSEWHERE}, or run without the score store (--no-cache)"
 FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
+OWN_STORE = ".store"  # in the folder of a run without the cache
 IDENTITY, NAME = b"identity", b"name"
 EFFECTS = 2**24  # more than the candidates of any query
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
@@ -136,6 +139,25 @@ class ScoreStore:
             os.utime(self.file)
             if held.get(NAME, self._name) != self._name:
                 self._about.add({NAME: self._name})
+
+
+def open_store(run: Run, settings: Settings, cache: bool) -> ScoreStore:
+    """Return the score store of a run's model, in the cache or in the run folder."""
+    identity, folder = settings.identity, run.folder / OWN_STORE
+    if cache and not folder.exists():  # a run started without the cache resumes without it
+        return ScoreStore(cache_folder(), identity, settings.model_name)
+    return ScoreStore(folder, identity, remedy="choose another --output")
+
+
+def find_store(run: Run, settings: Settings, cache: bool) -> ScoreStore | None:
+    """Return the score store, None where `open_store` would create it in the run folder."""
+    there = cache or (run.folder / OWN_STORE).exists()
+    return open_store(run, settings, cache) if there else None
+
+
+def remove_own_store(run: Run) -> None:
+    """Delete the store in the folder of a complete run, whose files hold all scores."""
+    shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
 class Stored(NamedTuple):

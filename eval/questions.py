@@ -1,20 +1,28 @@
-"""The second question of each fact: the same candidates in a sentence about another subject.
+"""What is asked of each fact: its candidates in its own sentence, and two further questions.
 
-Rankings that agree between a sentence and this one do not depend on the subject. The donor of a
-fact is another subject of its relation, chosen by hash, the same in every language.
+The second question has the same candidates in a sentence about another subject, the donor. Rankings
+that agree between the two sentences do not depend on the subject. The donor of a fact is another
+subject of its relation, chosen by hash, the same in every language.
+
+The third question is the prompt's own log-probability: behind a BOS alone, the text before the slot
+is scored like a candidate of the empty prompt, by the sum of the log-probabilities of its tokens
+(Fluent-mLAMA, section 5.4).
 """
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import name_candidates, name_subjects, read_lists
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text
 
+PROMPT_START = "prompt_start"  # column of the texts before the slot
 # Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
 DONOR, DONOR_PROMPT, LENGTHS, BASELINE, MAJORITY, FLAGS = (
     "donor",
@@ -139,3 +147,26 @@ def _annotate(
 
 def _pick(values: Sequence[str], places: Sequence[int | None]) -> list[str | None]:
     return [None if place is None else values[place] for place in places]
+
+
+def check_prefix(scorer: Any) -> None:
+    """Refuse a model without a BOS in front of the first token, which then has no context."""
+    if scorer.bos is None:
+        raise PolyprobeError("--prompt-probability is for causal models; leave it out")
+    try:
+        scorer.prefixes([""])
+    except PolyprobeError:
+        raise PolyprobeError(
+            "--prompt-probability needs a BOS, behind which the prompt's first token is scored; "
+            "give --bos always if the tokenizer has one, or leave --prompt-probability out"
+        ) from None
+
+
+def add_starts(tables: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
+    """Return the tables with PROMPT_START, null where nothing but blanks is before the slot."""
+    added = {}
+    for language, table in tables.items():
+        starts = [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
+        column = pa.array([text if text.strip() else None for text in starts], pa.string())
+        added[language] = table.append_column(PROMPT_START, column)
+    return added

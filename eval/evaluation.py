@@ -1,0 +1,184 @@
+"""An evaluation whose names, rows and questions are found: what is scored, and under which name."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.schema.columns import has_prompts
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import IN_MEMORY, find_default, load_facts
+from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.protocol import as_asked, check_askable, check_rows, protocol_of
+from polyprobe.schema.run.rows import Choice, choose, choose_rows, choose_to_score
+from polyprobe.scoring.load import Loaded
+from polyprobe.scoring.model_objects import name_of
+from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, is_name
+from polyprobe.scoring.scorers import Scorer
+from polyprobe.system.errors import PolyprobeError
+
+from .options import EvaluationOptions, EvaluationRequest, RowOptions
+from .questions import add_starts, annotate, check_prefix, choose_donors
+
+
+class Rows(NamedTuple):
+    """The rows to score.
+
+    Attributes:
+        numbers: in the dataset's order, the same in every language.
+        choice: the relations and flags by which they were chosen.
+        excluded: number of the other rows by reason.
+    """
+
+    numbers: list[int]
+    choice: Choice
+    excluded: dict[str, int]
+
+
+def find_rows(table: pa.Table, options: RowOptions) -> Rows:
+    """Return the rows of a dataset that the options choose."""
+    choice = choose_to_score(table, options.relations, options.exclude)
+    rows, excluded = choose(table, choice)
+    return Rows(choose_rows(table, options.limit, options.sample, rows), choice, excluded)
+
+
+class Questions(NamedTuple):
+    """The rows of an evaluation as its protocol asks them.
+
+    Attributes:
+        texts: the whole split of each language, that of the run's first language among them.
+        missing: the rows to score, with all questions, of each language that has no scores.
+    """
+
+    texts: Mapping[str, pa.Table]
+    missing: Mapping[str, pa.Table]
+
+
+class Evaluation(NamedTuple):
+    """A request with its names, paths and rows.
+
+    Attributes:
+        request: the request; local paths of its options are absolute.
+        model, dataset: names; local paths are absolute, so that a run is the same from any folder.
+        config: configuration of the dataset; None for a dataset in memory.
+        tables: the whole split of each language.
+        rows: the rows to score.
+    """
+
+    request: EvaluationRequest
+    model: str
+    dataset: str
+    config: str | None
+    tables: Mapping[str, pa.Table]
+    rows: Rows
+
+    @property
+    def options(self) -> EvaluationOptions:
+        """Return the options of the request."""
+        return self.request.options
+
+    def check_scorer(self, scorer: Scorer) -> None:
+        """Refuse a scorer that cannot answer the questions."""
+        if self.options.prompt_probability:
+            check_prefix(scorer)
+        check_askable(self.tables, self._name_scoring(scorer))
+
+    def describe(self, loaded: Loaded) -> Settings:
+        """Return the settings of the run with a loaded model.
+
+        A setting with the name of an option has its value, unless the model or dataset decides.
+        """
+        scorer, network = loaded.scorer, loaded.scorer.model
+        scoring = self._name_scoring(scorer)
+        protocol = protocol_of(scoring)
+        product = scorer.engine.product
+        further = {} if product == PRODUCTS[0] else {"product": product}
+        own_prompts = any(map(has_prompts, self.tables.values()))
+        attention = network and str(network.config._attn_implementation or "eager")
+        names = {part.name for part in fields(Settings)}
+        options = {x.name: getattr(self.options, x.name) for x in fields(self.options)}
+        values = {name: value for name, value in options.items() if name in names} | {
+            "model": self.model,
+            "revision": loaded.revision,
+            "dataset": self.dataset,
+            "config": self.config,
+            "fingerprint": {
+                language: fingerprint(table, protocol.columns)
+                for language, table in self.tables.items()
+            },
+            "languages": list(self.tables),
+            "scoring": scoring,
+            "bos": scorer.bos,
+            "dtype": loaded.dtype,
+            "device": network.device.type if network else SERVED,
+            "attention": attention or SERVED,
+            "path": scorer.path,
+            "batch_tokens": scorer.engine.batch_tokens,
+            "donor": self.options.donor
+            and protocol.kind == "scores"
+            and not protocol.whole_relation
+            and not own_prompts,
+            **self.rows.choice.as_json(),
+            "left_out": self.rows.excluded,
+            "further": {
+                **loaded.further,
+                **scorer.further,
+                **further,
+                **self.options.signature_parts,
+            },
+            "probe": [*loaded.probe],
+            "chat": scorer.chat.said if scorer.chat else None,
+            "parameters": network.num_parameters() if network else None,
+        }
+        return Settings(**values)
+
+    def ask(self, run: Run, settings: Settings) -> Questions:
+        """Return the rows as they are asked; languages that the run has already are not missing."""
+        tables, first = self.tables, settings.languages[0]
+        protocol = protocol_of(settings.scoring)
+        needs_first = protocol.whole_relation or settings.donor or protocol.contrasts
+        if first not in tables and (needs_first or settings.device == SERVED):
+            try:  # an earlier call has scored it
+                names = [first, *tables]
+                tables = load_facts(self.request.dataset, self.config, names, protocol.contrasts)
+            except PolyprobeError:
+                if needs_first:
+                    raise
+            check_rows(tables, self.rows.numbers)
+        stop = settings.further.get(FINAL_STOP, "none")
+        texts = as_asked(tables, settings.scoring, first, stop)
+        missing = {language: texts[language] for language in run.missing(self.tables)}
+        if protocol.kind == "scores" and missing:
+            missing = annotate(missing, choose_donors(texts[first]) if settings.donor else None)
+            missing = add_starts(missing) if settings.prompt_probability else missing
+        rows = self.rows.numbers
+        return Questions(texts, {language: table.take(rows) for language, table in missing.items()})
+
+    def _name_scoring(self, scorer: Scorer) -> str:
+        return self.options.name if self.request.scoring == FREE else scorer.scoring
+
+
+def resolve(request: EvaluationRequest) -> Evaluation:
+    """Return the evaluation of a request: load its dataset and choose the rows."""
+    model, dataset, config, options = request
+    tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
+    rows = find_rows(next(iter(tables.values())), options)
+    check_rows(tables, rows.numbers)
+    if options.adapter:
+        request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
+    return Evaluation(
+        request,
+        _absolute(model) if is_name(model) else name_of(model),
+        _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
+        config or find_default(dataset),
+        tables,
+        rows,
+    )
+
+
+def _absolute(name: str | os.PathLike[str]) -> str:
+    """Return the absolute path of an existing file or folder, any other name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

@@ -1,0 +1,207 @@
+"""The options of an evaluation: those of the model, the rows, the questions and the workers."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from polyprobe.schema.locate import check_named
+from polyprobe.schema.names import split_list
+from polyprobe.scoring.options import (
+    FINAL_STOPS,
+    FREE,
+    DecodingOptions,
+    ScorerOptions,
+    ScoringOptions,
+    is_name,
+)
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import Options, list_options, option
+
+if TYPE_CHECKING:  # imports datasets
+    from polyprobe.schema.load import Splits
+
+SUMMED = "object"  # the scoring of --prompt-probability: a sum over tokens
+_worker = partial(option, panel="Workers")
+
+
+def check_languages(languages: str | Sequence[str]) -> None:
+    """Refuse an empty list."""
+    if not (split_list(languages) if isinstance(languages, str) else languages):
+        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
+
+
+@dataclass(frozen=True)
+class RowOptions(Options):
+    """The languages and rows of a dataset to score."""
+
+    languages: str | Sequence[str] | None = option(
+        None, "Comma-separated language codes (default: all).", check=check_languages
+    )
+    limit: int | None = option(None, "Only the first N rows, often of a single relation.", least=1)
+    sample: int | None = option(None, "Only N rows spread over all relations.", least=1)
+    relations: str | Sequence[str] | None = option(
+        None, "Use only the rows of these relations, comma-separated."
+    )
+    exclude: str | Sequence[str] | None = option(
+        None,
+        "Leave out rows of these relations or with these flags; none: keep all (default: the flag "
+        "second_answers, unless --relations are given).",
+    )
+
+    def check(self) -> None:
+        """Refuse two numbers of rows."""
+        super().check()
+        if self.limit is not None and self.sample is not None:
+            raise PolyprobeError("--limit and --sample were both given; choose one")
+
+
+@dataclass(frozen=True)
+class WorkerOptions(Options):
+    """Where tasks are scored, and where their scores are stored."""
+
+    devices: int = _worker(
+        1,
+        "Number of processes, one device each; on CPUs they share the cores.",
+        least=1,
+        local=True,
+    )
+    ray: str | None = _worker(
+        None,
+        "Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local.",
+        local=True,
+    )
+    threads: int | None = _worker(
+        None,
+        "Torch threads of each process (default: all cores, shared by --devices); on a machine "
+        "shared with others fewer are faster.",
+        least=1,
+        local=True,
+    )
+    cache: bool = _worker(True, "Share scores with other runs in the cache.")
+
+    def check(self) -> None:
+        """Refuse two kinds of workers."""
+        super().check()
+        if self.ray and self.devices > 1:
+            raise PolyprobeError("--devices and --ray were both given; choose one")
+
+    @property
+    def distributor(self) -> str | None:
+        """Return the option that starts workers elsewhere, None for this process."""
+        return "ray" if self.ray else "devices" if self.devices > 1 else None
+
+
+@dataclass(frozen=True)
+class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, RowOptions):
+    """All options of `evaluate_model`."""
+
+    donor: bool = option(
+        True,
+        "Also score each fact's candidates in another subject's sentence, for the "
+        "subject-corrected figures.",
+    )
+    prompt_probability: bool = option(
+        False,
+        "Also store the log-probability of the text before the slot (causal models, --scoring "
+        "object).",
+    )
+    final_stop: str = option(
+        "none",
+        "Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
+        choices=FINAL_STOPS,
+        signed=True,
+    )
+
+    def check(self) -> None:
+        """Refuse options of another scoring."""
+        super().check()
+        if self.scoring == FREE and self.distributor:
+            raise PolyprobeError(
+                f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
+            )
+        for part in fields(DecodingOptions) if self.scoring != FREE else ():
+            if getattr(self, part.name) != part.default:
+                flag = list_options(DecodingOptions)[part.name].flag
+                raise PolyprobeError(
+                    f"{flag} is for --scoring {FREE}, not {self.scoring}; leave it out"
+                )
+
+    def check_questions(self, scoring: str) -> None:
+        """Refuse questions that a scoring does not ask; a scorer has its own scoring."""
+        if self.prompt_probability and scoring != SUMMED:
+            raise PolyprobeError(
+                f"--prompt-probability is for --scoring {SUMMED}; got --scoring {scoring}"
+            )
+        if self.final_stop != "none" and not scoring.startswith("mpararel"):
+            raise PolyprobeError(
+                f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates "
+                "as they are; leave it out"
+            )
+
+    @property
+    def signature_parts(self) -> dict[str, str]:
+        """Return the options that the signature names when they are not the default."""
+        declared = list_options(type(self))
+        return {
+            part.name: str(getattr(self, part.name))
+            for part in fields(self)
+            if declared[part.name].signed and getattr(self, part.name) != part.default
+        }
+
+
+@dataclass(frozen=True)
+class CallbackOptions(ScoringOptions, RowOptions):
+    """All options of `ConsistencyCallback`."""
+
+    every: int | None = option(
+        None,
+        "Number of steps between measurements (default: measure at each evaluation). An evaluation "
+        "at a measured step gets its figures; other evaluations are measured if the choice of the "
+        "best model depends on it.",
+        least=1,
+        flag="every",
+    )
+    prefix: str = option("polyprobe", "Prefix of the figures' names.", flag="prefix")
+
+
+class EvaluationRequest(NamedTuple):
+    """An evaluation to make, checked as far as it can be without loading anything.
+
+    Attributes:
+        model: a name, a path, a transformers model or a scorer.
+        dataset: a name, a path or a `DatasetDict`.
+        config: configuration of the dataset; None for its default.
+        options: all options.
+    """
+
+    model: Any
+    dataset: "str | Splits"
+    config: str | None
+    options: EvaluationOptions
+
+    @classmethod
+    def of(
+        cls, model: Any, dataset: "str | Splits", config: str | None, options: EvaluationOptions
+    ) -> Self:
+        """Return a request whose names and options fit; nothing is loaded, no Hub is asked."""
+        if isinstance(dataset, str):
+            check_named(dataset)
+        request = cls(model, dataset, config, options)
+        options.check_questions(request.scoring)
+        if is_name(model):
+            options.check_named(os.fspath(model))
+        elif options.distributor:
+            raise PolyprobeError(
+                f"{options.distributor} needs a model that other processes can load; save this one "
+                "with its tokenizer (save_pretrained) and give the folder"
+            )
+        # The cache knows a model by its files, which a model in memory or on a server has not.
+        here = is_name(model) and options.server is None
+        return request if here else request._replace(options=replace(options, cache=False))
+
+    @property
+    def scoring(self) -> str:
+        """Return the protocol; a scorer has its own."""
+        return str(getattr(self.model, "scoring", self.options.scoring))

@@ -1,0 +1,122 @@
+"""Options declared once: each is a field of a frozen dataclass, with default, help and check.
+
+The command line, the keywords of functions, the checks and the tables of the documentation are made
+from these fields.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from inspect import Parameter, Signature, signature
+from typing import Any, NamedTuple, Self, TypeVar
+
+from .errors import PolyprobeError, check_option, unknown
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Option(NamedTuple):
+    """What is declared of an option beside its name, type and default.
+
+    Attributes:
+        help: a sentence for `--help` and the documentation.
+        panel: the part of `--help` that lists it; the first part if empty.
+        choices: the allowed values; any if there are none.
+        least: the smallest allowed number.
+        most: the largest allowed number; without it there is no limit.
+        check: raises an error for a wrong value; not called with None.
+        parse: makes the value of the texts of a repeatable option on the command line.
+        flag: how messages and the command line name it, if not by its own name.
+        metavar: its value in `--help`.
+        local: whether it is only for models in this process, not for served ones.
+        signed: whether a value other than the default is part of a run's signature.
+    """
+
+    help: str
+    panel: str = ""
+    choices: Collection[str] = ()
+    least: int | None = None
+    most: int | None = None
+    check: Callable[[Any], None] | None = None
+    parse: Callable[[list[str]], Any] | None = None
+    flag: str = ""
+    metavar: str | None = None
+    local: bool = False
+    signed: bool = False
+
+    def refuse(self, value: Any) -> None:
+        """Refuse a value that is not allowed."""
+        if self.choices:
+            check_option(self.flag, value, self.choices)
+        if self.least is not None:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            if not whole or value < self.least or (self.most is not None and value > self.most):
+                limits = (
+                    f"at least {self.least}"
+                    if self.most is None
+                    else f"{self.least} to {self.most}"
+                )
+                raise PolyprobeError(f"{self.flag} must be {limits}, got {value!r}")
+        if self.check:
+            self.check(value)
+
+
+def option(default: Any, text: str, **declaration: Any) -> Any:
+    """Return the field of an option; see `Option` for the declaration."""
+    return field(default=default, metadata={"option": Option(text, **declaration)})
+
+
+@dataclass(frozen=True)
+class Options:
+    """A group of options, whose values are checked when it is made.
+
+    Raises:
+        PolyprobeError: a value that is not allowed, or values that exclude each other.
+    """
+
+    def __post_init__(self) -> None:
+        defaults = {part.name: part.default for part in fields(self)}
+        for name, declaration in list_options(type(self)).items():
+            value = getattr(self, name)
+            if value is not None or defaults[name] is not None:
+                declaration.refuse(value)
+        self.check()
+
+    def check(self) -> None:
+        """Refuse values that exclude each other."""
+
+    @classmethod
+    def from_keywords(cls, keywords: Mapping[str, Any], function: Callable[..., Any]) -> Self:
+        """Return the options of the keywords of a function with this signature.
+
+        Raises:
+            PolyprobeError: a keyword that is no option, with the nearest name.
+        """
+        names = signature(function).parameters
+        for name in keywords:
+            if name not in names:
+                raise unknown("argument", name, f"{function.__qualname__}()", names)
+        return cls(**keywords)
+
+
+def list_options(group: type[Options]) -> dict[str, Option]:
+    """Return the options of a group by name; a flag is `--name` unless another is declared."""
+    declared = {part.name: part.metadata["option"] for part in fields(group)}
+    return {
+        name: declaration._replace(flag=declaration.flag or f"--{name.replace('_', '-')}")
+        for name, declaration in declared.items()
+    }
+
+
+def with_keywords(group: type[Options]) -> Callable[[Function], Function]:
+    """Give a function the signature with all options that it takes as keywords."""
+
+    def change(function: Function) -> Function:
+        parts = signature(function).parameters.values()
+        options = [
+            Parameter(x.name, Parameter.KEYWORD_ONLY, default=x.default) for x in fields(group)
+        ]
+        parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
+        function.__signature__ = Signature([*parameters, *options])  # type: ignore[attr-defined]
+        return function
+
+    return change
