@@ -5,10 +5,11 @@ import os
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -28,28 +29,46 @@ from .relate import relate
 from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
+
+
+class Commands(TyperGroup):
+    """Commands in the order of COMMANDS; typer would put groups behind all others."""
+
+    def list_commands(self, ctx: Any) -> Any:
+        """List the names of all commands."""
+        return [name for panel in COMMANDS.values() for name in panel]
+
+
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 INTERRUPTED = 130  # how typer ends on Ctrl-C
+EVERYDAY, MORE = "Everyday commands", "More commands"
 COMMANDS = {
-    "demo": demo,
-    "list": list_names,
-    "audit": audit,
-    "tokens": tokens,
-    "eval": evaluate,
-    "metrics": metrics,
-    "compare": compare,
-    "groups": groups,
-    "relate": relate,
-    "report": report,
-    "board": board,
-    "export": export,
-    "install": install,
-    "push": push,
+    EVERYDAY: {
+        "demo": demo,
+        "build": build,
+        "install": install,
+        "eval": evaluate,
+        "compare": compare,
+        "report": report,
+        "push": push,
+    },
+    MORE: {
+        "list": list_names,
+        "audit": audit,
+        "tokens": tokens,
+        "metrics": metrics,
+        "groups": groups,
+        "relate": relate,
+        "board": board,
+        "export": export,
+        "cache": cache,
+    },
 }
 EXAMPLES = {
     "demo": "polyprobe demo --output demo-run",
@@ -67,10 +86,12 @@ EXAMPLES = {
     "install": "polyprobe install",
     "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",
 }
-for name, command in COMMANDS.items():
-    app.command(name, epilog=example(EXAMPLES[name]))(command)
-app.add_typer(build, name="build")
-app.add_typer(cache, name="cache")
+for panel, commands in COMMANDS.items():
+    for name, command in commands.items():
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=name, rich_help_panel=panel)
+        else:
+            app.command(name, epilog=example(EXAMPLES[name]), rich_help_panel=panel)(command)
 
 
 @app.callback(invoke_without_command=True)

@@ -39,6 +39,14 @@ def test_the_help_has_an_example_that_works(words):
     assert epilog in shown.output
 
 
+def test_everyday_commands_come_first():
+    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
+    names = ("Everyday commands", "demo", "build", "install", "eval", "compare", "report", "push")
+    places = [text.index(f"│ {name} " if name.islower() else name) for name in names]
+    assert places == sorted(places)
+    assert places[-1] < text.index("More commands")
+
+
 def test_the_names_of_every_kind_are_listed():
     shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
