@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from polyprobe.analysis.compare.runs import match_runs
+from polyprobe.analysis.compare.match import match_runs
 from polyprobe.analysis.compare.sentences.compare import VersionComparison, compare_versions
 from polyprobe.analysis.compare.sentences.deltas import read_ranks
 from polyprobe.analysis.compare.sentences.texts import Versions
@@ -154,7 +154,7 @@ def describe_inflection(found: VersionComparison) -> str:
 
 def tabulate_relations(versions: Versions) -> list[str]:
     """Return one line for each relation: its facts, and each figure in both wordings."""
-    matched = match_runs(versions.other, versions.reference)
+    matched = match_runs(versions.variant, versions.reference)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
     sentence, template = map(read_ranks, matched.tables)
     kinds = ("template", "sentence")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from polyprobe.analysis.compare.sentences import COMPARED
+from polyprobe.analysis.compare.sentences import CHRF_UNITS
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .options import (
@@ -20,15 +20,13 @@ from .options import (
     PageFile,
     Relations,
     Seed,
-    check_drawn,
     checked,
     one_of,
     parse_choice,
     save_chosen,
     say,
-    show,
-    write_json,
 )
+from .outputs import Outputs
 
 VersionOption = partial(
     typer.Option, rich_help_panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)"
@@ -112,7 +110,7 @@ def compare(
     chrf_on: Annotated[
         str,
         VersionOption(
-            callback=one_of(COMPARED),
+            callback=one_of(CHRF_UNITS),
             help="chrF of the wording with the template as reference: sentence, or prompt (the "
             "text up to the slot).",
         ),
@@ -133,16 +131,18 @@ def compare(
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
     wordings are shown side by side, with differences from the first of these.
     """
-    check_drawn(figure, draw, order, names)
+    outputs = Outputs(output, page, figure, draw, order, names)
+    outputs.check()
     for name, value in {"--stanza": stanza, "--verb-forms": verb_forms}.items():
         if value and not gender:
             raise PolyprobeError(f"{name} is for --gender FILE; give that, or leave {name} out")
     if comet_model and not comet_python:
         raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
-    from polyprobe.analysis.compare.sentences.compare import Wanted
+    from polyprobe.analysis.compare.folders import Outcome, compare_folders
+    from polyprobe.analysis.compare.sentences.compare import TextOptions
     from polyprobe.analysis.compare.sentences.gender import VERB_FORMS
     from polyprobe.analysis.compare.sentences.quality import REFERENCE_FREE, Comet
-    from polyprobe.report.comparison import Outcome, compare_folders
+    from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
 
@@ -156,11 +156,11 @@ def compare(
     runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
     outcome = compare_folders(
         runs,
-        Wanted(gender, verb_forms or VERB_FORMS, stanza, comet, chrf_on),
+        TextOptions(gender, verb_forms or VERB_FORMS, stanza, comet, chrf_on),
         {
             "--gender": gender,
             "--comet-python": comet_python,
-            "--chrf-on": chrf_on != COMPARED[0],
+            "--chrf-on": chrf_on != CHRF_UNITS[0],
         },
         by_relation=by_relation,
         choice=choice,
@@ -170,9 +170,7 @@ def compare(
         seed=seed,
         clusters=cluster,
     )
-    show(outcome.render())
-    if output:
-        write_json(output, outcome.as_json())
+    Outputs(output).write(make_comparison_finding(outcome), outcome.as_json)
     if (page or figure) and isinstance(outcome, Outcome):  # more than two runs have no page
         pictures = write_comparison((runs[0], runs[1]), outcome, page, choice)
         if page:

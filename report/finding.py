@@ -24,7 +24,9 @@ class Role(Enum):
     AMOUNT = auto()  # 1,234.5: counts with fractions
     SIZE = auto()  # 1.2B: numbers of parameters
     VALUE = auto()  # 0.123
+    NUMBER = auto()  # 0.123, whole between rules: where there are few columns
     SHARE = auto()  # 12.3: a share in percent; of an `Estimate`, its interval below
+    PERCENT = auto()  # an `Estimate` of a share: 35% (12 to 60)
     CHANGE = auto()  # +12.3%: a change that is in percent already
     SLOPE = auto()  # +0.12
     P = auto()  # 0.012: two digits

@@ -22,14 +22,20 @@ from polyprobe.report.latex import escape, join_cells, percent
 
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _LEFT = (Role.NAME, Role.LABEL)
-_WHOLE = (Role.P, Role.INTERVAL, Role.SLOPES)  # not wrapped between rules
-_PERCENT = (Role.VALUE, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
+_NUMBERS = (Role.VALUE, Role.NUMBER)
+_WHOLE = (Role.NUMBER, Role.P, Role.INTERVAL, Role.SLOPES, Role.PERCENT)  # not wrapped, if ruled
+_PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
 
 
 def _format_share(share: Any) -> str:
     value, bounds, _ = share if isinstance(share, Estimate) else Estimate(share)
     text = UNDEFINED if value is None else f"{100 * value:.1f}"
     return f"{text}\n{100 * bounds[0]:.0f}–{100 * bounds[1]:.0f}" if bounds else text
+
+
+def _format_percent(share: Estimate) -> str:
+    bounds = " to ".join(f"{100 * end:.0f}" for end in share.interval or ())
+    return f"{share.value:.0%}" + (f" ({bounds})" if bounds else "")
 
 
 def _format_estimate(
@@ -51,7 +57,9 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.AMOUNT: lambda value: f"{round(value, 1):,.10g}",
     Role.SIZE: shorten,
     Role.VALUE: number,
+    Role.NUMBER: number,
     Role.SHARE: _format_share,
+    Role.PERCENT: _format_percent,
     Role.CHANGE: "{:+.1f}%".format,
     Role.SLOPE: "{:+z.2f}".format,
     Role.P: format_p_value,
@@ -212,7 +220,7 @@ def _format_latex(value: Any, column: Column) -> str:
         text = _escape(format_cell(value, role))
     elif role is Role.ESTIMATE:
         text = _format_estimate(value, show=show).replace("±", r"$\pm$")
-    elif role is Role.VALUE:
+    elif role in _NUMBERS:
         text = show(value)
     elif role is Role.INTERVAL:
         text = " to ".join(map(show, value))

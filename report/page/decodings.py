@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from polyprobe.analysis.compare.decodings import list_notes as list_notes_of_decodings
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
-from polyprobe.report.comparison import list_notes
+from polyprobe.report.findings.comparison import list_notes
+from polyprobe.report.findings.decodings import list_notes_of_decodings, make_counts_table
 from polyprobe.report.format import format_p_value, number
 from polyprobe.report.page.pictures import list_pictures
 from polyprobe.report.pictures.picture import Picture
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
@@ -58,9 +58,9 @@ def write_decodings(
     """
     parts = [_make_part(finished, name) for finished, name in zip(runs, names, strict=True)]
     between = [
-        Between((0, place), f"{names[0]} − {names[place]}", found)
-        for place, found in enumerate(compared, start=1)
-        if isinstance(found, Comparison)
+        Between((0, place), f"{names[0]} − {names[place]}", comparison)
+        for place, comparison in enumerate(compared, start=1)
+        if isinstance(comparison, Comparison)
     ]
     pictures = list_pictures(parts, between)
     if not output:
@@ -80,8 +80,10 @@ def write_decodings(
         terms=TERMS,
         cautions=[name for name in list_cautions(parts) if name != "scoring"],  # all accuracies
         differing=describe_differing([finished.run for finished in runs]),
-        between=[(two.title, *_describe(two, names[two.runs[1]], names[0])) for two in between],
-        notes=[found for found in compared if isinstance(found, str)],
+        between=[
+            (two.title, *_describe(two.found, (names[0], names[two.runs[1]]))) for two in between
+        ],
+        notes=[line for line in compared if isinstance(line, str)],
     )
     return pictures
 
@@ -97,20 +99,19 @@ def _make_part(finished: FinishedRun, name: str) -> RunPart:
 
 
 def list_accuracies(part: RunPart) -> Table:
-    """Return the accuracies of each language, with the columns that the run has."""
+    """List the accuracies of each language, with the columns that the run has."""
     columns = [column for column in COLUMNS if column[0] in part.results]
     rows = []
     for language in part.results["languages"]:
-        found = [(part.results[module][language], key) for module, key, _ in columns]
-        cells = [with_interval(values.get(key), values.get(f"{key}_ci")) for values, key in found]
+        values = [(part.results[module][language], key) for module, key, _ in columns]
+        cells = [with_interval(row.get(key), row.get(f"{key}_ci")) for row, key in values]
         rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
     return ["language", *(head for *_, head in columns)], rows
 
 
-def _describe(two: Between, other: str, first: str) -> tuple[Table, Table, list[str]]:
-    """Return the tested differences, the counts of facts, and the notes with examples."""
-    found, names = two.found, (first, other)
-    correction = found.settings["correction"]
+def _describe(comparison: Comparison, names: Sequence[str]) -> tuple[Table, Table, list[str]]:
+    """List the tested differences, the counts of facts, and the notes with examples."""
+    correction = comparison.settings["correction"]
     tests = [
         [
             f"{BY_NAME[figure].title} {row.name}",
@@ -119,24 +120,12 @@ def _describe(two: Between, other: str, first: str) -> tuple[Table, Table, list[
             with_interval(row.difference, row.ci),
             format_p_value(row.p_adjusted),
         ]
-        for figure, rows in found.differences.items()
+        for figure, rows in comparison.differences.items()
         for row in rows
     ]
-    counts: list[list[Any]] = []
-    notes = list(list_notes(found))
-    if found.decodings:
-        counts = [
-            [
-                f"{row.language} {row.part}",
-                *(f"{n:,}" for n in (row.both, row.only_first, row.only_second, row.neither)),
-                format_p_value(row.p_adjusted),
-            ]
-            for row in found.decodings.counts
-        ]
-        notes += list_notes_of_decodings(found.decodings, names, EXAMPLES)
-    p = f"p ({correction})"
-    return (
-        (["figure (micro)", *names, "Δ", p], tests),
-        (["facts", "both", f"only {first}", f"only {other}", "neither", p], counts),
-        notes,
-    )
+    counts: Table = ([], [])
+    notes = list(list_notes(comparison))
+    if comparison.decodings:
+        counts = format_table(make_counts_table(comparison.decodings, names, correction))
+        notes += list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
+    return (["figure (micro)", *names, "Δ", f"p ({correction})"], tests), counts, notes

@@ -10,7 +10,7 @@ import numpy as np
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.results import find_chance
-from polyprobe.report.comparison import LEVEL
+from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.format import number
 from polyprobe.report.page.parts import Between, RunPart, list_drawn
 from polyprobe.report.page.templates import list_template_pictures

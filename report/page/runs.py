@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polyprobe.analysis.compare.folders import Outcome
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.options import DEFAULTS, Bootstrap, MetricOptions
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.report.comparison import LEVEL, Outcome, list_notes
+from polyprobe.report.findings.comparison import LEVEL, list_notes
 from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.format import NO_WIDTH
 from polyprobe.report.page.pictures import find_scale, list_pictures
@@ -82,7 +83,7 @@ def write_report(
         if used.of_pairs != MetricOptions.read(other.results).of_pairs:
             compared.append("not compared: their results.json have other options")
             continue
-        options |= {"choice": choice, "figures": HEADLINE, "measured": used}
+        options |= {"choice": choice, "figures": HEADLINE, "options": used}
         try:
             compared.append(compare_runs(*pair, **options))
         except PolyprobeError as error:
@@ -100,10 +101,10 @@ def write_comparison(
     Raises:
         PolyprobeError: a run without results, or the output cannot be written.
     """
-    if outcome.between:
-        return write_versions(outcome.between, outcome.found.settings, output)
+    if outcome.wording:
+        return write_versions(outcome.wording, outcome.comparison.settings, output)
     finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
-    return write_pages(finished, output, [outcome.found])
+    return write_pages(finished, output, [outcome.comparison])
 
 
 def write_pages(

@@ -7,11 +7,12 @@ from typing import Any
 from scipy.stats import linregress
 
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
-from polyprobe.analysis.compare.sentences.relations import RECALL, list_lines
+from polyprobe.analysis.compare.sentences.relations import RECALL
 from polyprobe.metrics.joint.significance import Paired
+from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
 from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.picture import Bars, Picture, Point, Points, Series
-from polyprobe.report.wordings import as_json, list_figures, list_notes, name_difference
+from polyprobe.report.show import format_table
 
 from .page import write_page
 
@@ -31,7 +32,7 @@ _TERMS = {
 
 
 def write_versions(
-    found: VersionComparison, options: Mapping[str, Any], output: Path | None
+    comparison: VersionComparison, options: Mapping[str, Any], output: Path | None
 ) -> dict[str, Picture]:
     """Write the effect of wording, and return its pictures; without an `output` only these.
 
@@ -40,11 +41,12 @@ def write_versions(
     Raises:
         PolyprobeError: the file cannot be written, or has another ending than .html.
     """
-    sides, settings = found.versions.sides, found.versions.reference.settings()
-    values = as_json(found)
+    versions, sides = comparison.versions, comparison.versions.sides
+    settings = versions.reference.settings()
+    values = comparison.as_json()
     curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
     title = f"{settings.model_name} on {settings.data_name}"
-    pictures = dict(_list_pictures(found, values, curves, title))
+    pictures = dict(_list_pictures(comparison, values, curves, title))
     if not output:
         return pictures
     write_page(
@@ -52,59 +54,63 @@ def write_versions(
         "sentences",
         title=f"polyprobe: {title}",
         data={
-            "languages": found.languages,
+            "languages": comparison.languages,
             "curves": curves,
             "boxes": values["boxes"],
             "sides": sides,
             "changes": values["by_relation"],
         },
-        found=found,
-        changes=list_changes(found),
+        comparison=comparison,
+        changes={
+            language: format_table(make_changes_table(part))
+            for language, part in comparison.by_relation.items()
+        },
         change=values["by_relation"]["difference"],
-        mean=found.ranks["recall@1"]["macro"][-1],
+        mean=comparison.ranks["recall@1"]["macro"][-1],
         terms=_TERMS.items(),
         signatures=[
             (wording, run.settings().signature)
-            for wording, run in zip(found.versions.wordings, found.versions.runs, strict=True)
+            for wording, run in zip(versions.wordings, versions.runs, strict=True)
         ],
         sides=sides,
         boxes=[
             [language, side, *(f"{value:.2f}" for value in box)]
-            for language, boxes in found.boxes.items()
+            for language, boxes in comparison.boxes.items()
             for side, box in zip(sides, boxes, strict=True)
         ],
-        direction=name_difference(found),
+        direction=comparison.direction,
         options=options,
         figures={
             name: {average: map(_cells, rows) for average, rows in averages.items()}
-            for name, averages in list_figures(found).items()
+            for name, averages in comparison.figures.items()
         },
         opened=_OPENED,
-        notes=list_notes(found),
+        notes=list_notes_of_wording(comparison),
     )
     return pictures
 
 
 def _list_pictures(
-    found: VersionComparison, values: dict[str, Any], curves: Sequence[Any], title: str
+    comparison: VersionComparison, values: dict[str, Any], curves: Sequence[Any], title: str
 ) -> Iterator[tuple[str, Picture]]:
     """Yield recall@k of each language, the ranks, and the changes by relation."""
-    sides = found.versions.sides
+    sides = comparison.versions.sides
     labels = [str(k + 1) for k in range(len(curves))]
-    for language in ("mean", *found.languages):
+    for language in ("mean", *comparison.languages):
         rows = [curve[language] for curve in curves]
         series = [
             Series(side, [row[side] for row in rows], [row.get(f"{side}_ci") for row in rows])
             for side in sides
         ]
         yield f"recall-{language}", Bars(f"{title}, {language}", labels, series, "recall@k by k")
-    boxes = [[values["boxes"][language][side] for language in found.languages] for side in sides]
+    languages = comparison.languages
+    boxes = [[values["boxes"][language][side] for language in languages] for side in sides]
     ranks = [
         Series(side, [box["median"] for box in row], [(box["q1"], box["q3"]) for box in row])
         for side, row in zip(sides, boxes, strict=True)
     ]
-    yield "ranks", Bars(title, found.languages, ranks, "median rank with quartiles; 1 is best")
-    for language, part in found.by_relation.items():
+    yield "ranks", Bars(title, languages, ranks, "median rank with quartiles; 1 is best")
+    for language, part in comparison.by_relation.items():
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():
             points = [
@@ -112,21 +118,13 @@ def _list_pictures(
                 for relation, x in part.figures[name].items()
                 if x is not None and (y := up[relation]) is not None
             ]
-            line, said = None, f"{title}, {language}: n = {correlation.n}"
+            line, caption = None, f"{title}, {language}: n = {correlation.n}"
             if correlation.r is not None:
                 fitted = linregress([p.x for p in points], [p.y for p in points])
                 line = (float(fitted.slope), float(fitted.intercept))
-                said += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
-            changes = Points(said, points, f"change of {name}", f"change of {RECALL}", line)
-            yield f"changes-{language}+{name}", changes
-
-
-def list_changes(found: VersionComparison) -> dict[str, tuple[list[str], list[list[str]]]]:
-    """Return head and lines of each language's table of changes by relation."""
-    return {
-        language: (["relation", "rows", *part.figures], list(list_lines(part)))
-        for language, part in found.by_relation.items()
-    }
+                caption += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
+            axes = (f"change of {name}", f"change of {RECALL}")
+            yield f"changes-{language}+{name}", Points(caption, points, *axes, line)
 
 
 def _cells(row: Paired) -> list[str]:

@@ -6,7 +6,8 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.runs import compare_runs, match_facts
+from polyprobe.analysis.compare.match import match_facts
+from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.cli import app

@@ -8,10 +8,11 @@ import pytest
 from scipy.special import ndtr, ndtri, stdtrit
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.gaps import compare_gaps, list_notes
+from polyprobe.analysis.compare.gaps import compare_gaps
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.cli import app
+from polyprobe.report.findings.comparison import list_notes_of_gaps
 from polyprobe.schema.run.folder import Run, fill_columns
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, scores, write_run
@@ -80,7 +81,7 @@ def test_a_run_at_its_floor_is_named():
     one, other = count(0.9, 0.8, 0.1), count(0.6, 0.55, 0.3)  # of two candidates: chance is 0.5
     found = compare_gaps((as_facts(one), as_facts(other)), None, n_resamples=500)
     assert found.above_floor == (True, False)
-    notes = [*list_notes(found, ("A", "B"))]
+    notes = [*list_notes_of_gaps(found, ("A", "B"))]
     assert "B is not above its floor in en: its gaps are small, whatever the model knows" in notes
     assert not [note for note in notes if note.startswith("A ")]
     known = [as_facts(right) for right in (one, other)]

@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
-from polyprobe.report.comparison import explain_least
+from polyprobe.report.findings.comparison import explain_least
 
 CORRECTIONS = ("holm", "bh", "none")
 

@@ -14,7 +14,7 @@ from polyprobe.analysis.compare.sentences.deltas import Ranks, draw_boxes, read_
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
-from polyprobe.report.wordings import as_json, list_figures, list_notes
+from polyprobe.report.findings.wordings import list_notes_of_wording
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from tests.making.runs import reseal
@@ -133,7 +133,7 @@ def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
 
 def test_rows_are_chosen_by_relation(runs):
     versions = find_versions(*reversed(runs))
-    relations = versions.other.read("en")["relation"].to_pylist()
+    relations = versions.variant.read("en")["relation"].to_pylist()
     whole = compare_versions(versions, **FEW)
     first = compare_versions(versions, choice=make_choice(relations[:1]), **FEW)
     assert first.n_queries == relations.count(relations[0]) < whole.n_queries == len(relations)
@@ -193,8 +193,8 @@ def test_a_language_that_one_lacks_is_named(tmp_path):
     sentence = write_run(tmp_path / "en", tmp_path / "tiny", "small-sentence", ("en",))
     found = compare_versions(find_versions(sentence, template), **FEW)
     assert (found.languages, found.left_out_languages) == (["en"], ["ru"])
-    assert as_json(found)["left_out_languages"] == ["ru"]
-    assert "excluded (only in one run): languages ru" in list(list_notes(found))
+    assert found.as_json()["left_out_languages"] == ["ru"]
+    assert "excluded (only in one run): languages ru" in list(list_notes_of_wording(found))
 
 
 TEMPLATES = ["Ольга родился в Москва.", "Иван родился в Париж."]
@@ -204,7 +204,7 @@ SENTENCES = ["Ольга родилась в Москве.", "Иван роди�
 def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
     ids = runs[0].read("ru")["fact_id"].to_pylist()[:2]
     texts = load_texts(find_versions(*reversed(runs)), ["ru"], ids)
-    assert (texts.reference["ru"], texts.other["ru"]) == (TEMPLATES, SENTENCES)
+    assert (texts.reference["ru"], texts.variant["ru"]) == (TEMPLATES, SENTENCES)
     assert texts.english == ["Olga was born in Moscow.", "Ivan was born in Paris."]
     found = measure_overlap(texts, {"clusters": None})
     chrf = found.by_language["ru"]
@@ -269,14 +269,14 @@ def test_the_other_order_has_the_opposite_differences(tmp_path):
     )
     assert (one.left_out, other.left_out) == ((0, 1), (1, 0))
     assert other.boxes == {x: boxes[::-1] for x, boxes in one.boxes.items()}
-    for mine, swapped in zip(list_figures(one).items(), list_figures(other).items(), strict=True):
+    for mine, swapped in zip(one.figures.items(), other.figures.items(), strict=True):
         assert mine[0] == swapped[0]
         for average, rows in mine[1].items():
             for row, opposite in zip(rows, swapped[1][average], strict=True):
                 found = (opposite.first, opposite.second, opposite.difference)
                 assert (*found, *opposite.ci, opposite.p, opposite.p_adjusted) == negative(row)
-    assert as_json(one)["ranks"]["mean_rank"]["micro"]["en"]["template"] == pytest.approx(
-        as_json(other)["ranks"]["mean_rank"]["micro"]["en"]["template"]
+    assert one.as_json()["ranks"]["mean_rank"]["micro"]["en"]["template"] == pytest.approx(
+        other.as_json()["ranks"]["mean_rank"]["micro"]["en"]["template"]
     )
 
 

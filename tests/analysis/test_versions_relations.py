@@ -11,11 +11,12 @@ from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.relations import (
     Correlation,
     correlate,
-    relations_table,
     split_by_relation,
 )
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
+from polyprobe.report.findings.wordings import make_changes_table
+from polyprobe.report.show import format_table
 from tests.analysis.test_versions import best_ranks
 from tests.making.versions import write_versions
 
@@ -123,9 +124,8 @@ def test_the_command_prints_relations_if_asked(tmp_path):
 def test_the_table_ends_in_means_and_correlations():
     values = {"recall@1": np.arange(4.0)[:, None], "QE": np.array([[1.0], [3], [2], [4]])}
     found = split_by_relation(list("abcd"), values, ["ru"])["ru"]
-    table = relations_table("ru", "sentence - template", found)
-    rows = list(zip(*(column.cells for column in table.columns), strict=True))
-    assert rows[:2] == [("a", "1", "0.000", "1.000"), ("b", "1", "1.000", "3.000")]
-    assert rows[4] == ("mean", "4", "1.500", "2.500")
-    assert rows[5] == ("r with recall@1", "", "", "0.800")
+    rows = format_table(make_changes_table(found))[1]
+    assert rows[:2] == [["a", "1", "0.000", "1.000"], ["b", "1", "1.000", "3.000"]]
+    assert rows[4] == ["mean", "4", "1.500", "2.500"]
+    assert rows[5] == ["r with recall@1", "", "", "0.800"]
     assert [row[0] for row in rows[6:]] == ["p", "95% from", "95% to", "relations"]

@@ -9,15 +9,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.several import (
-    changes_table,
-    compare_several,
-    values_table,
-)
+from polyprobe.analysis.compare.sentences.several import compare_several
 from polyprobe.analysis.compare.sentences.texts import find_versions, name_answer, split_wording
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.cli import app
+from polyprobe.report.findings.wordings import make_several_finding
+from polyprobe.report.show import format_table, render_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.runs import reseal
@@ -81,7 +79,7 @@ def test_narrow_and_wide_are_not_wordings_of_one_configuration(runs, tmp_path):
 def test_each_wording_is_compared_with_the_template(runs, order):
     several = compare_several([runs[k] for k in order], **FEW)
     expected = [compare_versions(find_versions(runs[k], runs[0]), **FEW).ranks for k in (1, 2)]
-    assert [found.ranks for found in several.found] == expected
+    assert [found.ranks for found in several.comparisons] == expected
     of = several.as_json()
     assert of["reference"] == "template"
     recall = of["wordings"]["chatgpt"]["ranks"]["recall@1"]["macro"]["mean"]
@@ -91,17 +89,17 @@ def test_each_wording_is_compared_with_the_template(runs, order):
 
 
 def cells_of(table):
-    return {row[0]: row[1:] for row in zip(*(c.cells for c in table.columns), strict=True)}
+    return {name: tuple(cells) for name, *cells in format_table(table)[1]}
 
 
 def test_one_table_has_the_values_and_one_the_differences(runs):
     several = compare_several(runs, **FEW)
-    values, changes = values_table(several), changes_table(several)
-    assert [column.header for column in values.columns[1:]] == ["template", "sentence", "chatgpt"]
-    assert [column.header for column in changes.columns[1:]] == [
+    values, changes = make_several_finding(several).tables
+    assert [column.head for column in values.columns[1:]] == ["template", "sentence", "chatgpt"]
+    assert [column.head for column in changes.columns[1:]] == [
         "sentence -\ntemplate", "p (holm)", "chatgpt -\ntemplate", "p (holm)",
     ]  # fmt: skip
-    sentence, chatgpt = (found.ranks["recall@1"]["macro"][1] for found in several.found)
+    sentence, chatgpt = (found.ranks["recall@1"]["macro"][1] for found in several.comparisons)
     shown = (sentence.second, sentence.first, chatgpt.first)
     name = "recall@1 ru (macro)"
     assert cells_of(values)[name] == tuple(f"{value:.3f}" for value in shown)
@@ -113,16 +111,17 @@ def test_one_table_has_the_values_and_one_the_differences(runs):
 
 def test_no_number_is_cut_or_folded_at_80_columns(runs):
     several = compare_several(runs, **FEW)
-    ranks = several.found[0].ranks
+    ranks = several.comparisons[0].ranks
     macro = [
         row._replace(first=12345.678, second=23456.789, difference=-11111.111, p_adjusted=1.2e-12)
         for row in ranks["mean_rank"]["macro"]
     ]
     longer = {**ranks, "a longer name than that of any figure": {"macro": macro, "micro": macro}}
-    several = several._replace(found=[found._replace(ranks=longer) for found in several.found])
-    for table in (values_table(several), changes_table(several)):
+    comparisons = [comparison._replace(ranks=longer) for comparison in several.comparisons]
+    several = several._replace(comparisons=comparisons)
+    for table in make_several_finding(several).tables:
         console = Console(file=StringIO(), width=80)
-        console.print(table)
+        console.print(render_table(table))
         text = console.file.getvalue()
         assert "…" not in text
         assert max(map(len, text.splitlines())) <= 80

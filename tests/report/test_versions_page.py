@@ -9,7 +9,6 @@ from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
 from polyprobe.report.page.sentences import write_versions as write_versions_page
-from polyprobe.report.wordings import as_json
 from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.versions import write_dataset, write_run, write_versions
@@ -28,7 +27,7 @@ def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
     found, reader = write(tmp_path, write_versions(tmp_path, two_forms=True))
     assert reader.loaded == reader.addresses == []
     drawn = json.loads(reader.scripts[0])
-    values = as_json(found)
+    values = found.as_json()
     assert drawn["boxes"] == values["boxes"]
     assert drawn["curves"] == [values["ranks"][f"recall@{k}"]["macro"] for k in range(1, 5)]
     mean = found.ranks["recall@1"]["macro"][-1]
@@ -67,7 +66,7 @@ def test_the_command_writes_the_whole_page(tmp_path):
 
 def test_the_pictures_have_the_values_of_the_page(tmp_path):
     found = compare_versions(find_versions(*write_versions(tmp_path, two_forms=True)), **OPTIONS)
-    pictures, values = write_versions_page(found, OPTIONS, None), as_json(found)
+    pictures, values = write_versions_page(found, OPTIONS, None), found.as_json()
     for language in ("mean", "en", "ru"):
         rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
         for series in pictures[f"recall-{language}"].series:

@@ -1,3 +1,3 @@
 """Compare a configuration with its sentence version."""
 
-COMPARED = ("sentence", "prompt")  # by chrF
+CHRF_UNITS = ("sentence", "prompt")  # what chrF compares

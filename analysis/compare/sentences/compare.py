@@ -6,14 +6,14 @@ and `NAME-chatgpt-wide` have further correct answers. Differences are those of t
 order.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.compare.runs import match_runs
+from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.figures.options import read_clusters
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.schema.run.folder import PROMPT
@@ -46,7 +46,7 @@ from .texts import ENGLISH, WIDE, Texts, Versions, accepts_aliases, asks_whole_r
 Measure = Callable[[Texts], Any]
 
 
-class Wanted(NamedTuple):
+class TextOptions(NamedTuple):
     """Measures that need more than the runs and their datasets.
 
     Attributes:
@@ -54,7 +54,7 @@ class Wanted(NamedTuple):
         verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
         stanza: folder of Stanza's models, which find verb forms too; None: not used.
         comet: the Python and model of COMET; None for no quality estimation.
-        chrf_on: what chrF compares, of `COMPARED`.
+        chrf_on: what chrF compares, of `CHRF_UNITS`.
     """
 
     gender: Path | None = None
@@ -62,6 +62,9 @@ class Wanted(NamedTuple):
     stanza: Path | None = None
     comet: Comet | None = None
     chrf_on: str = "sentence"
+
+
+NO_OPTIONS = TextOptions()
 
 
 class VersionComparison(NamedTuple):
@@ -74,7 +77,7 @@ class VersionComparison(NamedTuple):
             last}.
         boxes: five numbers and mean of the best ranks by language.
         inflection, words, feminine, overlap, quality: None if not measured; `notes` has the reason.
-        by_relation: each language's changes by relation, always other - reference.
+        by_relation: each language's changes by relation, always variant - reference.
         notes: notes for the reader, one line each.
         failures: requested measures that failed, one line each, with the remedy.
     """
@@ -95,19 +98,131 @@ class VersionComparison(NamedTuple):
     notes: list[str]
     failures: list[str]
 
+    @property
+    def direction(self) -> str:
+        """Name the direction of all differences, such as `sentence - template`."""
+        return " - ".join(self.versions.sides)
 
-NOTHING = Wanted()
+    @property
+    def relation_direction(self) -> str:
+        """Name the direction of the changes by relation."""
+        return " - ".join(reversed(self.versions.wordings))
+
+    @property
+    def figures(self) -> dict[str, Averages]:
+        """List all measured paired figures by name."""
+        averages = {
+            "inflection delta": self.inflection and self.inflection.delta,
+            "feminine verb forms": self.feminine and self.feminine.share,
+            "QE": self.quality and self.quality.score,
+        }
+        words = self.words.figures if self.words else {}
+        return {**self.ranks, **words, **{name: rows for name, rows in averages.items() if rows}}
+
+    def as_json(self) -> dict[str, Any]:
+        """List figure, average, language, values; sides have the names of the wordings."""
+        sides, (reference, variant) = self.versions.sides, self.versions.wordings
+        inflection, feminine, quality = self.inflection, self.feminine, self.quality
+        overlap, words = self.overlap, self.words
+        names = {"first": sides[0], "second": sides[1], "reference": reference, "variant": variant}
+        return {
+            "difference": self.direction,
+            "languages": self.languages,
+            "left_out_languages": self.left_out_languages,
+            "n_queries": self.n_queries,
+            "left_out": dict(zip(sides, self.left_out, strict=True)),
+            "ranks": {name: _name_rows(averages, names) for name, averages in self.ranks.items()},
+            "boxes": {
+                language: {side: box._asdict() for side, box in zip(sides, boxes, strict=True)}
+                for language, boxes in self.boxes.items()
+            },
+            "inflection_delta": inflection
+            and {**_name_rows(inflection.delta, names), "n_queries": inflection.n_queries},
+            "verb_forms": words
+            and {
+                **{name: _name_rows(rows, names) for name, rows in words.figures.items()},
+                "n_facts": words.n_facts,
+            },
+            "feminine_forms": feminine
+            and {
+                **_name_rows(feminine.share, names),
+                "n_facts": feminine.n_facts,
+                "forms": {x: _name_fields(forms, names) for x, forms in feminine.forms.items()},
+                "without_tagger": feminine.without_tagger,
+            },
+            "chrf": overlap
+            and {
+                "compared": overlap.unit,
+                "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
+                "signature": overlap.signature,
+            },
+            "qe": quality
+            and {
+                **_name_rows(quality.score, names),
+                "n_queries": quality.n_queries,
+                "source": quality.source,
+                "model": quality.model,
+                "version": quality.version,
+            },
+            "by_relation": {
+                "difference": self.relation_direction,
+                **{x: part.as_json() for x, part in self.by_relation.items()},
+            },
+            "notes": self.notes,
+            "failures": self.failures,
+        }
+
+    def swap(self) -> "VersionComparison":
+        """Put the second side first; differences change their signs."""
+        inflection, feminine, quality = self.inflection, self.feminine, self.quality
+        return self._replace(
+            words=self.words and self.words._replace(figures=_swap_all(self.words.figures)),
+            left_out=self.left_out[::-1],
+            ranks=_swap_all(self.ranks),
+            boxes={language: boxes[::-1] for language, boxes in self.boxes.items()},
+            inflection=inflection and inflection._replace(delta=_swap(inflection.delta)),
+            feminine=feminine and feminine._replace(share=_swap(feminine.share)),
+            quality=quality and quality._replace(score=_swap(quality.score)),
+        )
+
+
+def _swap(averages: Averages | None) -> Averages | None:
+    return averages and swap_averages(averages)
+
+
+def _swap_all(figures: Mapping[str, Averages]) -> dict[str, Averages]:
+    return {name: swap_averages(averages) for name, averages in figures.items()}
+
+
+def _name_rows(averages: Averages | None, names: Mapping[str, str]) -> dict[str, Any]:
+    """List the rows of each average by language; null without averages."""
+    if averages is None:
+        return {"macro": None, "micro": None}
+    return {
+        average: {row.name: _name_fields(row, names) for row in rows}
+        for average, rows in averages.items()
+    }
+
+
+def _name_fields(row: NamedTuple, names: Mapping[str, str]) -> dict[str, Any]:
+    """List a row's fields but its name, sides renamed: `first_ci` → `sentence_ci`."""
+    fields = {}
+    for field, value in row._asdict().items():
+        side, mark, end = field.partition("_")
+        fields[names.get(side, side) + mark + end] = value
+    fields.pop("name", None)
+    return fields
 
 
 def compare_versions(
     versions: Versions,
-    wanted: Wanted = NOTHING,
+    texts: TextOptions = NO_OPTIONS,
     *,
     clusters: str = "auto",
     choice: Choice = ALL_ROWS,
-    **options: Any,
+    **test: Any,
 ) -> VersionComparison:
-    """Return the effect of wording; options as in `runs.compare_runs`.
+    """Compare two wordings; options as in `runs.compare_runs`.
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
@@ -115,80 +230,50 @@ def compare_versions(
     Raises:
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
-    genders = read_genders(wanted.gender) if wanted.gender else None
-    verbs = read_verb_forms(wanted.verb_forms)
-    matched = match_runs(versions.other, versions.reference, choice)
-    first = next(iter(matched.tables[0].values()))
-    paired = {
-        **options,
-        "relations": first["relation"].to_pylist(),
-        "clusters": read_clusters(first, clusters),
-    }
-    one, other = map(read_ranks, matched.tables)
-    boxes = zip(draw_boxes(one), draw_boxes(other), strict=True)
-    asked = list_measures(matched.tables, wanted, genders, paired)
-    if genders is not None:
-        asked["verb forms"] = lambda texts: measure_words(
-            texts, genders, verbs, (one, other), paired
-        )
-    compared = compare_ranks(one, other, paired)
-    found, failures = _measure(versions, matched.languages, first["fact_id"].to_pylist(), asked)
-    measured = VersionComparison(
+    genders = read_genders(texts.gender) if texts.gender else None
+    match = match_runs(versions.variant, versions.reference, choice)
+    relations = match.table["relation"].to_pylist()
+    units = read_clusters(match.table, clusters)
+    paired = {**test, "relations": relations, "clusters": units}
+    variant, reference = map(read_ranks, match.tables)
+    boxes = zip(draw_boxes(variant), draw_boxes(reference), strict=True)
+    measures = list_measures(match.tables, texts, genders, (variant, reference), paired)
+    ranks = compare_ranks(variant, reference, paired)
+    results, failures = _measure(versions, match.languages, match.table, measures)
+    changes = list_changes(match.tables, (variant, reference), results)
+    comparison = VersionComparison(
         versions,
-        matched.languages,
-        matched.left_out_languages,
-        len(first),
-        matched.left_out,
-        compared,
-        dict(zip(matched.languages, boxes, strict=True)),
-        found.get("inflection delta"),
-        found.get("verb forms"),
-        found.get("feminine verb forms"),
-        found.get("chrF"),
-        found.get("QE"),
-        split_by_relation(
-            paired["relations"],
-            list_changes(matched.tables, (one, other), found),
-            matched.languages,
-        ),
-        [*note_settings(versions), *note_missing(found, versions)],
+        match.languages,
+        match.left_out_languages,
+        len(match.table),
+        match.left_out,
+        ranks,
+        dict(zip(match.languages, boxes, strict=True)),
+        results.get("inflection delta"),
+        results.get("verb forms"),
+        results.get("feminine verb forms"),
+        results.get("chrF"),
+        results.get("QE"),
+        split_by_relation(relations, changes, match.languages),
+        [*note_settings(versions), *note_missing(results, versions)],
         failures,
     )
-    return _swap(measured) if versions.sides == versions.wordings else measured
-
-
-def _swap(found: VersionComparison) -> VersionComparison:
-    """Return a comparison with the reference as one of the reference with the other wording."""
-    inflection, feminine, quality = found.inflection, found.feminine, found.quality
-    words = found.words and found.words._replace(figures=_swap_all(found.words.figures))
-    return found._replace(
-        words=words,
-        left_out=(found.left_out[1], found.left_out[0]),
-        ranks=_swap_all(found.ranks),
-        boxes={language: (other, one) for language, (one, other) in found.boxes.items()},
-        inflection=inflection
-        and inflection._replace(delta=inflection.delta and swap_averages(inflection.delta)),
-        feminine=feminine
-        and feminine._replace(share=feminine.share and swap_averages(feminine.share)),
-        quality=quality and quality._replace(score=quality.score and swap_averages(quality.score)),
-    )
-
-
-def _swap_all(figures: Mapping[str, Averages]) -> dict[str, Averages]:
-    return {name: swap_averages(averages) for name, averages in figures.items()}
+    return comparison.swap() if versions.sides == versions.wordings else comparison
 
 
 def list_measures(
-    tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
-    wanted: Wanted,
+    tables: Pair,
+    options: TextOptions,
     genders: Mapping[str, str] | None,
+    ranks: tuple[Ranks, Ranks],
     paired: Mapping[str, Any],
 ) -> dict[str, Measure]:
-    """Return the measures of texts by name: always two, others if wanted."""
-    comet, stanza = wanted.comet, wanted.stanza
+    """List the measures of texts by name: always two, others if the options ask for them."""
+    comet, stanza = options.comet, options.stanza
+    verbs = read_verb_forms(options.verb_forms)
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
-        "chrF": lambda texts: measure_overlap(texts, paired, wanted.chrf_on),
+        "chrF": lambda texts: measure_overlap(texts, paired, options.chrf_on),
     }
     if genders is not None and stanza is not None:
         measures["feminine verb forms"] = lambda texts: measure_feminine(
@@ -196,21 +281,24 @@ def list_measures(
         )
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, paired)
+    if genders is not None:
+        measures["verb forms"] = lambda texts: measure_words(texts, genders, verbs, ranks, paired)
     return measures
 
 
 def list_changes(
-    tables: tuple[Mapping[str, pa.Table], Mapping[str, pa.Table]],
-    ranks: tuple[Ranks, Ranks],
-    found: Mapping[str, Any],
+    tables: Pair, ranks: tuple[Ranks, Ranks], results: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
-    """Return each figure's change of each row [rows, L], other - reference, NaN where unknown."""
-    one, other = ranks
-    changes = {RECALL: one.recall[0] - other.recall[0], "mean_rank": one.rank - other.rank}
-    if quality := found.get("QE"):
+    """List each figure's change of each row [rows, L], variant - reference, NaN where unknown."""
+    variant, reference = ranks
+    changes = {
+        RECALL: variant.recall[0] - reference.recall[0],
+        "mean_rank": variant.rank - reference.rank,
+    }
+    if quality := results.get("QE"):
         changes["QE"] = quality.change
-    if overlap := found.get("chrF"):
-        changes["chrF"] = overlap.each
+    if overlap := results.get("chrF"):
+        changes["chrF"] = overlap.scores
     prompts = [
         np.column_stack([table[PROMPT].to_numpy().astype(float) for table in side.values()])
         for side in tables
@@ -219,22 +307,21 @@ def list_changes(
 
 
 def note_settings(versions: Versions) -> list[str]:
-    """Return a line on the settings that differ between the runs besides the data, if any."""
+    """Write a line on the settings that differ between the runs besides the data, if any."""
     differing = {*list_differing(versions.runs)} - {"data", "other languages"}
     names = ", ".join(sorted(differing))
     line = f"the runs also differ in {names}: the differences are not of wording alone"
     return [line] if differing else []
 
 
-def note_missing(found: Mapping[str, Any], versions: Versions) -> list[str]:
-    """Return a line on each measured figure without a value, with its count."""
+def note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
+    """Write a line on each measured figure without a value, with its count."""
     lines = []
-    inflection, feminine, quality = map(
-        found.get, ("inflection delta", "feminine verb forms", "QE")
-    )
+    names = ("inflection delta", "verb forms", "feminine verb forms", "QE")
+    inflection, words, feminine, quality = map(results.get, names)
     if inflection and inflection.delta is None:
         lines.append(f"inflection delta: {explain_no_forms(versions)}")
-    if (words := found.get("verb forms")) and not words.figures:
+    if words and not words.figures:
         lines.append(
             "verb forms: 0 rows have a subject of --gender FILE and a relation and language of "
             "--verb-forms FILE"
@@ -255,7 +342,7 @@ def note_missing(found: Mapping[str, Any], versions: Versions) -> list[str]:
 
 
 def explain_no_forms(versions: Versions) -> str:
-    """Return why no row has exactly a label and another form as correct candidates."""
+    """Explain why no row has exactly a label and another form as correct candidates."""
     if asks_whole_relations(*versions.runs):
         return (
             "a run's candidates are all objects of a relation, which of them are label and form is "
@@ -267,17 +354,17 @@ def explain_no_forms(versions: Versions) -> str:
 
 
 def _measure(
-    versions: Versions, languages: list[str], fact_ids: list[str], asked: Mapping[str, Measure]
+    versions: Versions, languages: Sequence[str], table: pa.Table, measures: Mapping[str, Measure]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the measured figures by name, and a line for each failure."""
-    found, failures = {}, []
+    """Measure the texts of the rows of a table; list results by name, and a line a failure."""
+    results, failures = {}, []
     try:
-        texts = load_texts(versions, languages, fact_ids)
+        texts = load_texts(versions, languages, table["fact_id"].to_pylist())
     except PolyprobeError as error:
-        return {}, [f"{', '.join(asked)}: the texts are not at hand: {error}"]
-    for name, measure in asked.items():
+        return {}, [f"{', '.join(measures)}: the texts are not at hand: {error}"]
+    for name, measure in measures.items():
         try:
-            found[name] = measure(texts)
+            results[name] = measure(texts)
         except PolyprobeError as error:
             failures.append(f"{name}: {error}")
-    return found, failures
+    return results, failures

@@ -1,4 +1,4 @@
-"""Ranks of the correct answer and of its inflected form, in both wordings."""
+"""Compute ranks of the correct answer and of its inflected form, in both wordings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
+from polyprobe.analysis.compare.match import Pair, Tables
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.metrics.inflection_delta.formulas import rank_delta
 from polyprobe.metrics.joint.significance import Averages, compare_averages
@@ -18,7 +19,7 @@ from polyprobe.metrics.recall_at_k.formulas import (
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.rows import take
 
-from .texts import Texts
+from .texts import FormPair, Texts
 
 DEEPEST = 10
 
@@ -48,50 +49,6 @@ class Box(NamedTuple):
     mean: float
 
 
-def read_ranks(tables: Mapping[str, pa.Table]) -> Ranks:
-    """Return recalls and ranks from score tables, ties in expectation as in `recall_at_k`."""
-    scores = {language: masked_scores(table) for language, table in tables.items()}
-    standings = [
-        find_standing(scores[language], table["answers"].to_pylist())
-        for language, table in tables.items()
-    ]
-    depths = range(1, min(DEEPEST, max(int(s.pool.max()) for s in standings)) + 1)
-    return Ranks(
-        list(tables),
-        np.stack([recall_probability(standing, depths) for standing in standings], axis=-1),
-        np.stack([expected_rank(standing) for standing in standings], axis=-1),
-    )
-
-
-def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
-    """Return recall@1 … and mean_rank of both runs, and their differences, by language.
-
-    `paired` has relations, clusters and the options of `significance.compare_figures`.
-    """
-    every = np.ones((len(first.rank), 1))
-    recalls = zip(first.recall, second.recall, strict=True)
-    measures = {
-        f"recall@{k}": (Ratio(one, every, share=True), Ratio(other, every, share=True))
-        for k, (one, other) in enumerate(recalls, start=1)
-    }
-    measures["mean_rank"] = (Ratio(first.rank, every), Ratio(second.rank, every))
-    with Console(stderr=True).status("comparing ranks"):
-        return compare_averages(first.languages, measures, **paired)
-
-
-def draw_boxes(ranks: Ranks) -> Iterator[Box]:
-    """Yield each language's box; its whiskers end at the last ranks within 1.5 box lengths."""
-    for column in ranks.rank.T:
-        q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
-        reach = 1.5 * (q3 - q1)
-        inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
-        numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
-        yield Box(*map(float, numbers))
-
-
-Tables = Mapping[str, pa.Table]
-
-
 class Inflection(NamedTuple):
     """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct.
 
@@ -104,10 +61,58 @@ class Inflection(NamedTuple):
     n_queries: dict[str, int]
 
 
-def measure_inflection(
-    tables: tuple[Tables, Tables], texts: Texts, paired: Mapping[str, Any]
-) -> Inflection:
-    """Return the deltas of the other run, the reference run, and other - reference.
+def read_ranks(tables: Tables) -> Ranks:
+    """Compute recalls and ranks of score tables, ties in expectation as in `recall_at_k`."""
+    standings = [
+        find_standing(masked_scores(table), table["answers"].to_pylist())
+        for table in tables.values()
+    ]
+    depths = range(1, min(DEEPEST, max(int(s.pool.max()) for s in standings)) + 1)
+    return Ranks(
+        list(tables),
+        np.stack([recall_probability(standing, depths) for standing in standings], axis=-1),
+        np.stack([expected_rank(standing) for standing in standings], axis=-1),
+    )
+
+
+def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
+    """Compare recall@1 … and mean_rank of both runs, by language.
+
+    `paired` has relations, clusters and the options of `significance.compare_figures`.
+    """
+    ones = np.ones((len(first.rank), 1))
+    measures = {
+        f"recall@{k}": (Ratio(before, ones, share=True), Ratio(after, ones, share=True))
+        for k, (before, after) in enumerate(zip(first.recall, second.recall, strict=True), start=1)
+    }
+    measures["mean_rank"] = (Ratio(first.rank, ones), Ratio(second.rank, ones))
+    with Console(stderr=True).status("comparing ranks"):
+        return compare_averages(first.languages, measures, **paired)
+
+
+def compare_some(
+    languages: Sequence[str],
+    measures: Mapping[str, tuple[Ratio, Ratio]],
+    rows: Sequence[int],
+    paired: Mapping[str, Any],
+) -> dict[str, Averages]:
+    """Compare measures of some of the rows; `paired`, of all rows, is as in `compare_ranks`."""
+    labels = {name: take(paired[name], [*rows]) for name in ("relations", "clusters")}
+    return compare_averages(languages, measures, **{**paired, **labels})
+
+
+def draw_boxes(ranks: Ranks) -> Iterator[Box]:
+    """Yield each language's box; its whiskers end at the last ranks within 1.5 box lengths."""
+    for column in ranks.rank.T:
+        q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
+        reach = 1.5 * (q3 - q1)
+        inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
+        numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
+        yield Box(*map(float, numbers))
+
+
+def measure_inflection(tables: Pair, texts: Texts, paired: Mapping[str, Any]) -> Inflection:
+    """Compare the deltas of the variant with those of the reference.
 
     Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.
     """
@@ -117,17 +122,19 @@ def measure_inflection(
         return Inflection(None, counts)
     marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
     rows = np.flatnonzero(marks.any(axis=1))
-    ratios = []
-    for found in tables:
-        deltas = [find_deltas(found[x], texts.forms[x]) for x in languages]
-        ratios.append(Ratio(np.column_stack(deltas)[rows], marks[rows].astype(float)))
-    own = {name: take(paired[name], rows.tolist()) for name in ("relations", "clusters")}
-    found = compare_averages(languages, {"delta": (ratios[0], ratios[1])}, **{**paired, **own})
-    return Inflection(found["delta"], counts)
+    variant, reference = (
+        np.column_stack([find_deltas(side[x], texts.forms[x]) for x in languages])
+        for side in tables
+    )
+    counted = marks[rows].astype(float)
+    ratios = (Ratio(variant[rows], counted), Ratio(reference[rows], counted))
+    return Inflection(
+        compare_some(languages, {"delta": ratios}, rows.tolist(), paired)["delta"], counts
+    )
 
 
-def find_deltas(table: pa.Table, forms: Sequence[tuple[int, int] | None]) -> np.ndarray:
-    """Return rank(label) - rank(form) of each row, 0 for rows without two forms.
+def find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarray:
+    """Compute rank(label) - rank(form) of each row, 0 for rows without two forms.
 
     Ranks are among all candidates, ties in expectation.
     """
@@ -135,7 +142,7 @@ def find_deltas(table: pa.Table, forms: Sequence[tuple[int, int] | None]) -> np.
     pairs = [form for form in forms if form]
     scores = masked_scores(table.take(rows))
     label, form = (
-        expected_rank(find_standing(scores, [[pair[which]] for pair in pairs])) for which in (0, 1)
+        expected_rank(find_standing(scores, [[pair[place]] for pair in pairs])) for place in (0, 1)
     )
     deltas = np.zeros(len(table))
     deltas[rows] = rank_delta(label, form)

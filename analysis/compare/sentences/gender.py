@@ -1,4 +1,4 @@
-"""Verb forms with female subjects in two wordings."""
+"""Compute verb forms of the subject's gender, and ranks by gender, in two wordings."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -7,38 +7,36 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio
-from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.stanza import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
 from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.progress import track
 
-from .deltas import Ranks
+from .deltas import Ranks, compare_some
 from .texts import Texts
 
 GENDERS = ("female", "male", "none")
 GROUPS = {"women": "female", "men": "male"}
 VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")
-# (relation, language) → the forms of each gender.
 RanksOfBoth = tuple[Ranks, Ranks]
-Verbs = dict[tuple[str, str], dict[str, set[str]]]
+Verbs = dict[tuple[str, str], dict[str, set[str]]]  # (relation, language) → gender → its forms
 
 
 class Tagger(Protocol):
     """The used part of `stanza.Pipeline`: documents of sentences of words with `feats`."""
 
     def bulk_process(self, docs: list[str]) -> list[Any]:
-        """Return a document for each text."""
+        """Tag each text."""
 
 
 class Forms(NamedTuple):
     """Counts of one language: feminine verb forms, and all verb forms with a gender."""
 
-    other_feminine: int
-    other: int
+    variant_feminine: int
+    variant: int
     reference_feminine: int
     reference: int
 
@@ -77,7 +75,7 @@ class Words(NamedTuple):
 
 
 def read_genders(file: Path) -> dict[str, str]:
-    """Return the gender of each id of a TSV file (id; female, male or none)."""
+    """Read the gender of each id from a TSV file (id; female, male or none)."""
     genders = {}
     for number, cells in read_tsv(file, "--gender"):
         if len(cells) != 2 or cells[1] not in GENDERS:
@@ -90,7 +88,7 @@ def read_genders(file: Path) -> dict[str, str]:
 
 
 def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
-    """Return the forms of a TSV file: relation, language, masculine and feminine form.
+    """Read a TSV file of verb forms: relation, language, masculine and feminine form.
 
     Several lines of a relation and language give several forms. The shipped file has those of P19
     and P20 in Croatian, Czech, Russian and Ukrainian.
@@ -103,9 +101,9 @@ def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
                 "masculine and feminine form, separated by tabs: P19, ru, родился, родилась"
             )
         relation, language, masculine, feminine = cells
-        known = verbs.setdefault((relation, language), {"male": set(), "female": set()})
-        known["male"].add(masculine)
-        known["female"].add(feminine)
+        forms = verbs.setdefault((relation, language), {"male": set(), "female": set()})
+        forms["male"].add(masculine)
+        forms["female"].add(feminine)
     return verbs
 
 
@@ -116,36 +114,31 @@ def measure_words(
     ranks: RanksOfBoth,
     paired: Mapping[str, Any],
 ) -> Words:
-    """Return the figures of women's and of men's facts in both wordings and other - reference.
+    """Compare the figures of women's and of men's facts in both wordings.
 
     A row counts in a language with verb forms for its relation, as in Fluent-mLAMA's appendix D. A
     form is a whole word of the text with its answer. `paired` is as in `compare_ranks`, `ranks` are
-    of the other wording and the reference.
+    of the variant and the reference.
     """
     relations = paired["relations"]
+    with_verb = {x: np.array([(name, x) in verbs for name in relations]) for x in texts.variant}
     figures: dict[str, Averages] = {}
     n_facts = {}
     for group, gender in GROUPS.items():
-        of = np.array([genders.get(subject) == gender for subject in texts.subjects])
-        known = {
-            x: of & np.array([(relation, x) in verbs for relation in relations])
-            for x in texts.other
-        }
-        n_facts[group] = {x: int(marks.sum()) for x, marks in known.items()}
+        members = np.array([genders.get(subject) == gender for subject in texts.subjects])
+        n_facts[group] = {x: int((members & marks).sum()) for x, marks in with_verb.items()}
         languages = [x for x, count in n_facts[group].items() if count]
         if not languages:
             continue
-        marks = np.column_stack([known[x] for x in languages])
+        marks = np.column_stack([members & with_verb[x] for x in languages])
         rows = np.flatnonzero(marks.any(axis=1))
-        measures = {}
+        weights, measures = marks[rows].astype(float), {}
         for name, sides in _list_values(texts, languages, gender, verbs, ranks, relations):
-            one, other = (
-                Ratio((side * marks)[rows], marks[rows].astype(float), share=name != "mean_rank")
-                for side in sides
+            variant, reference = (
+                Ratio((side * marks)[rows], weights, share=name != "mean_rank") for side in sides
             )
-            measures[f"{group}: {name}"] = (one, other)
-        own = {name: take(paired[name], rows.tolist()) for name in ("relations", "clusters")}
-        figures |= compare_averages(languages, measures, **{**paired, **own})
+            measures[f"{group}: {name}"] = (variant, reference)
+        figures |= compare_some(languages, measures, rows.tolist(), paired)
     return Words(figures, n_facts)
 
 
@@ -157,16 +150,19 @@ def _list_values(
     ranks: RanksOfBoth,
     relations: Sequence[str],
 ) -> Iterator[tuple[str, list[np.ndarray]]]:
-    """Yield each figure's name and its values [facts, L], other wording first."""
-    found = [
+    """Yield each figure's name and its values [facts, L], the variant first."""
+
+    def mark_forms(language: str, prompts: Sequence[str]) -> list[bool]:
+        forms = [verbs.get((name, language), {}).get(gender, ()) for name in relations]
+        return [has_word(*pair) for pair in zip(prompts, forms, strict=True)]
+
+    yield (
+        "verb form",
         [
-            [has_word(text, verbs.get((relation, x), {}).get(gender, ()))
-             for text, relation in zip(wording[x], relations, strict=True)]
-            for x in languages
-        ]
-        for wording in (texts.other, texts.reference)
-    ]  # fmt: skip
-    yield "verb form", [np.array(side, dtype=float).T for side in found]
+            np.column_stack([mark_forms(x, side[x]) for x in languages]).astype(float)
+            for side in (texts.variant, texts.reference)
+        ],
+    )
     places = [ranks[0].languages.index(x) for x in languages]
     for k in (1, 5):
         if k <= min(len(side.recall) for side in ranks):
@@ -175,7 +171,7 @@ def _list_values(
 
 
 def has_word(text: str, forms: Collection[str]) -> bool:
-    """Return whether one of the forms is a word of the text.
+    """Check whether one of the forms is a word of the text.
 
     >>> has_word("Анна родилась в Москве.", {"родилась"})
     True
@@ -186,38 +182,40 @@ def has_word(text: str, forms: Collection[str]) -> bool:
 def measure_feminine(
     texts: Texts, genders: Mapping[str, str], folder: Path, paired: Mapping[str, Any]
 ) -> Feminine:
-    """Return the shares of both wordings and other - reference, by language.
+    """Compare the shares of feminine verb forms of both wordings, by language.
 
     A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
     """
     rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
     counts, forms, without = {}, {}, {}
-    for language in track(texts.other if rows else (), "verb forms"):
+    for language in track(texts.variant if rows else (), "verb forms"):
         try:
             tagger = load_tagger(language, folder)
         except LookupError as error:
             without[language] = str(error)
             continue
-        both = [
-            count_forms(tagger.bulk_process([wording[language][row] for row in rows]))
-            for wording in (texts.other, texts.reference)
-        ]
-        counts[language] = both
-        forms[language] = Forms(*(int(n) for side in both for n in side.sum(axis=0)))
-    languages = [x for x, found in forms.items() if found.other and found.reference]
+        counts[language] = np.stack(
+            [
+                count_forms(tagger.bulk_process([wording[language][row] for row in rows]))
+                for wording in (texts.variant, texts.reference)
+            ]
+        )
+        forms[language] = Forms(*(int(n) for n in counts[language].sum(axis=1).flat))
+    languages = [x for x, totals in forms.items() if totals.variant and totals.reference]
     if not languages:
         return Feminine(None, len(rows), forms, without)
     # rows without such a verb form in any language are not resampled
-    table = np.stack([np.stack(counts[x]) for x in languages], axis=-1)  # wording, row, part, L
-    kept = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
-    own = {name: take(paired[name], [rows[i] for i in kept]) for name in ("relations", "clusters")}
-    one, other = (Ratio(side[kept, 0], side[kept, 1], share=True) for side in table)
-    found = compare_averages(languages, {"share": (one, other)}, **{**paired, **own})
-    return Feminine(found["share"], len(rows), forms, without)
+    table = np.stack([counts[x] for x in languages], axis=-1)  # wording, row, part, L
+    places = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
+    variant, reference = (Ratio(side[places, 0], side[places, 1], share=True) for side in table)
+    share = compare_some(
+        languages, {"share": (variant, reference)}, [rows[i] for i in places], paired
+    )
+    return Feminine(share["share"], len(rows), forms, without)
 
 
 def load_tagger(language: str, folder: Path) -> Tagger:
-    """Return Stanza's pipeline of a language from a folder.
+    """Load Stanza's pipeline of a language from a folder.
 
     Raises:
         LookupError: no tokenizer or tagger in the folder; one line.
@@ -246,7 +244,7 @@ def load_tagger(language: str, folder: Path) -> Tagger:
 
 
 def count_forms(documents: Iterable[Any]) -> np.ndarray:
-    """Return counts [documents, 2]: feminine verb forms, and verb forms with any gender.
+    """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2].
 
     A verb form is a word with VerbForm Fin or Part and any part of speech: treebanks tag
     participles VERB or ADJ. A form of several genders (Fem,Masc) counts as feminine.
@@ -255,16 +253,16 @@ def count_forms(documents: Iterable[Any]) -> np.ndarray:
     for document in documents:
         features = [read_features(word.feats) for s in document.sentences for word in s.words]
         genders = [
-            found["Gender"].split(",")
-            for found in features
-            if "Gender" in found and found.get("VerbForm") in ("Fin", "Part")
+            of_word["Gender"].split(",")
+            for of_word in features
+            if "Gender" in of_word and of_word.get("VerbForm") in ("Fin", "Part")
         ]
         counts.append([sum("Fem" in names for names in genders), len(genders)])
     return np.array(counts, dtype=np.float64).reshape(-1, 2)
 
 
 def read_features(text: str | None) -> dict[str, str]:
-    """Return {name: value} of Universal Dependencies features.
+    """Split Universal Dependencies features into names and values.
 
     >>> read_features("Gender=Fem|VerbForm=Fin")
     {'Gender': 'Fem', 'VerbForm': 'Fin'}

@@ -18,110 +18,115 @@ WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
 WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
 Key = tuple[str, int]
-_READ = ("prompt", "candidates", "answers", "answer_forms")
+FormPair = tuple[int, int]  # indices of label and form among the candidates
+_COLUMNS = ("prompt", "candidates", "answers", "answer_forms")
 
 
 class Versions(NamedTuple):
     """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
 
-    `sides` are the wordings in the given order; differences are the first less the second.
+    `sides` are the wordings in the order of the runs; differences are the first less the second.
     """
 
     reference: Run
-    other: Run
+    variant: Run
     sides: tuple[str, str] = ("sentence", "template")
 
     @property
     def wordings(self) -> tuple[str, str]:
-        """Return the wording of the reference and the other one."""
+        """Name the wording of the reference and that of the variant."""
         first, second = sorted(self.sides, key=[*WORDINGS].index)
         return first, second
 
     @property
     def runs(self) -> tuple[Run, Run]:
-        """Return both runs, the reference first."""
-        return self.reference, self.other
+        """List both runs, the reference first."""
+        return self.reference, self.variant
 
 
 class Texts(NamedTuple):
     """The prompts of both runs for the matched rows.
 
     Attributes:
-        other, reference: by language, prompts with the answer in the slot: its form in sentences,
+        variant, reference: by language, prompts with the answer in the slot: its form in sentences,
             its label in templates.
-        starts: by language, the other's and the reference's prompts up to the slot.
-        forms: by language, indices of label and form among the candidates of each row, if exactly
-            these two are correct in both wordings; else None, also if a run's candidates are not
-            the dataset's (see `asks_whole_relations`).
+        starts: by language, the variant's and the reference's prompts up to the slot.
+        forms: by language, label and form of each row, if exactly these two are correct in both
+            wordings; else None, also if a run's candidates are not the dataset's (see
+            `asks_whole_relations`).
         subjects: subject id of each row, "" if unknown.
         english: English sentence of each row, None without one.
         english_from: configuration of the English sentences; "" without any.
     """
 
-    other: dict[str, list[str]]
+    variant: dict[str, list[str]]
     reference: dict[str, list[str]]
     starts: dict[str, tuple[list[str], list[str]]]
-    forms: dict[str, list[tuple[int, int] | None]]
+    forms: dict[str, list[FormPair | None]]
     subjects: list[str]
     english: list[str | None]
     english_from: str
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:
-    """Return the runs as reference and other wording, given in any order; None if not such.
+    """Tell reference and variant apart, in any order of the runs; None if they are not such.
 
     Their datasets have one name, and their configurations differ in the wording alone.
     """
-    (name, one), (name_of_second, other) = map(split_wording, (first, second))
-    if name != name_of_second or one == other:
+    bases, sides = zip(*map(split_wording, (first, second)), strict=True)
+    if bases[0] != bases[1] or sides[0] == sides[1]:
         return None
-    before = [*WORDINGS].index(one) < [*WORDINGS].index(other)
-    return Versions(*((first, second) if before else (second, first)), (one, other))
+    reference, variant = sorted((first, second), key=_place)
+    return Versions(reference, variant, (sides[0], sides[1]))
 
 
 def split_wording(run: Run) -> tuple[str, str]:
-    """Return dataset and configuration without the wording, and the wording.
+    """Split dataset and configuration of a run from the wording.
 
     `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
     """
     name = run.settings().data_name
-    base, width = name.removesuffix(WIDE), name[len(name.removesuffix(WIDE)) :]
+    base = name.removesuffix(WIDE)
     for wording, suffix in WORDINGS.items():
         if suffix and base.endswith(suffix):
-            return base.removesuffix(suffix) + width, wording
+            return base.removesuffix(suffix) + name[len(base) :], wording
     return name, "template"
 
 
+def _place(run: Run) -> int:
+    return [*WORDINGS].index(split_wording(run)[1])
+
+
 def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
-    """Return the texts of the matched rows; refuse a dataset that differs from the run's."""
-    keys, runs = key_rows(fact_ids), (versions.other, versions.reference)
-    others, references = (
+    """Load the texts of the matched rows; refuse a dataset that differs from the run's."""
+    keys, runs = key_rows(fact_ids), (versions.variant, versions.reference)
+    variants, references = (
         {x: _pick(table, keys) for x, table in load_again(run.settings(), languages).items()}
         for run in runs
     )
     wording_of_reference, wording = versions.wordings
     english, origin = find_english(runs, (wording, wording_of_reference), keys)
-    forms: dict[str, list[tuple[int, int] | None]] = {x: [None] * len(keys) for x in languages}
+    forms: dict[str, list[FormPair | None]] = {x: [None] * len(keys) for x in languages}
     if not asks_whole_relations(*runs) and not accepts_aliases(*runs):
-        forms = {x: find_forms(others[x], references[x]) for x in languages}
+        forms = {x: find_forms(variants[x], references[x]) for x in languages}
     return Texts(
-        {x: fill_slots(table, wording) for x, table in others.items()},
+        {x: fill_slots(table, wording) for x, table in variants.items()},
         {x: fill_slots(table, wording_of_reference) for x, table in references.items()},
-        {x: (cut_prompts(others[x]), cut_prompts(references[x])) for x in languages},
+        {x: (cut_prompts(variants[x]), cut_prompts(references[x])) for x in languages},
         forms,
-        read_subjects(others[languages[0]]),
+        read_subjects(variants[languages[0]]),
         english,
         origin,
     )
 
 
 def accepts_aliases(*runs: Run) -> bool:
-    """Return whether aliases are correct answers of a run, besides label and forms."""
+    """Check whether aliases are correct answers of a run, besides label and forms."""
     return any((run.settings().config or "").endswith(WIDE) for run in runs)
 
 
 def asks_whole_relations(*runs: Run) -> bool:
-    """Return whether a run's candidates are all objects of a relation, as mParaRel's are.
+    """Check whether a run's candidates are all objects of a relation, as mParaRel's are.
 
     Then the indices of the dataset's candidates are not those of its scores.
     """
@@ -129,47 +134,49 @@ def asks_whole_relations(*runs: Run) -> bool:
 
 
 def fill_slots(table: pa.Table, wording: str) -> list[str]:
-    """Return the prompts with the correct answer in the slot, as the wording has it."""
-    return [row["prompt"].replace(SLOT, name_answer(row, wording)) for row in _read_rows(table)]
+    """Put the correct answer, as the wording has it, in the slot of each prompt."""
+    return [row["prompt"].replace(SLOT, name_answer(row, wording)) for row in _list_rows(table)]
 
 
 def cut_prompts(table: pa.Table) -> list[str]:
-    """Return the prompts up to the slot."""
+    """Cut each prompt at the slot."""
     return [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
 
 
 def name_answer(row: Mapping[str, Any], wording: str) -> str:
-    """Return the correct answer of a row: its label in templates, else its form.
+    """Name the correct answer of a row: its label in templates, else its form.
 
     `answer_forms` begins with the label, Google's form and ChatGPT's form, without repetitions: of
     two, the second is taken for the form of either. Without that column, or if that text is not a
-    correct candidate, return the first correct candidate.
+    correct candidate, take the first correct candidate.
 
     >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
     >>> name_answer(row, "sentence")
     'Риме'
     """
-    right: list[str] = [row["candidates"][place] for place in row["answers"]]
-    named = (row.get("answer_forms") or [])[: [*WORDINGS].index(wording) + 1]
-    return named[-1] if named and named[-1] in right else right[0]
+    right = [*_find_answers(row)]
+    forms = (row.get("answer_forms") or [])[: [*WORDINGS].index(wording) + 1]
+    return forms[-1] if forms and forms[-1] in right else right[0]
 
 
-def find_forms(sentences: pa.Table, templates: pa.Table) -> list[tuple[int, int] | None]:
-    """Return the indices of label and form where only these are correct, in both wordings."""
-    found: list[tuple[int, int] | None] = []
-    for one, other in zip(_read_rows(sentences), _read_rows(templates), strict=True):
-        named, right = (one.get("answer_forms") or [])[:2], _right(one)
-        both = len(right) == 2 and set(named) == set(right) and right == _right(other)
-        found.append((right[named[0]], right[named[1]]) if both else None)
-    return found
+def find_forms(variants: pa.Table, references: pa.Table) -> list[FormPair | None]:
+    """Find label and form of each row where only these are correct, in both wordings."""
+    pairs: list[FormPair | None] = []
+    for row, row_of_reference in zip(_list_rows(variants), _list_rows(references), strict=True):
+        forms, places = (row.get("answer_forms") or [])[:2], _find_answers(row)
+        correct = len(places) == 2 and {*forms} == {*places}
+        same = correct and places == _find_answers(row_of_reference)
+        pairs.append((places[forms[0]], places[forms[1]]) if same else None)
+    return pairs
 
 
-def _right(row: Mapping[str, Any]) -> dict[str, int]:
+def _find_answers(row: Mapping[str, Any]) -> dict[str, int]:
+    """Find the correct candidates of a row, and their places."""
     return {row["candidates"][place]: place for place in row["answers"]}
 
 
 def read_subjects(table: pa.Table) -> list[str]:
-    """Return each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
+    """Read each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
     subjects = table["subject_id"].to_pylist() if "subject_id" in table.column_names else []
     if any(subjects):
         return [subject or "" for subject in subjects]
@@ -180,7 +187,7 @@ def read_subjects(table: pa.Table) -> list[str]:
 def find_english(
     runs: Sequence[Run], wordings: Sequence[str], keys: Sequence[Key]
 ) -> tuple[list[str | None], str]:
-    """Return the English sentence of each row, and its configuration.
+    """Find the English sentence of each row, and its configuration.
 
     Use the first of these with a split `en` and any of the facts: the first run's configuration,
     the second's, the dataset's configuration named `en`.
@@ -193,18 +200,18 @@ def find_english(
         except PolyprobeError:
             continue
         texts = fill_slots(table, wording)
-        known = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
-        found = [known.get(key) for key in keys]
-        if any(found):
-            return found, place[1] or "default"
+        sentences = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
+        english = [sentences.get(key) for key in keys]
+        if any(english):
+            return english, place[1] or "default"
     return [None] * len(keys), ""
 
 
-def _read_rows(table: pa.Table) -> list[dict[str, Any]]:
-    return table.select([name for name in _READ if name in table.column_names]).to_pylist()
+def _list_rows(table: pa.Table) -> list[dict[str, Any]]:
+    return table.select([name for name in _COLUMNS if name in table.column_names]).to_pylist()
 
 
 def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:
-    """Return the rows of these keys; a table with the run's fingerprint has all of them."""
+    """Take the rows of these keys; a table with the run's fingerprint has all of them."""
     places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
     return table.take([places[key] for key in keys])

@@ -1,0 +1,119 @@
+"""Match two runs: the languages, facts and rows that both have."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.schema.identity import key_rows
+from polyprobe.schema.run.folder import Run, read_aligned
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose, list_names
+from polyprobe.system.errors import PolyprobeError
+
+Tables = Mapping[str, pa.Table]
+Pair = tuple[Tables, Tables]
+
+
+class Match(NamedTuple):
+    """The rows that two runs have in common.
+
+    Attributes:
+        languages: those that both have, in the first one's order.
+        left_out_languages: those that only one has.
+        tables: the scores of each run by language, row by row the same facts.
+        left_out: rows that only the first, only the second has.
+        left_out_rows: common rows that a choice leaves out, by reason.
+    """
+
+    languages: list[str]
+    left_out_languages: list[str]
+    tables: Pair
+    left_out: tuple[int, int]
+    left_out_rows: dict[str, int]
+
+    @property
+    def table(self) -> pa.Table:
+        """Take the rows of one language; fact ids and relations are those of all."""
+        return self.tables[0][self.languages[0]]
+
+
+def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
+    """Match the languages and facts of two runs; flags of rows are those of the first run.
+
+    Raises:
+        PolyprobeError: no common language or fact, other candidates for the same fact, or one run
+            of scores and one of free predictions.
+    """
+    runs = (first, second)
+    _check_kinds(runs)
+    tables = (read_aligned(first), read_aligned(second))
+    languages = [language for language in tables[0] if language in tables[1]]
+    if not languages:
+        raise PolyprobeError(
+            f"{first.folder} and {second.folder} have no language in common "
+            f"({', '.join(tables[0])}; {', '.join(tables[1])})"
+        )
+    # every language is checked for other candidates, the rows are those of the first one
+    rows, *_ = [match_facts(tables[0][x], tables[1][x], runs, x) for x in languages]
+    common = tables[0][languages[0]].take(rows[0])
+    names = {name for run in runs for name in run.settings().exclude}
+    names |= {name for table in tables for name in list_names(table[languages[0]])}
+    selection = choose(common, choice, names)
+    parts = [
+        {x: table[x].take([places[row] for row in selection.rows]) for x in languages}
+        for table, places in zip(tables, rows, strict=True)
+    ]
+    sizes = [len(table[languages[0]]) for table in tables]
+    return Match(
+        languages,
+        [x for x in {**tables[0], **tables[1]} if x not in languages],
+        (parts[0], parts[1]),
+        (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
+        selection.left_out,
+    )
+
+
+def _check_kinds(runs: Sequence[Run]) -> None:
+    """Refuse a run of free predictions beside a run of scores."""
+    kinds = [run.settings().kind for run in runs]
+    if len({*kinds}) > 1:
+        free = kinds.index("predictions")
+        raise PolyprobeError(
+            f"{runs[free].folder} holds free predictions, {runs[1 - free].folder} scores of "
+            "candidates; compare two runs of one kind"
+        )
+
+
+def match_facts(
+    first: pa.Table, second: pa.Table, runs: Sequence[Run], language: str
+) -> tuple[list[int], list[int]]:
+    """List the rows of both tables that hold the same fact, in the first one's order.
+
+    A fact with several rows (templates) is matched row by row. The prompts of free predictions may
+    differ.
+    """
+    keys = [key_rows(table["fact_id"].to_pylist()) for table in (first, second)]
+    places = {key: row for row, key in enumerate(keys[1])}
+    pairs = [(row, places[key]) for row, key in enumerate(keys[0]) if key in places]
+    if not pairs:
+        raise PolyprobeError(
+            f"{runs[0].folder} and {runs[1].folder} have no fact in common; compare runs on the "
+            "same dataset and configuration"
+        )
+    rows = ([row for row, _ in pairs], [row for _, row in pairs])
+    if "scores" in first.column_names:
+        questions = [_read_questions(table) for table in (first, second)]
+        for row, place in pairs:
+            if questions[0][row] != questions[1][place]:
+                raise PolyprobeError(
+                    f"{language}, fact {first['fact_id'][row]}: other candidates in "
+                    f"{runs[0].folder} (row {row}) than in {runs[1].folder} (row {place}); compare "
+                    "runs on the same dataset and configuration"
+                )
+    return rows
+
+
+def _read_questions(table: pa.Table) -> list[tuple[list[int], int]]:
+    """List the indices of the correct candidates and the number of candidates of each row."""
+    columns = table.select(["answers", "scores"]).to_pydict()
+    return list(zip(columns["answers"], map(len, columns["scores"]), strict=True))
