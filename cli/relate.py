@@ -21,16 +21,12 @@ from .options import (
     PageFile,
     Relations,
     Seed,
-    check_drawn,
     checked,
     one_of,
     parse_choice,
     parse_splits,
-    save_chosen,
-    say,
-    show,
-    write_json,
 )
+from .outputs import Outputs
 
 
 def check_items(texts: str) -> None:
@@ -42,7 +38,7 @@ def check_items(texts: str) -> None:
         check_with(item)
 
 
-def check_given(item: str) -> None:
+def check_control(item: str) -> None:
     """Refuse an item that is neither a name nor a file or folder."""
     check_with(item, "--given")
 
@@ -63,10 +59,11 @@ def relate(
         str,
         typer.Option(help="Figure of pairs: rankc, rankc_adjusted, rankc_subject, coverlap, …"),
     ] = "rankc",
-    given: Annotated[
+    control: Annotated[
         str | None,
         typer.Option(
-            callback=checked(check_given),
+            "--given",
+            callback=checked(check_control),
             metavar="WHAT",
             help="Also report partial correlations that control for this similarity.",
         ),
@@ -126,33 +123,26 @@ def relate(
     pairs share languages.
     """
     splits = parse_splits(languages)
-    check_drawn(figure, draw, order, names)
-    from polyprobe.analysis.relate.outcome import list_pictures, relate_run
+    outputs = Outputs(json_file, page, figure, draw, order, names)
+    outputs.check()
+    from polyprobe.analysis.figures.options import Bootstrap
+    from polyprobe.analysis.relate.relate import SubwordOptions, relate_run
+    from polyprobe.report.findings.relate import make_relate_finding
     from polyprobe.report.page.relate import write_relations
     from polyprobe.schema.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", others=True):
-        found = relate_run(
+        result = relate_run(
             Run(run),
             split_list(items),
             of=of,
-            given=given,
+            control=control,
             languages=splits,
             choice=parse_choice(relations, exclude),
-            corpus=corpus,
-            tokenizer=tokenizer,
-            by_query=by_query,
-            n_permutations=resamples,
+            subwords=SubwordOptions(corpus, tokenizer, by_query),
+            bootstrap=Bootstrap(resamples, seed, cluster),
             within=within,
-            seed=seed,
-            clusters=cluster,
         )
-    show(found.render())
-    if json_file:
-        write_json(json_file, found.as_json())
-    if figure:
-        save_chosen(list_pictures(found), figure, draw, order, names)
-    if page:
-        write_relations(found, page)
-        say(f"report: {page}")
+    finding = make_relate_finding(result)
+    outputs.write(finding, result.as_json, lambda _, file: write_relations(result, file))

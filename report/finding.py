@@ -87,6 +87,7 @@ class Table(NamedTuple):
         rows: values, of types that fit the roles; a `Cell` has its own role.
         title: line above the table.
         ruled: has rules in the terminal.
+        dense: has one space between columns in the terminal, not two.
         sections: places of the rows that begin a section, below a rule.
         limit: number of rows in the terminal; None: all.
         noun: what a row is, in the plural, for the line below a table with a limit.
@@ -97,6 +98,7 @@ class Table(NamedTuple):
     rows: Sequence[Sequence[Any]]
     title: str = ""
     ruled: bool = False
+    dense: bool = False
     sections: Sequence[int] = ()
     limit: int | None = None
     noun: str = "rows"

@@ -107,8 +107,9 @@ def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
 
 def render_table(table: Table, width: int = 80) -> RichTable:
     """Make a table for a rich console of a width in characters."""
-    frame = {} if table.ruled else {"box": None, "pad_edge": False}
-    made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)  # type: ignore[arg-type]
+    frame: dict[str, Any] = {} if table.ruled else {"box": None, "pad_edge": False}
+    frame |= {"padding": (0, 1, 0, 0)} if table.dense else {}
+    made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)
     places = [i for i, x in enumerate(table.columns) if x.width is not None and x.width <= width]
     for i in places:
         head, role = table.columns[i][:2]

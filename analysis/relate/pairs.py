@@ -64,7 +64,7 @@ class Similarity(NamedTuple):
 
     Attributes:
         name: name in tables.
-        says: description of the values in one line.
+        description: of the values in one line.
         values: symmetric [L, L]; NaN: unknown.
         missing: language → the reason why it has no values.
         details: further entries of the JSON.
@@ -75,7 +75,7 @@ class Similarity(NamedTuple):
     """
 
     name: str
-    says: str
+    description: str
     values: np.ndarray
     missing: Mapping[str, str] = MappingProxyType({})
     details: Mapping[str, Any] = MappingProxyType({})
@@ -86,7 +86,7 @@ class Similarity(NamedTuple):
 def read_rows(
     run: Run, choice: Choice, languages: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
-    """Return the chosen rows of a run in some languages (None: all), and counts of other rows.
+    """Read the chosen rows of a run in some languages (None: all), and count the other rows.
 
     Raises:
         PolyprobeError: an unknown language, or fewer than 3 languages.
@@ -107,7 +107,7 @@ def read_rows(
 def measure_pairs(
     run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
 ) -> Pairs:
-    """Return a figure of all pairs of a run's languages, from the rows of `read_rows`.
+    """Measure a figure of all pairs of a run's languages, from the rows of `read_rows`.
 
     Free predictions have no figure but COverlap.
 
@@ -135,26 +135,26 @@ def measure_pairs(
 
 
 def measure(figure: Figure) -> np.ndarray:
-    """Return the values of a figure of all facts [names]."""
+    """Compute the values of a figure of all facts [names]."""
     return figure.statistic(figure.table.sum(axis=0))
 
 
 def spread(values: np.ndarray, size: int) -> np.ndarray:
-    """Return values of pairs, in the order of `combinations`, as a table with NaN diagonal."""
+    """Spread values of pairs, in the order of `combinations`, over a table with NaN diagonal."""
     table = np.full((size, size), np.nan)
-    one, other = np.triu_indices(size, 1)
-    table[one, other] = table[other, one] = values
+    firsts, seconds = np.triu_indices(size, 1)
+    table[firsts, seconds] = table[seconds, firsts] = values
     return table
 
 
 def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
-    """Return the values of the pairs of some languages, in the order of `combinations`."""
-    one, other = np.array([*combinations(places, 2)], dtype=np.intp).reshape(-1, 2).T
-    return np.asarray(table[one, other])
+    """Take the values of the pairs of some languages, in the order of `combinations`."""
+    firsts, seconds = np.array([*combinations(places, 2)], dtype=np.intp).reshape(-1, 2).T
+    return np.asarray(table[firsts, seconds])
 
 
-def find_known(tables: Sequence[np.ndarray]) -> list[int]:
-    """Return the places of languages whose pairs all have a value in every table.
+def find_complete(tables: Sequence[np.ndarray]) -> list[int]:
+    """Find the places of languages whose pairs all have a value in every table.
 
     The language with the most missing values is left out first; of equal ones, the last.
     """
@@ -168,12 +168,12 @@ def find_known(tables: Sequence[np.ndarray]) -> list[int]:
 
 
 def name_keys(split: str) -> list[str]:
-    """Return the names that a table or a corpus may use for a language, the best first.
+    """List the names that a table or a corpus may use for a language, the best first.
 
     >>> name_keys("zh_hant")
     ['zh_hant', 'zh-hant', 'zho', 'zho_hant', 'chinese (traditional)']
     """
-    found = find_language(split)
-    known = [] if found is None else [found.code, found.iso, found.flores, found.name]
-    names = [split, split.replace("_", "-"), *known]
+    entry = find_language(split)
+    codes = [] if entry is None else [entry.code, entry.iso, entry.flores, entry.name]
+    names = [split, split.replace("_", "-"), *codes]
     return [*dict.fromkeys(name.casefold() for name in names if name)]

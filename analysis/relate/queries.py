@@ -34,45 +34,46 @@ class Queries(NamedTuple):
 
 
 def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Queries:
-    """Return the correlation over queries; `options` are those of the bootstrap.
+    """Correlate overlap and RankC over queries; `options` are those of the bootstrap.
 
     Raises:
         PolyprobeError: a run without RankC.
     """
     if pairs.facts is None or not pairs.facts.matched:
         raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
-    found = overlap_queries(corpus)
+    overlaps = overlap_queries(corpus)
     relations = pairs.table["relation"].to_pylist()
     codes = index_labels(relations, len(relations), "relations")[1]
-    figure = relate_within(found, pairs.facts.rankc.astype(np.float64), codes)
+    figure = relate_within(overlaps, pairs.facts.rankc.astype(np.float64), codes)
     result = estimate_figure(figure, **options)
-    return Queries(len(found), found.size, float(found.mean()), result["r"], result.get("r_ci"))
+    mean = float(overlaps.mean())
+    return Queries(len(overlaps), overlaps.size, mean, result["r"], result.get("r_ci"))
 
 
 def overlap_queries(corpus: Corpus) -> np.ndarray:
-    """Return the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
-    texts = [[own.fill(row) for row in range(len(own.prompts))] for own in corpus.texts.values()]
+    """Compute the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
+    texts = [[part.fill(row) for row in range(len(part.prompts))] for part in corpus.texts.values()]
     if corpus.by_words:
-        texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in own] for own in texts]
+        texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in rows] for rows in texts]
     distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
     tokenizer = corpus.tokenizer
     ids = {
-        text: frozenset(own) - tokenizer.special
-        for text, own in zip(distinct, tokenizer.encode(distinct), strict=True)
+        text: frozenset(tokens) - tokenizer.special
+        for text, tokens in zip(distinct, tokenizer.encode(distinct), strict=True)
     }
-    one, other = np.triu_indices(len(texts), 1)
-    found = np.zeros((len(texts[0]), len(one)))
-    for row, of_languages in zip(found, zip(*texts, strict=True), strict=True):
-        table = _mark([frozenset().union(*(ids[text] for text in own)) for own in of_languages])
-        shared, sizes = table @ table.T, table.sum(axis=1)
-        either = sizes[one] + sizes[other] - shared[one, other]
-        np.divide(shared[one, other], either, out=row, where=either > 0)
-    return found
+    firsts, seconds = np.triu_indices(len(texts), 1)
+    overlaps = np.zeros((len(texts[0]), len(firsts)))
+    for overlap, of_languages in zip(overlaps, zip(*texts, strict=True), strict=True):
+        marks = _mark([frozenset().union(*(ids[text] for text in row)) for row in of_languages])
+        shared, sizes = (marks @ marks.T)[firsts, seconds], marks.sum(axis=1)
+        union = sizes[firsts] + sizes[seconds] - shared
+        np.divide(shared, union, out=overlap, where=union > 0)
+    return overlaps
 
 
 def _mark(sets: Sequence[frozenset[int]]) -> np.ndarray:
-    """Return 1 where a set has a token, else 0 [sets, distinct tokens]."""
-    sizes = [len(own) for own in sets]
+    """Mark by 1 where a set has a token, else by 0 [sets, distinct tokens]."""
+    sizes = [*map(len, sets)]
     flat = np.fromiter(chain.from_iterable(sets), np.int64, sum(sizes))
     distinct, places = np.unique(flat, return_inverse=True)
     table = np.zeros((len(sets), len(distinct)))

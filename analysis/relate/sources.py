@@ -1,7 +1,8 @@
-"""Sources of the similarities of `relate --with`."""
+"""Sources of the similarities of `relate --with`: names, tables in files, other runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,10 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import read_tsv
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
-from .pairs import Pairs, Similarity, flatten, measure, measure_pairs, read_rows, spread
-from .tables import read_table
+from .pairs import Pairs, Similarity, flatten, measure, measure_pairs, name_keys, read_rows, spread
 from .uriel import NO_CODE, read_uriel
 from .vocabularies import Subwords
 
@@ -25,15 +26,17 @@ OF_ACCURACIES = {
     "accuracy_product": ("the product of the two accuracies", np.multiply),
     "accuracy_difference": (
         "the absolute difference of the two accuracies",
-        lambda one, other: np.abs(one - other),
+        lambda first, second: np.abs(first - second),
     ),
 }
+EXPECTED = "expected a language and a number, or two languages and a number, between tabs"
+_MOST = 1e100  # whose squares are finite
 
 
 def find_similarities(
     item: str, pairs: Pairs, choice: Choice, subwords: Future[Subwords] | None
 ) -> list[Similarity]:
-    """Return the similarities of a name, a TSV file or another run's folder.
+    """Find the similarities of a name, a TSV file or another run's folder.
 
     Args:
         item: item of `--with`.
@@ -51,71 +54,132 @@ def find_similarities(
         return [compare_traits(item, pairs.languages)]
     if item == ACCURACY or item in ACCURACIES:
         names = ACCURACIES if item == ACCURACY else (item,)
-        return [compare_accuracies(name, pairs) for name in names]
+        return [_compare_accuracies(name, pairs) for name in names]
     if item == SUBWORDS and subwords:
         return [subwords.result().similarity]
     if Path(item).is_dir():
-        return [read_other(Run(item), pairs, choice)]
+        return [_read_run(Run(item), pairs, choice)]
     return [read_table(Path(item), pairs.languages)]
 
 
 def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
-    """Return 1 for pairs of languages of the same script, family or branch, else 0."""
-    found = [find_language(split) for split in languages]
+    """Mark pairs of languages of the same script, family or branch by 1, other pairs by 0."""
+    entries = [find_language(split) for split in languages]
     values = np.array(
         [
-            [getattr(a, trait) == getattr(b, trait) if a and b else np.nan for b in found]
-            for a in found
+            [getattr(a, trait) == getattr(b, trait) if a and b else np.nan for b in entries]
+            for a in entries
         ]
     ).astype(float)
-    missing = {x: NO_CODE for x, own in zip(languages, found, strict=True) if own is None}
+    missing = {x: NO_CODE for x, entry in zip(languages, entries, strict=True) if entry is None}
     return Similarity(trait, f"1 for the same {trait}, else 0", values, missing)
 
 
-def compare_accuracies(name: str, pairs: Pairs) -> Similarity:
-    """Return a combination of the accuracies of each pair."""
-    says, combine = OF_ACCURACIES[name]
-    one, other = np.triu_indices(len(pairs.languages), 1)
+def _compare_accuracies(name: str, pairs: Pairs) -> Similarity:
+    """Combine the accuracies of each pair."""
+    description, combine = OF_ACCURACIES[name]
+    firsts, seconds = np.triu_indices(len(pairs.languages), 1)
     accuracies = pairs.accuracies
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        found = accuracies.statistic(sums)
-        return np.asarray(combine(found[..., one], found[..., other]))
+        values = accuracies.statistic(sums)
+        return np.asarray(combine(values[..., firsts], values[..., seconds]))
 
     figure = Figure(pairs.figure.names[:-1], accuracies.table, statistic)
     values = spread(measure(figure), len(pairs.languages))
-    return Similarity(name, says, values, figure=figure)
+    return Similarity(name, description, values, figure=figure)
 
 
-def read_other(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
-    """Return the same figure of another run, over the languages that both have."""
-    own = run.settings().languages
-    common = [x for x in own if x in pairs.languages]
+def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
+    """Measure the same figure in another run, over the languages that both have."""
+    languages, size = run.settings().languages, len(pairs.languages)
+    common = [x for x in languages if x in pairs.languages]
     if len(common) < FEWEST:
         raise PolyprobeError(
             f"{run.folder} has fewer than {FEWEST} languages in common with {pairs.run.folder}: "
-            f"{', '.join(own)} / {', '.join(pairs.languages)}"
+            f"{', '.join(languages)} / {', '.join(pairs.languages)}"
         )
-    other = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
-    size = len(pairs.languages)
+    second = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
     n_pairs = size * (size - 1) // 2
     numbers = spread(np.arange(n_pairs), size)
-    places: np.ndarray = flatten(
-        numbers, [pairs.languages.index(x) for x in other.languages]
-    ).astype(int)
+    order = [pairs.languages.index(x) for x in second.languages]
+    places: np.ndarray = flatten(numbers, order).astype(int)
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        found = np.full((*sums.shape[:-1], n_pairs), np.nan)
-        found[..., places] = other.figure.statistic(sums)[..., :-1]
-        return found
+        values = np.full((*sums.shape[:-1], n_pairs), np.nan)
+        values[..., places] = second.figure.statistic(sums)[..., :-1]
+        return values
 
-    figure = Figure(pairs.figure.names[:-1], other.figure.table, statistic)
+    figure = Figure(pairs.figure.names[:-1], second.figure.table, statistic)
     name = name_runs([pairs.run, run])[1]
-    missing = {x: f"not in {name}" for x in pairs.languages if x not in common}
     return Similarity(
         name,
         f"{pairs.of.title} of {run.settings().signature}",
         spread(measure(figure), size),
-        missing,
-        figure=figure if other.table["fact_id"].equals(pairs.table["fact_id"]) else None,
+        {x: f"not in {name}" for x in pairs.languages if x not in common},
+        figure=figure if second.table["fact_id"].equals(pairs.table["fact_id"]) else None,
     )
+
+
+def read_table(file: Path, languages: Sequence[str]) -> Similarity:
+    """Read a table of languages or of pairs of languages from a TSV file.
+
+    Each line has a language and a number, or two languages and a number; the first line may be a
+    heading. From numbers of single languages, a pair has the smaller number. Languages are named by
+    split, code, ISO 639-3 code, name in FLORES-200 or English name. Other languages are ignored.
+
+    Raises:
+        PolyprobeError: a file that cannot be read, a malformed line, two values of one language or
+            pair, or no language of the run.
+    """
+    values_of = _read_lines(file, languages)
+    names = {name for key in values_of for name in key}
+    keys = {x: next((key for key in name_keys(x) if key in names), None) for x in languages}
+    if not any(keys.values()):
+        raise PolyprobeError(
+            f"{file} has no language of the run: it has {', '.join(sorted(names)[:5])}, the run "
+            f"{', '.join(languages)}"
+        )
+    missing = {x: f"not in {file.name}" for x, key in keys.items() if key is None}
+    if {*map(len, values_of)} == {1}:
+        numbers = np.array([values_of[key,] if key else np.nan for key in keys.values()])
+        description = f"the smaller {file.stem} of the two languages"
+        values = np.asarray(np.minimum.outer(numbers, numbers))
+        return Similarity(file.stem, description, values, missing, numbers=numbers)
+    values = np.full((len(languages),) * 2, np.nan)
+    for i, j in combinations(range(len(languages)), 2):
+        ends = tuple(sorted(keys[languages[place]] or "" for place in (i, j)))
+        values[i, j] = values[j, i] = values_of.get(ends, np.nan)
+    return Similarity(file.stem, f"values of pairs in {file.name}", values, missing)
+
+
+def _read_lines(file: Path, languages: Sequence[str]) -> Mapping[tuple[str, ...], float]:
+    """Read the number of each language or pair, by their names in lower case.
+
+    A first line without a number is a heading, unless it begins with a language of the run.
+    """
+    keys = {name for language in languages for name in name_keys(language)}
+    values: dict[tuple[str, ...], float] = {}
+    repeated = None
+    for line, cells in read_tsv(file, "--with"):
+        *names, last = map(str.casefold, cells)
+        number = _read_number(last)
+        if number is None and line == 1 and not keys.intersection(names[:1]):
+            continue
+        if number is None or len(names) not in (1, 2) or not all(names):
+            raise PolyprobeError(f"{file}, line {line}: {' '.join(cells)!r:.80}; {EXPECTED}")
+        if values.setdefault(tuple(sorted(names)), number) != number:
+            repeated = repeated or names
+    if len({*map(len, values)}) != 1:
+        raise PolyprobeError(f"{file}: lines of both kinds, or no lines; {EXPECTED}")
+    if repeated:
+        raise PolyprobeError(f"{file}: two values of {' and '.join(repeated)}; keep one")
+    return values
+
+
+def _read_number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if abs(number) < _MOST else None

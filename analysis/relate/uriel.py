@@ -32,7 +32,7 @@ TABLES = {
 
 
 def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
-    """Return the similarity of each pair of languages.
+    """Read the similarity of each pair of languages.
 
     Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing. For
     `genetic`, languages without a family, such as Basque, are missing too.
@@ -42,52 +42,52 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
     """
     codes = [_list_codes(split, name) for split in languages]
     try:
-        paths = _read_vectors(*TABLES[name], {code for own in codes for code in own})
+        paths = _read_vectors(*TABLES[name], {code for names in codes for code in names})
     except PackageNotFoundError:
         raise lacks(f"--with {name}", PACKAGE) from None
     width = len(next(iter(paths.values()), ()))
     vectors: np.ndarray = np.full((len(languages), width), np.nan, np.float32)
     missing = {}
-    for place, (split, own) in enumerate(zip(languages, codes, strict=True)):
-        known = [paths[code] for code in own if code in paths]
-        if known:
-            vectors[place] = max(known, key=np.count_nonzero)
+    for place, (split, names) in enumerate(zip(languages, codes, strict=True)):
+        rows = [paths[code] for code in names if code in paths]
+        if rows:
+            vectors[place] = max(rows, key=np.count_nonzero)
         else:
-            missing[split] = f"{own[0]} has no values in URIEL" if own else NO_CODE
-    found = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
-    return Similarity(name, f"{name} similarity from URIEL ({PACKAGE})", found, missing)
+            missing[split] = f"{names[0]} has no values in URIEL" if names else NO_CODE
+    values = _share_nodes(vectors) if name == "genetic" else _compare_angles(vectors)
+    return Similarity(name, f"{name} similarity from URIEL ({PACKAGE})", values, missing)
 
 
 def _list_codes(split: str, name: str) -> list[str]:
-    """Return the ISO 639-3 code of a language; for `genetic` also that of its standard language."""
-    found = find_language(split)
-    codes = [] if found is None else [found.iso, found.flores[:3]]
+    """List the ISO 639-3 code of a language; for `genetic` also that of its standard language."""
+    entry = find_language(split)
+    codes = [] if entry is None else [entry.iso, entry.flores[:3]]
     return codes if name == "genetic" else codes[:1]
 
 
 def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
-    """Return ISO 639-3 code → values of the features, for codes with a value other than 0.
+    """Read ISO 639-3 code → values of the features, for codes with a value other than 0.
 
     The package is not imported: its script lang2vec.py, beside the command `polyprobe`, hides it.
     """
     path = distribution(PACKAGE).locate_file(f"{PACKAGE}/data/{file}.npz")
     with np.load(str(path)) as table:
-        chosen = np.char.startswith(table["feats"], prefix)
+        features = np.char.startswith(table["feats"], prefix)
         rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
         data = table["data"]
-        found = {code: data[row, chosen, 0] for row, code in rows}
-    return {code: values for code, values in found.items() if values.any()}
+        vectors = {code: data[row, features, 0] for row, code in rows}
+    return {code: values for code, values in vectors.items() if values.any()}
 
 
 def _share_nodes(vectors: np.ndarray) -> np.ndarray:
-    """Return shared nodes / (longer path + 1) of rows of 0 and 1; NaN of rows with NaN."""
+    """Compute shared nodes / (longer path + 1) of rows of 0 and 1; NaN of rows with NaN."""
     vectors = vectors.astype(np.float64)
     sizes = vectors.sum(axis=1)
     return np.asarray(vectors @ vectors.T / (np.maximum.outer(sizes, sizes) + 1))
 
 
 def _compare_angles(vectors: np.ndarray) -> np.ndarray:
-    """Return 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN.
+    """Compute 1 - 2 arccos(cos) / pi of each pair of rows; NaN of rows with NaN.
 
     Computed in single precision, as the tables: the published distance of equal vectors may be
     .0002 instead of 0.

@@ -60,47 +60,48 @@ class Texts(NamedTuple):
     Attributes:
         prompts: prompt of each row, with a slot; or sentences.
         candidates: candidates of each row, for its slot; None: the slot is left empty.
-        own: prompt of each candidate in each row; None: one prompt for all candidates.
+        by_candidate: prompt of each candidate in each row; None: one prompt for all candidates.
     """
 
     prompts: list[str]
     candidates: pa.ListArray | None = None
-    own: Sequence[list[str] | None] | None = None
+    by_candidate: Sequence[list[str] | None] | None = None
 
     def fill(self, row: int) -> list[str]:
-        """Return the filled prompts of a row."""
+        """Fill the prompts of a row."""
         if self.candidates is None:
             return [self.prompts[row].replace(SLOT, "")]
-        found = self.candidates[row].as_py()
-        every = (self.own and self.own[row]) or [self.prompts[row]] * len(found)
-        return [prompt.replace(SLOT, x) for prompt, x in zip(every, found, strict=True)]
+        names = self.candidates[row].as_py()
+        prompts = self.by_candidate and self.by_candidate[row]
+        prompts = prompts or [self.prompts[row]] * len(names)
+        return [prompt.replace(SLOT, x) for prompt, x in zip(prompts, names, strict=True)]
 
     def fill_all(self) -> set[str]:
-        """Return all filled prompts."""
+        """List all filled prompts."""
         return {text for row in range(len(self.prompts)) for text in self.fill(row)}
 
     def list_words(self) -> set[str]:
-        """Return the words of all filled prompts, see `split_words`.
+        """List the words of all filled prompts, see `split_words`.
 
         The words beside a slot are joined with each distinct candidate once.
         """
-        if self.candidates is None or self.own:
+        if self.candidates is None or self.by_candidate:
             return {*chain.from_iterable(map(split_words, self.fill_all()))}
         parts, frames = set[str](), dict[tuple[str, str], int]()
         places: np.ndarray = np.empty(len(self.prompts), np.int64)
         for row, prompt in enumerate(self.prompts):
             before, _, after = prompt.partition(SLOT)
-            head, blank, left = before.rpartition(" ")
-            right, space, tail = after.partition(" ")
+            head, blank, start = before.rpartition(" ")
+            end, space, tail = after.partition(" ")
             parts.update((head, space + tail))
-            places[row] = frames.setdefault((blank + left, right), len(frames))
+            places[row] = frames.setdefault((blank + start, end), len(frames))
         coded = self.candidates.flatten().dictionary_encode()
         frame: np.ndarray = np.repeat(places, np.diff(self.candidates.offsets.to_numpy()))
         names, listed = coded.dictionary.to_pylist(), [*frames]
         pairs = np.unique(frame * len(names) + coded.indices.to_numpy())
         for number, name in zip(*np.divmod(pairs, len(names)), strict=True):
-            left, right = listed[number]
-            parts.add(f"{left}{names[name]}{right}")
+            start, end = listed[number]
+            parts.add(f"{start}{names[name]}{end}")
         return {*chain.from_iterable(map(split_words, parts))}
 
 
@@ -126,7 +127,7 @@ class Subwords(NamedTuple):
 def read_subwords(
     run: Run, tables: Mapping[str, pa.Table], name: str, model: str | None
 ) -> Subwords:
-    """Return the overlap of vocabularies of a run's languages.
+    """Compute the overlap of vocabularies of a run's languages.
 
     Args:
         run: the run.
@@ -138,14 +139,16 @@ def read_subwords(
         PolyprobeError: the run's dataset has changed, or the corpus or tokenizer cannot be read.
     """
     tokenizer = read_tokenizer(find_place(run.settings(), model))
-    own = name in (FILLED, PROMPTS)
-    texts = list_texts(run, tables, name) if own else read_parallel(name, [*tables])
+    if name in (FILLED, PROMPTS):
+        texts = list_texts(run, tables, name)
+    else:
+        texts = read_parallel(name, [*tables])
     corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
     return Subwords(corpus, compare_vocabularies([*tables], corpus))
 
 
 def find_place(settings: Settings, model: str | None) -> Place:
-    """Return the place of a tokenizer; that of the run has the run's revision."""
+    """Find the place of a tokenizer; that of the run has the run's revision."""
     if model is not None:
         return find_tokenizer(model)
     local = is_hash(settings.revision) or settings.device == SERVED
@@ -156,7 +159,7 @@ def find_place(settings: Settings, model: str | None) -> Place:
 
 
 def read_tokenizer(place: Place) -> Tokenizer:
-    """Return the tokenizer of a model, from tokenizer.json without transformers if it has one."""
+    """Read the tokenizer of a model, from tokenizer.json without transformers if it has one."""
     file = None if place.gguf else place.file("tokenizer.json")
     if file is None:
         slow = load_tokenizer(place)
@@ -189,133 +192,133 @@ def read_tokenizer(place: Place) -> Tokenizer:
 
 
 def list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, Texts]:
-    """Return the run's prompts, and for `filled` their candidates."""
+    """List the run's prompts, and for `filled` their candidates."""
     texts = {}
     for language, table in read_asked(run, rows).items():
         candidates = table["candidates"].combine_chunks() if name == FILLED else None
-        own = table["prompts"].to_pylist() if has_prompts(table) else None
-        texts[language] = Texts(table["prompt"].to_pylist(), candidates, own)
+        prompts = table["prompts"].to_pylist() if has_prompts(table) else None
+        texts[language] = Texts(table["prompt"].to_pylist(), candidates, prompts)
     return texts
 
 
 def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Return the prompts and candidates of a run's rows as the model read them."""
+    """Read the prompts and candidates of a run's rows as the model read them."""
     settings, scored = run.settings(), next(iter(rows.values()))
     stop = settings.further.get(FINAL_STOP, "none")
     tables = as_asked(load_again(settings, [*rows]), settings.scoring, final_stop=stop)
     first = next(iter(tables.values()))
     places = {key: row for row, key in enumerate(key_rows(first["fact_id"].to_pylist()))}
-    taken = [places[key] for key in key_rows(scored["fact_id"].to_pylist())]
-    same = taken == [*range(len(first))]
-    return {x: table if same else table.take(taken) for x, table in tables.items()}
+    order = [places[key] for key in key_rows(scored["fact_id"].to_pylist())]
+    same = order == [*range(len(first))]
+    return {x: table if same else table.take(order) for x, table in tables.items()}
 
 
 def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
-    """Return the sentences of each language that a corpus has.
+    """Read the sentences of each language that a corpus has.
 
     A folder has one or several files for each language, whose names start with the language and a
     dot (`eng_Latn.devtest`, `en.txt`); several files are joined. A dataset has a split for each
-    language. Languages are named as in `tables.read_table`.
+    language. Languages are named as in `sources.read_table`.
 
     Raises:
         PolyprobeError: no language of the run, or languages with different numbers of sentences.
     """
     parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)
-    found = {}
+    texts = {}
     for language in languages:
         key = next((key for key in name_keys(language) if key in parts), None)
         if key is not None:
-            found[language] = [*chain.from_iterable(parts[key])]
-    if not found:
+            texts[language] = [*chain.from_iterable(parts[key])]
+    if not texts:
         raise PolyprobeError(
             f"--corpus {name} has no language of the run: it has {', '.join(sorted(parts)[:5])}; "
             "name files or splits en.txt, eng_Latn.devtest, …"
         )
-    first, *others = found
-    for language in others:
-        if len(found[language]) != len(found[first]):
+    first = next(iter(texts))
+    for language, sentences in texts.items():
+        if len(sentences) != len(texts[first]):
             raise PolyprobeError(
-                f"--corpus {name} is not parallel: {first} has {len(found[first]):,} sentences, "
-                f"{language} {len(found[language]):,}; align its lines"
+                f"--corpus {name} is not parallel: {first} has {len(texts[first]):,} sentences, "
+                f"{language} {len(sentences):,}; align its lines"
             )
-    return {language: Texts(sentences) for language, sentences in found.items()}
+    return {language: Texts(sentences) for language, sentences in texts.items()}
 
 
 def _read_files(folder: Path) -> dict[str, list[list[str]]]:
-    """Return the lines of each text file by the part of its name before the dot, in lower case."""
-    found: dict[str, list[list[str]]] = {}
+    """Read the lines of each text file by the part of its name before the dot, in lower case."""
+    parts: dict[str, list[list[str]]] = {}
     for file in sorted(folder.glob("[!.]*.*")):
         if file.is_file() and file.suffix not in OTHER_FILES:
             try:
                 lines = file.read_text(encoding="utf-8-sig").removesuffix("\n").split("\n")
             except (OSError, UnicodeDecodeError) as error:
                 raise PolyprobeError(f"cannot read {file} as text: {one_line(error)}") from error
-            found.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)
-    return found
+            parts.setdefault(file.name.partition(".")[0].casefold(), []).append(lines)
+    return parts
 
 
 def _read_dataset(name: str) -> dict[str, list[list[str]]]:
-    """Return the first column of text of each split by its name in lower case."""
-    found = {}
+    """Read the first column of text of each split by its name in lower case."""
+    parts = {}
     for split, table in read_splits(name).items():
         columns = [x.name for x in table.schema if pa.types.is_string(x.type)]
         if not columns:
             raise PolyprobeError(f"--corpus {name}: the split {split} has no text column")
-        found[split.casefold()] = [[x or "" for x in table[columns[0]].to_pylist()]]
-    return found
+        parts[split.casefold()] = [[x or "" for x in table[columns[0]].to_pylist()]]
+    return parts
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text, each with its preceding blank; double blanks are not split.
+    """Split a text into its words, each with its preceding blank; double blanks are not split.
 
     >>> split_words("a b."), split_words(" a"), split_words("a  b")
     (['a', ' b.'], [' a'], ['a  b'])
     """
     if "  " in text:
         return [text]
-    first, *others = text.split(" ")
-    return [*filter(None, [first]), *(f" {word}" for word in others)]
+    first, *words = text.split(" ")
+    return [*filter(None, [first]), *(f" {word}" for word in words)]
 
 
 def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
     """Return whether the words of some sentences give the same tokens as the sentences."""
-    some: list[str] = []
-    for own in texts.values():
-        rows = range(0, len(own.prompts), max(1, len(own.prompts) // TRIED))
-        some += [own.fill(row)[0] for row in rows]
-    words = [split_words(text) for text in some]
+    sentences: list[str] = []
+    for part in texts.values():
+        rows = range(0, len(part.prompts), max(1, len(part.prompts) // TRIED))
+        sentences += [part.fill(row)[0] for row in rows]
+    words = [split_words(text) for text in sentences]
     ids = iter(tokenizer.encode([*chain.from_iterable(words)]))
     pieces = [[*chain.from_iterable(next(ids) for _ in of_text)] for of_text in words]
-    return pieces == tokenizer.encode(some)
+    return pieces == tokenizer.encode(sentences)
 
 
 def find_vocabularies(corpus: Corpus) -> dict[str, set[int]]:
-    """Return the tokens of each language."""
+    """Gather the tokens of each language."""
     tokenizer = corpus.tokenizer
     return {
-        language: tokenizer.gather([*(own.list_words() if corpus.by_words else own.fill_all())])
+        language: tokenizer.gather([*(part.list_words() if corpus.by_words else part.fill_all())])
         - tokenizer.special
-        for language, own in corpus.texts.items()
+        for language, part in corpus.texts.items()
     }
 
 
 def compare_vocabularies(languages: Sequence[str], corpus: Corpus) -> Similarity:
-    """Return |V and V'| / |V or V'| of each pair of languages."""
-    found = find_vocabularies(corpus)
-    known = [found.get(language, set()) for language in languages]
-    values = np.full((len(known),) * 2, np.nan)
-    for i, one in enumerate(known):
-        for j, other in enumerate(known[:i]):
-            if one and other:
-                values[i, j] = values[j, i] = len(one & other) / len(one | other)
+    """Compute |V and V'| / |V or V'| of each pair of languages."""
+    vocabularies = find_vocabularies(corpus)
+    sets = [vocabularies.get(language, set()) for language in languages]
+    values = np.full((len(sets),) * 2, np.nan)
+    for i, first in enumerate(sets):
+        for j, second in enumerate(sets[:i]):
+            if first and second:
+                values[i, j] = values[j, i] = len(first & second) / len(first | second)
     name, tokenizer = corpus.name, corpus.tokenizer.name
-    missing = {x: f"not in {name}" for x, own in zip(languages, known, strict=True) if not own}
     details: dict[str, Any] = {
         "corpus": name,
         "tokenizer": tokenizer,
         "tokenized": "words" if corpus.by_words else "sentences",
-        "vocabulary": {x: len(own) for x, own in found.items()},
+        "vocabulary": {x: len(tokens) for x, tokens in vocabularies.items()},
     }
-    says = f"overlap of vocabularies (equation 7), {tokenizer} on {name}"
-    return Similarity(SUBWORDS, says, values, missing, details)
+    missing = {x: f"not in {name}" for x, tokens in zip(languages, sets, strict=True) if not tokens}
+    description = f"overlap of vocabularies (equation 7), {tokenizer} on {name}"
+    return Similarity(SUBWORDS, description, values, missing, details)

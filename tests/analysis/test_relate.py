@@ -8,11 +8,13 @@ import pytest
 from scipy.stats import linregress, pearsonr, spearmanr
 from typer.testing import CliRunner
 
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.relate import ACCURACIES
-from polyprobe.analysis.relate.outcome import list_pictures, relate_run
-from polyprobe.analysis.relate.pairs import find_known
+from polyprobe.analysis.relate.pairs import find_complete
+from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.sources import compare_traits
 from polyprobe.cli import app
+from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.pictures.picture import Heat, Points
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -48,7 +50,7 @@ def test_the_correlations_are_those_of_results_json(run):
     results = run.read_results()
     pairs = [*combinations(LANGUAGES, 2)]
     for of in ("rankc", "rankc_adjusted", "coverlap", "agreement"):
-        found = relate_run(run, ["script", "branch", "accuracy"], of=of, n_permutations=50)
+        found = relate_run(run, ["script", "branch", "accuracy"], of=of, bootstrap=Bootstrap(50))
         y = [results[of]["-".join(pair)] for pair in pairs]
         accuracy = results["accuracy"]
         x = {
@@ -61,7 +63,7 @@ def test_the_correlations_are_those_of_results_json(run):
         assert [row.similarity.name for row in found.rows] == [*x]
         for row, values in zip(found.rows, x.values(), strict=True):
             r, rho = pearsonr(values, y), spearmanr(values, y)
-            got = row.found
+            got = row.correlation
             assert (got.n, got.r, got.p) == pytest.approx((15, r.statistic, r.pvalue))
             assert (got.rho, got.p_rho) == pytest.approx((rho.statistic, rho.pvalue))
             assert row.ci[0] < got.r < row.ci[1]
@@ -69,7 +71,7 @@ def test_the_correlations_are_those_of_results_json(run):
 
 def test_another_run_and_languages_of_both(run, tmp_path):
     other = make_run(tmp_path / "other", ["el", "ru", "es", "en", "fr"], seed=1)
-    [row] = relate_run(run, [str(other.folder)], n_permutations=10).rows
+    [row] = relate_run(run, [str(other.folder)], bootstrap=Bootstrap(10)).rows
     assert row.left_out == {"uk": "not in synthetic (other)", "hi": "not in synthetic (other)"}
     common = ["en", "es", "ru", "el"]
     one, two = run.read_results()["rankc"], other.read_results()["rankc"]
@@ -77,7 +79,7 @@ def test_another_run_and_languages_of_both(run, tmp_path):
         (one.get(f"{a}-{b}"), two.get(f"{a}-{b}", two.get(f"{b}-{a}")))
         for a, b in combinations(common, 2)
     ]
-    assert row.found.r == pytest.approx(pearsonr(*zip(*values, strict=True)).statistic)
+    assert row.correlation.r == pytest.approx(pearsonr(*zip(*values, strict=True)).statistic)
 
 
 def test_some_languages_and_rows(run):
@@ -87,16 +89,16 @@ def test_some_languages_and_rows(run):
     assert found.pairs.languages == ["en", "es", "ru", "uk"]
     assert {*found.pairs.table["relation"].to_pylist()} == {"P36"}
     assert found.as_json()["subset"] == {"relations": ["P36"], "exclude": []}
-    assert found.rows[0].found.n == 6
+    assert found.rows[0].correlation.n == 6
 
 
 def test_given_a_third_table(run):
-    found = relate_run(run, ["branch", "accuracy_min"], given="script", n_permutations=10)
+    found = relate_run(run, ["branch", "accuracy_min"], control="script", bootstrap=Bootstrap(10))
     for row in found.rows:
-        assert row.partial.n == row.found.n
-        assert row.partial.r != pytest.approx(row.found.r)
+        assert row.partial.n == row.correlation.n
+        assert row.partial.r != pytest.approx(row.correlation.r)
     with pytest.raises(PolyprobeError, match="--given takes one similarity: accuracy_min, acc"):
-        relate_run(run, ["script"], given="accuracy")
+        relate_run(run, ["script"], control="accuracy")
     with pytest.raises(PolyprobeError, match="--with has accuracy_min twice"):
         relate_run(run, ["accuracy", "accuracy_min"])
 
@@ -106,9 +108,9 @@ def test_languages_with_missing_pairs_are_left_out_the_worst_first():
     table[0, 1] = table[1, 0] = table[0, 2] = table[2, 0] = np.nan
     other = np.ones((5, 5))
     other[3, 4] = other[4, 3] = np.nan
-    assert find_known([np.ones((5, 5))]) == [0, 1, 2, 3, 4]
-    assert find_known([table]) == [1, 2, 3, 4]
-    assert find_known([table, other]) == [1, 2, 3]
+    assert find_complete([np.ones((5, 5))]) == [0, 1, 2, 3, 4]
+    assert find_complete([table]) == [1, 2, 3, 4]
+    assert find_complete([table, other]) == [1, 2, 3]
 
 
 def test_a_language_that_is_not_known_is_left_out(run):
@@ -121,7 +123,7 @@ def test_a_language_that_is_not_known_is_left_out(run):
 def test_two_languages_with_values_are_refused(run, tmp_path):
     (tmp_path / "two.tsv").write_text("en\t1\nes\t2\n")
     with pytest.raises(PolyprobeError, match="--with two: .* requires 3 languages .* ru: not in"):
-        relate_run(run, [str(tmp_path / "two.tsv")], n_permutations=10)
+        relate_run(run, [str(tmp_path / "two.tsv")], bootstrap=Bootstrap(10))
 
 
 def write(file, *lines):
@@ -137,12 +139,12 @@ def test_numbers_of_languages(run, tmp_path):
     names = ["EN", "spa", "rus_Cyrl", "Ukrainian", "el", "hi"]
     lines = [*zip(names, NUMBERS.values(), strict=True), ("xx", 3)]
     file = write(tmp_path / "size.tsv", ("language", "articles"), *lines)
-    [row] = relate_run(run, [file], n_permutations=10).rows
+    [row] = relate_run(run, [file], bootstrap=Bootstrap(10)).rows
     results, pairs = run.read_results(), [*combinations(LANGUAGES, 2)]
     x = [min(NUMBERS[a], NUMBERS[b]) for a, b in pairs]
     y = [results["rankc"]["-".join(pair)] for pair in pairs]
     assert (row.similarity.name, row.left_out) == ("size", {})
-    assert row.found.r == pytest.approx(pearsonr(x, y).statistic)
+    assert row.correlation.r == pytest.approx(pearsonr(x, y).statistic)
     accuracy = [results["accuracy"][x] for x in LANGUAGES]
     plain, ranked = row.of_languages
     r, rho = (of([*NUMBERS.values()], accuracy) for of in (pearsonr, spearmanr))
@@ -156,10 +158,10 @@ def test_numbers_of_pairs(run, tmp_path):
     pairs = [*combinations(LANGUAGES[:5], 2)]
     lines = [(b, a, k * k) for k, (a, b) in enumerate(pairs)]
     file = write(tmp_path / "trade.tsv", *lines, ("es", "en", 0))
-    [row] = relate_run(run, [file], n_permutations=10).rows
+    [row] = relate_run(run, [file], bootstrap=Bootstrap(10)).rows
     y = [run.read_results()["rankc"]["-".join(pair)] for pair in pairs]
     assert row.left_out == {"hi": "not in trade.tsv"}
-    assert row.found.r == pytest.approx(pearsonr([k * k for k in range(10)], y).statistic)
+    assert row.correlation.r == pytest.approx(pearsonr([k * k for k in range(10)], y).statistic)
     assert row.of_languages is None
 
 
@@ -245,7 +247,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     assert "partial: controls for branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))
     found = relate_run(
-        Run(run.folder), ["script", "accuracy_min"], given="branch", n_permutations=100
+        Run(run.folder), ["script", "accuracy_min"], control="branch", bootstrap=Bootstrap(100)
     )
     assert made == json.loads(json.dumps(found.as_json()))
     assert made["similarities"]["script"]["values"]["en-es"] == 1
@@ -259,14 +261,14 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     assert {*map(tuple, map(sorted, drawn["orders"].values()))} == {tuple(range(6))}
     cells = reader.under("figure-cell", "td")
     for row in found.rows:
-        assert f"{row.found.r:.3f}" in cells
+        assert f"{row.correlation.r:.3f}" in cells
         assert f"{row.partial.rho:.3f}" in cells
     assert paths[2].read_text(encoding="utf-8").startswith("<?xml")
 
 
 def test_pictures_are_the_values(run):
-    found = relate_run(run, ["script", "accuracy_min"], n_permutations=10)
-    pictures = list_pictures(found)
+    found = relate_run(run, ["script", "accuracy_min"], bootstrap=Bootstrap(10))
+    pictures = make_relate_finding(found).pictures
     assert [*pictures] == ["script", "accuracy_min", "rankc-map", "script-map", "accuracy_min-map"]
     points, heat = pictures["accuracy_min"], pictures["script-map"]
     assert isinstance(points, Points)
@@ -281,7 +283,9 @@ def test_pictures_are_the_values(run):
 
 
 def test_every_name_of_accuracy_is_one_of_them(run):
-    names = [row.similarity.name for row in relate_run(run, ["accuracy"], n_permutations=5).rows]
+    names = [
+        row.similarity.name for row in relate_run(run, ["accuracy"], bootstrap=Bootstrap(5)).rows
+    ]
     assert names == [*ACCURACIES]
 
 
@@ -299,9 +303,9 @@ def test_free_predictions_have_coverlap_alone(tmp_path):
     said = {x: ["gold" if k in own else "x" for k in range(6)] for x, own in right.items()}
     run = write_predictions(tmp_path, said)
     y = [len(a & b) / len(a | b) for a, b in combinations(right.values(), 2)]
-    [row] = relate_run(run, ["script"], of="coverlap", n_permutations=10).rows
-    assert row.found.r == pytest.approx(pearsonr([1, 0, 0, 0, 0, 0], y).statistic)
-    found = relate_run(run, ["accuracy_min"], of="coverlap", n_permutations=10)
+    [row] = relate_run(run, ["script"], of="coverlap", bootstrap=Bootstrap(10)).rows
+    assert row.correlation.r == pytest.approx(pearsonr([1, 0, 0, 0, 0, 0], y).statistic)
+    found = relate_run(run, ["accuracy_min"], of="coverlap", bootstrap=Bootstrap(10))
     assert [*found.pairs.accuracy] == pytest.approx([3 / 6, 2 / 6, 3 / 6, 2 / 6])
     with pytest.raises(PolyprobeError, match="free predictions, which have no rankc; use --of cov"):
         relate_run(run, ["script"])

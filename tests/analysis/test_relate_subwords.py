@@ -11,8 +11,9 @@ from tokenizers import decoders, models, trainers
 from tokenizers import normalizers as norm
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
+from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.relate import sources
-from polyprobe.analysis.relate.outcome import relate_run
+from polyprobe.analysis.relate.relate import SubwordOptions, relate_run
 from polyprobe.analysis.relate.vocabularies import (
     Corpus,
     Texts,
@@ -39,7 +40,8 @@ def run(tmp_path_factory):
 
 
 def relate(run, *items, **options):
-    return relate_run(run, items, tokenizer="geolm", n_permutations=40, **options)
+    subwords = SubwordOptions(tokenizer="geolm", **options)
+    return relate_run(run, items, subwords=subwords, bootstrap=Bootstrap(40))
 
 
 def test_vocabularies_of_geolm():
@@ -120,7 +122,7 @@ def test_each_candidate_in_its_own_prompt_and_double_blanks():
     texts = Texts(["in [Y] ?", "[Y] it is"], candidates, [["at [Y]!", "in  [Y]"], None])
     assert texts.fill_all() == {"at Rome!", "in  the  Hague", "Paris it is"}
     assert texts.list_words() == {"at", " Rome!", "in  the  Hague", "Paris", " it", " is"}
-    plain = texts._replace(own=None)
+    plain = texts._replace(by_candidate=None)
     assert plain.list_words() == {"in", " Rome", " ?", "in the  Hague ?", "Paris", " it", " is"} - {
         "in the  Hague ?"
     } | {" the  Hague"}
@@ -201,7 +203,7 @@ def test_a_parallel_corpus_in_splits(run, tmp_path):
         rows = [f'{{"number": {k}, "text": "{line}"}}\n' for k, line in enumerate(lines)]
         (tmp_path / f"{language}.jsonl").write_text("".join(rows), encoding="utf-8")
     [row] = relate(run, "subwords", corpus=str(tmp_path)).rows
-    assert row.found.n == 3
+    assert row.correlation.n == 3
     assert row.similarity.details["corpus"] == str(tmp_path)
     with pytest.raises(PolyprobeError, match="--by-query requires --corpus filled or prompts"):
         relate(run, "subwords", corpus=str(tmp_path), by_query=True)
@@ -219,7 +221,7 @@ def test_a_corpus_without_the_languages_is_refused(run, tmp_path):
 def test_a_damaged_tokenizer_is_one_line(run, tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(PolyprobeError, match=r"cannot read the tokenizer in .*tokenizer.json"):
-        relate_run(run, ["subwords"], tokenizer=str(tmp_path))
+        relate_run(run, ["subwords"], subwords=SubwordOptions(tokenizer=str(tmp_path)))
 
 
 def test_a_dataset_that_has_changed_is_named(tmp_path):
@@ -228,7 +230,7 @@ def test_a_dataset_that_has_changed_is_named(tmp_path):
 
     facts = write_facts(tmp_path / "facts")
     small = write_run(tmp_path / "run", facts, SCORES)
-    assert relate(small, "subwords").rows[0].found.n == 3
+    assert relate(small, "subwords").rows[0].correlation.n == 3
     file = facts / "data" / "small" / "ru.parquet"
     import pyarrow.parquet as pq
 
@@ -245,13 +247,13 @@ def test_agreement_of_geolm_does_not_go_with_subwords(tmp_path):
     evaluate_model("geolm", "geofacts", output=tmp_path, languages=DEMO)
     results = Run(tmp_path).read_results()
     for corpus, r in (("filled", 0.037), ("prompts", 0.033)):
-        [row] = relate_run(Run(tmp_path), ["subwords"], corpus=corpus).rows
+        [row] = relate_run(Run(tmp_path), ["subwords"], subwords=SubwordOptions(corpus)).rows
         values = row.similarity.values[np.triu_indices(12, 1)]
-        assert row.found.r == pytest.approx(r, abs=5e-4)
-        assert row.found.r == pytest.approx(
+        assert row.correlation.r == pytest.approx(r, abs=5e-4)
+        assert row.correlation.r == pytest.approx(
             pearsonr(values, [*results["rankc"].values()]).statistic
         )
-        assert row.found.p_mantel > 0.5
+        assert row.correlation.p_mantel > 0.5
 
 
 def test_what_is_known_is_checked_without_a_run():

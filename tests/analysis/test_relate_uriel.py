@@ -11,7 +11,7 @@ import pytest
 
 from polyprobe.analysis.compare.sentences.relations import correlate
 from polyprobe.analysis.relate import DISTANCES, uriel
-from polyprobe.analysis.relate.tables import read_table
+from polyprobe.analysis.relate.sources import read_table
 from polyprobe.analysis.relate.uriel import read_uriel
 from polyprobe.schema.languages import Language, read_languages
 from polyprobe.schema.names import find_code

@@ -1,0 +1,296 @@
+"""Correlations of similarities of languages with a figure of their pairs."""
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.stats import rankdata
+
+from polyprobe.analysis.compare.sentences.relations import Correlation as OverLanguages
+from polyprobe.analysis.compare.sentences.relations import correlate as correlate_languages
+from polyprobe.analysis.figures.options import Bootstrap, read_clusters
+from polyprobe.metrics.joint.relate import (
+    FEWEST,
+    Correlation,
+    bound_correlations,
+    correlate,
+)
+from polyprobe.metrics.shared.intervals import choose_resamples
+from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.schema.languages import list_traits
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.system.errors import PolyprobeError, check_option
+
+from . import ACCURACIES, ACCURACY, FILLED, PROMPTS, SUBWORDS
+from .pairs import (
+    EXPLAINED,
+    Pairs,
+    Similarity,
+    find_complete,
+    flatten,
+    measure_pairs,
+    read_rows,
+    spread,
+)
+from .queries import Queries, relate_queries
+from .sources import find_similarities
+from .vocabularies import Subwords, read_subwords
+
+
+class Related(NamedTuple):
+    """A similarity and its correlation with the figure.
+
+    Attributes:
+        similarity: table of the similarity.
+        places: places of the languages whose pairs all have values.
+        left_out: other language → the reason.
+        correlation: with the figure.
+        ci: 95% interval of r over facts.
+        partial: partial correlation that controls for the third table; None without one.
+        of_languages: Pearson's and Spearman's correlation of numbers of languages with their
+            accuracy; None if the table does not consist of numbers of languages.
+    """
+
+    similarity: Similarity
+    places: list[int]
+    left_out: dict[str, str]
+    correlation: Correlation
+    ci: list[float] | None
+    partial: Correlation | None
+    of_languages: tuple[OverLanguages, OverLanguages] | None
+
+
+class Correlations(NamedTuple):
+    """The correlations of a figure of pairs.
+
+    Attributes:
+        pairs: the figure.
+        rows: one for each similarity.
+        control: third table, which partial correlations control for; None without one.
+        bootstrap: resolved options of the intervals.
+        n_permutations: maximum number of permutations of the languages.
+        within: trait whose values limit the permutations; None without one.
+        queries: correlation over single queries; None without `by_query`.
+        choice: choice of rows.
+    """
+
+    pairs: Pairs
+    rows: list[Related]
+    control: Similarity | None
+    bootstrap: Bootstrap
+    n_permutations: int
+    within: str | None
+    queries: Queries | None
+    choice: Choice
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the settings, the figure of each pair, and each similarity with its correlations.
+
+        Undefined values are null. `languages` of a similarity are those in its correlations.
+        """
+        pairs = self.pairs
+        return {
+            "signature": pairs.run.settings().signature,
+            "of": pairs.of.name,
+            "languages": pairs.languages,
+            "n_queries": len(pairs.table),
+            "left_out": pairs.left_out,
+            "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
+            "given": self.control.name if self.control else None,
+            "permutations": self.n_permutations,
+            "permuted_within": self.within,
+            "resampling": self.bootstrap._asdict(),
+            "accuracy": dict(zip(pairs.languages, map(_defined, pairs.accuracy), strict=True)),
+            "values": self._name_values(pairs.values),
+            "similarities": {row.similarity.name: self._describe(row) for row in self.rows},
+            "by_query": self.queries and self.queries._asdict(),
+        }
+
+    def _describe(self, row: Related) -> dict[str, Any]:
+        with_accuracy = None
+        if row.of_languages:
+            plain, ranked = row.of_languages
+            with_accuracy = {**plain._asdict(), "rho": ranked.r, "p_rho": ranked.p}
+        return {
+            "says": row.similarity.description,
+            **row.similarity.details,
+            **row.correlation._asdict(),
+            "r_ci": row.ci,
+            "partial": row.partial and row.partial._asdict(),
+            "with_accuracy": with_accuracy,
+            "languages": [self.pairs.languages[place] for place in row.places],
+            "left_out": row.left_out,
+            "values": self._name_values(row.similarity.values),
+        }
+
+    def _name_values(self, table: np.ndarray) -> dict[str, float | None]:
+        languages = self.pairs.languages
+        values = flatten(table, range(len(languages)))
+        return dict(zip(name_pairs(languages), map(_defined, values), strict=True))
+
+
+class SubwordOptions(NamedTuple):
+    """Options of the similarity `subwords`.
+
+    Attributes:
+        corpus: see `vocabularies.read_subwords`.
+        tokenizer: a model; None: that of the run.
+        by_query: also correlate subword overlap with RankC over single queries.
+    """
+
+    corpus: str = FILLED
+    tokenizer: str | None = None
+    by_query: bool = False
+
+
+SUBWORD_OPTIONS, BOOTSTRAP = SubwordOptions(), Bootstrap(10_000)
+
+
+def relate_run(
+    run: Run,
+    items: Sequence[str],
+    *,
+    of: str = "rankc",
+    control: str | None = None,
+    languages: Sequence[str] | None = None,
+    choice: Choice = ALL_ROWS,
+    subwords: SubwordOptions = SUBWORD_OPTIONS,
+    bootstrap: Bootstrap = BOOTSTRAP,
+    within: str | None = None,
+) -> Correlations:
+    """Correlate similarities of languages with a figure of a run's pairs.
+
+    Args:
+        run: run with scores or predictions.
+        items: names of similarities, TSV files and run folders, see `sources.find_similarities`.
+        of: name of the figure.
+        control: another such item, which partial correlations control for.
+        languages: splits; None: all.
+        choice: choice of rows.
+        subwords: options of the similarity `subwords`.
+        bootstrap: options of the bootstrap; its number of resamples is also the maximum number of
+            permutations of the languages.
+        within: permute languages with the same value of this trait only (`TRAITS`); None: all.
+
+    Raises:
+        PolyprobeError: any mistake that the caller can correct, in one line.
+    """
+    sources = [*items, control] if control else [*items]
+    _check(of, sources, control, subwords)
+    tables, left_out = read_rows(run, choice, languages)
+    with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
+        future: Future[Subwords] | None = None
+        if SUBWORDS in sources:
+            arguments = (run, tables, subwords.corpus, subwords.tokenizer)
+            future = thread.submit(read_subwords, *arguments)
+        pairs = measure_pairs(run, of, tables, left_out)
+        parts = [find_similarities(item, pairs, choice, future) for item in sources]
+    third = parts.pop()[0] if control else None
+    similarities = [similarity for part in parts for similarity in part]
+    names = [similarity.name for similarity in similarities]
+    if doubled := [name for name in names if names.count(name) > 1]:
+        raise PolyprobeError(f"--with has {doubled[0]} twice; leave one out, or rename it")
+    n_permutations = bootstrap.n_resamples or 0
+    n_resamples = min(n_permutations, choose_resamples(len(pairs.table), len(pairs.figure.names)))
+    bootstrap = bootstrap._replace(n_resamples=n_resamples)
+    bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
+    options = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
+    queries = None
+    if subwords.by_query and future:
+        queries = relate_queries(pairs, future.result().corpus, options)
+    tests = _test(pairs, similarities, third, n_permutations, within, bootstrap.seed)
+    rows = _bound(pairs, tests, options)
+    return Correlations(pairs, rows, third, bootstrap, n_permutations, within, queries, choice)
+
+
+def _check(of: str, sources: Sequence[str], control: str | None, subwords: SubwordOptions) -> None:
+    """Refuse options that do not fit together, before anything slow."""
+    check_option("--of", of, EXPLAINED)
+    if control == ACCURACY:
+        raise PolyprobeError(f"--given takes one similarity: {', '.join(ACCURACIES)}")
+    if subwords.by_query and SUBWORDS not in sources:
+        raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
+    if subwords.by_query and subwords.corpus not in (FILLED, PROMPTS):
+        raise PolyprobeError(
+            f"--by-query requires --corpus {FILLED} or {PROMPTS}; got {subwords.corpus}"
+        )
+
+
+def _test(
+    pairs: Pairs,
+    similarities: Sequence[Similarity],
+    third: Similarity | None,
+    n_permutations: int,
+    within: str | None,
+    seed: int,
+) -> list[Related]:
+    """Correlate each similarity; similarities with the same languages are tested together."""
+    values, languages = pairs.values, pairs.languages
+    traits = list_traits(languages, within) if within else dict.fromkeys(languages, "")
+    blocks = np.array([traits.get(language, language) for language in languages])
+    controls = [third.values] if third else []
+    places = [tuple(find_complete([values, x.values, *controls])) for x in similarities]
+    rows: dict[int, Related] = {}
+    for common in dict.fromkeys(places):
+        numbers = [number for number, x in enumerate(places) if x == common]
+        reasons = [_explain(pairs, similarities[i], common, third) for i in numbers]
+        if len(common) < FEWEST:
+            causes = "; ".join(f"{x}: {why}" for x, why in reasons[0].items())
+            raise PolyprobeError(
+                f"--with {similarities[numbers[0]].name}: a correlation over pairs requires "
+                f"{FEWEST} languages or more; left out are {causes}"
+            )
+        tables = np.array([flatten(similarities[i].values, common) for i in numbers])
+        codes = np.unique(blocks[[*common]], return_inverse=True)[1]
+        how: dict[str, Any] = {"n_permutations": n_permutations, "seed": seed, "blocks": codes}
+        figures = flatten(values, common)
+        plain = correlate(figures, tables, **how)
+        partial: Sequence[Correlation | None] = [None] * len(numbers)
+        if third:
+            partial = correlate(figures, tables, flatten(third.values, common), **how)
+        for i, reason, r, partial_r in zip(numbers, reasons, plain, partial, strict=True):
+            with_accuracy = _correlate_numbers(similarities[i].numbers, pairs.accuracy)
+            rows[i] = Related(similarities[i], [*common], reason, r, None, partial_r, with_accuracy)
+    return [rows[i] for i in range(len(similarities))]
+
+
+def _bound(pairs: Pairs, rows: Sequence[Related], options: dict[str, Any]) -> list[Related]:
+    """Add the intervals of the correlations that are defined."""
+    size = len(pairs.languages)
+    numbers = spread(np.arange(size * (size - 1) / 2), size)
+    tests = [
+        (
+            flatten(numbers, row.places).astype(int).tolist(),
+            row.similarity.figure or flatten(row.similarity.values, row.places),
+        )
+        for row in rows
+        if row.correlation.r is not None
+    ]
+    bounds = iter(bound_correlations(pairs.figure, tests, **options))
+    return [row if row.correlation.r is None else row._replace(ci=next(bounds)) for row in rows]
+
+
+def _explain(
+    pairs: Pairs, similarity: Similarity, places: Sequence[int], third: Similarity | None
+) -> dict[str, str]:
+    """Explain why each language is left out."""
+    reasons = {**(third.missing if third else {}), **similarity.missing}
+    excluded = (x for place, x in enumerate(pairs.languages) if place not in places)
+    return {x: reasons.get(x, "a pair has no value") for x in excluded}
+
+
+def _correlate_numbers(
+    numbers: np.ndarray | None, accuracy: np.ndarray
+) -> tuple[OverLanguages, OverLanguages] | None:
+    """Compute Pearson's and Spearman's correlation over the languages with both."""
+    if numbers is None:
+        return None
+    defined = ~np.isnan(numbers) & ~np.isnan(accuracy)
+    x, y = numbers[defined], accuracy[defined]
+    return correlate_languages(x, y), correlate_languages(rankdata(x), rankdata(y))
+
+
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
