@@ -41,13 +41,13 @@ class TokenCounts(NamedTuple):
 
     @property
     def n_tokens(self) -> int:
-        """Return the number of tokens of all texts."""
+        """Count the tokens of all texts."""
         return sum(length * texts for length, texts in self.counts.items())
 
-    def share(self, least: int, most: int | None = None) -> float:
-        """Return the share of texts with `least` to `most` tokens (default: or more)."""
-        found = (n for k, n in self.counts.items() if k >= least and (most is None or k <= most))
-        return sum(found) / self.n_texts
+    def share(self, low: int, high: int | None = None) -> float:
+        """Compute the share of texts with `low` to `high` tokens (default: or more)."""
+        counts = (n for k, n in self.counts.items() if k >= low and (high is None or k <= high))
+        return sum(counts) / self.n_texts
 
     def as_json(self) -> dict[str, Any]:
         """Return the counts and ratios; fertility is tokens per word."""
@@ -62,7 +62,7 @@ class TokenCounts(NamedTuple):
 
 
 def find_tokenizer(model: str, revision: str | None = None) -> Place:
-    """Return where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`.
+    """Find where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`.
 
     Raises:
         PolyprobeError: no such model, or a revision of files that are not on the Hub.
@@ -72,7 +72,7 @@ def find_tokenizer(model: str, revision: str | None = None) -> Place:
 
 
 def load_tokenizer(place: Place) -> Any:
-    """Return a tokenizer of transformers.
+    """Load a tokenizer of transformers.
 
     Raises:
         PolyprobeError: none of the files is a tokenizer that can be loaded.
@@ -91,7 +91,7 @@ def load_tokenizer(place: Place) -> Any:
 def count_tokens(
     tokenizer: Any, tables: Mapping[str, pa.Table], texts: str = ANSWERS
 ) -> dict[str, TokenCounts]:
-    """Return the counts of each language.
+    """Count the tokens of each language.
 
     Args:
         tokenizer: a tokenizer of transformers.
@@ -105,26 +105,26 @@ def _list_texts(table: pa.Table, texts: str) -> Iterator[tuple[str, list[str]]]:
     """Yield each prompt with its texts."""
     for row in table.select(["prompt", "candidates", "answers"]).to_pylist():
         candidates = row["candidates"]
-        chosen = candidates if texts == CANDIDATES else [candidates[row["answers"][0]]]
-        yield row["prompt"], chosen
+        answer = candidates[row["answers"][0]]
+        yield row["prompt"], candidates if texts == CANDIDATES else [answer]
 
 
 def _count(tokenizer: Any, rows: Iterator[tuple[str, list[str]]]) -> TokenCounts:
     from polyprobe.scoring.scorers.queries import fit
 
-    asked = list(rows)
-    distinct = list(dict.fromkeys(text for _, texts in asked for text in texts))
+    prompts = list(rows)
+    distinct = list(dict.fromkeys(text for _, texts in prompts for text in texts))
     ids = tokenizer(distinct, add_special_tokens=False)["input_ids"]
     pieces = dict(zip(distinct, map(tuple, ids), strict=True))
     lengths: Counter[int] = Counter()
-    for prompt, texts in asked:
+    for prompt, texts in prompts:
         lengths.update(map(len, fit(prompt, [pieces[text] for text in texts], tokenizer)))
-    found = Counter(text for _, texts in asked for text in texts)
+    counts = Counter(text for _, texts in prompts for text in texts)
     unknown = tokenizer.unk_token_id
     return TokenCounts(
-        found.total(),
+        counts.total(),
         dict(sorted(lengths.items())),
-        sum(n * len(text.split()) for text, n in found.items()),
-        sum(n * len("".join(text.split())) for text, n in found.items()),
-        sum(n for text, n in found.items() if unknown is not None and unknown in pieces[text]),
+        sum(n * len(text.split()) for text, n in counts.items()),
+        sum(n * len("".join(text.split())) for text, n in counts.items()),
+        sum(n for text, n in counts.items() if unknown is not None and unknown in pieces[text]),
     )

@@ -1,18 +1,14 @@
 """`polyprobe audit`: count the defects of a dataset."""
 
-from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError
 
 from .options import JsonFile, check_dataset, parse_splits, write_json
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 def audit(
@@ -48,78 +44,21 @@ def audit(
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
         from polyprobe.builder.audit.report import audit_table, render_page, to_json
+        from polyprobe.builder.audit.tables import count_templates, read_tables
+        from polyprobe.builder.audit.templates import tabulate_counts, templates_json
+    splits, name = parse_splits(languages), Path(dataset).resolve().name
     if templates:
-        show_templates(dataset, config, parse_splits(languages), json_file)
+        counts = count_templates(dataset, config, splits)
+        Console().print(tabulate_counts(counts, f"Templates of {name}"))
+        if json_file:
+            write_json(json_file, templates_json(counts))
         return
-    tables = read_tables(dataset, config, parse_splits(languages))
+    tables = read_tables(dataset, config, splits)
     if json_file and json_file == html_file:
         raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
-    found = audit_tables(tables, f"{Path(dataset).resolve().name}/{config or 'default'}")
-    Console().print(audit_table(found))
+    result = audit_tables(tables, f"{name}/{config or 'default'}")
+    Console().print(audit_table(result))
     if json_file:
-        write_json(json_file, to_json(found))
+        write_json(json_file, to_json(result))
     if html_file:
-        write_text(html_file, render_page(found), "choose another file")
-
-
-def show_templates(
-    dataset: str, config: str | None, languages: list[str] | None, json_file: Path | None
-) -> None:
-    """Print the counts of templates by language, and write them as JSON."""
-    from polyprobe.builder.audit.templates import measure_templates, tabulate_counts, templates_json
-    from polyprobe.schema.card import list_splits, read_card
-    from polyprobe.schema.columns import split_name
-    from polyprobe.schema.locate import locate
-
-    folder, counts = Path(locate(dataset)), {}
-    card = folder / "README.md"
-    listed = list_splits(read_card(card)) if card.is_file() and not config else []
-    splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
-    if len(splits) < 2:
-        for language, table in read_tables(dataset, config, languages).items():
-            counts[language] = measure_templates(table, f"{dataset}: {language}")
-    else:
-        check_languages(languages, set().union(*splits.values()), dataset)
-        for name, own in splits.items():
-            chosen = [language for language in own if languages is None or language in languages]
-            for language, table in read_tables(dataset, name, chosen).items() if chosen else ():
-                key = language if split_name(name) == language else f"{name} {language}"
-                counts[key] = measure_templates(table, f"{dataset}: {key}")
-    if all(own.unread == own.templates for own in counts.values()):
-        raise PolyprobeError(
-            f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
-        )
-    Console().print(tabulate_counts(counts, f"Templates of {Path(dataset).resolve().name}"))
-    if json_file:
-        write_json(json_file, templates_json(counts))
-
-
-def read_tables(
-    dataset: str, config: str | None, languages: list[str] | None
-) -> "dict[str, pa.Table]":
-    """Return the tables of a dataset, unchecked, or of a folder with the TSV files of BMLAMA."""
-    from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
-    from polyprobe.schema.load import read_splits
-    from polyprobe.schema.locate import locate
-
-    folder = Path(dataset)
-    if folder.is_file():
-        raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
-    if folder.is_dir() and is_raw(folder):
-        if config:
-            raise PolyprobeError(
-                f"{dataset} holds TSV files, which have no configurations; omit --config"
-            )
-        return read_raw(folder, languages)
-    if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
-        raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
-    tables = read_splits(dataset, config)
-    check_languages(languages, tables, dataset)
-    return {language: tables[language] for language in languages or tables}
-
-
-def check_languages(languages: list[str] | None, known: Collection[str], dataset: str) -> None:
-    """Refuse languages that a dataset does not have."""
-    for language in languages or ():
-        if language not in known:
-            raise unknown("language", language, dataset, known)
+        write_text(html_file, render_page(result), "choose another file")

@@ -25,6 +25,7 @@ class Role(Enum):
     SIZE = auto()  # 1.2B: numbers of parameters
     VALUE = auto()  # 0.123
     NUMBER = auto()  # 0.123, whole between rules: where there are few columns
+    RATIO = auto()  # 1.23
     SHARE = auto()  # 12.3: a share in percent; of an `Estimate`, its interval below
     PERCENT = auto()  # an `Estimate` of a share: 35% (12 to 60)
     CHANGE = auto()  # +12.3%: a change that is in percent already
@@ -88,7 +89,7 @@ class Table(NamedTuple):
         title: line above the table.
         ruled: has rules in the terminal.
         dense: has one space between columns in the terminal, not two.
-        sections: places of the rows that begin a section, below a rule.
+        sections: places of the rows that start a section, below a rule.
         limit: number of rows in the terminal; None: all.
         noun: what a row is, in the plural, for the line below a table with a limit.
         folded: line that the page shows instead, until a reader selects it; empty: not folded.

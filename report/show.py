@@ -58,6 +58,7 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.SIZE: shorten,
     Role.VALUE: number,
     Role.NUMBER: number,
+    Role.RATIO: "{:.2f}".format,
     Role.SHARE: _format_share,
     Role.PERCENT: _format_percent,
     Role.CHANGE: "{:+.1f}%".format,
@@ -114,8 +115,8 @@ def render_table(table: Table, width: int = 80) -> RichTable:
     for i in places:
         head, role = table.columns[i][:2]
         side = "left" if role in _LEFT else "right"
-        whole = role is Role.NAME or (table.ruled and role in _WHOLE)
-        made.add_column(Text(head), justify=side, no_wrap=whole, overflow="fold")  # type: ignore[arg-type]
+        unwrapped = role is Role.NAME or (table.ruled and role in _WHOLE)
+        made.add_column(Text(head), justify=side, no_wrap=unwrapped, overflow="fold")  # type: ignore[arg-type]
     for place, row in enumerate(table.rows[: table.limit]):
         if place in table.sections:
             made.add_section()

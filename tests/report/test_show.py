@@ -18,6 +18,7 @@ ROLES = {
     Role.SIZE: (559_214_592, "559M"),
     Role.VALUE: (0.12345, "0.123"),
     Role.NUMBER: (0.12345, "0.123"),
+    Role.RATIO: (1.234, "1.23"),
     Role.SHARE: (Estimate(0.125, [0.1, 0.2]), "12.5\n10–20"),
     Role.PERCENT: (Estimate(0.354, [0.1, 0.6]), "35% (10 to 60)"),
     Role.CHANGE: (12.34, "+12.3%"),

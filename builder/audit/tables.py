@@ -1,0 +1,71 @@
+"""Tables of a dataset, as it is: unchecked, from Parquet files, the Hub, or the TSVs of BMLAMA."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pyarrow as pa
+
+from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
+from polyprobe.schema.card import list_splits, read_card
+from polyprobe.schema.columns import split_name
+from polyprobe.schema.load import read_splits
+from polyprobe.schema.locate import locate
+from polyprobe.system.errors import PolyprobeError, unknown
+
+from .templates import TemplateCounts, measure_templates
+
+Languages = list[str] | None  # None: all
+
+
+def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[str, pa.Table]:
+    """Read the tables of a dataset by language, unchecked, or the TSV files of BMLAMA."""
+    folder = Path(dataset)
+    if folder.is_file():
+        raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
+    if folder.is_dir() and is_raw(folder):
+        if config:
+            raise PolyprobeError(
+                f"{dataset} holds TSV files, which have no configurations; omit --config"
+            )
+        return read_raw(folder, languages)
+    if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
+        raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
+    tables = read_splits(dataset, config)
+    _check_languages(languages, tables, dataset)
+    return {language: tables[language] for language in languages or tables}
+
+
+def count_templates(
+    dataset: str, config: str | None, languages: Languages
+) -> dict[str, TemplateCounts]:
+    """Count the templates of each language, in all configurations if none is named.
+
+    Raises:
+        PolyprobeError: no templates, or see `read_tables`.
+    """
+    counts = {}
+    card = Path(locate(dataset)) / "README.md"
+    listed = list_splits(read_card(card)) if card.is_file() and not config else []
+    splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
+    if len(splits) < 2:
+        for language, table in read_tables(dataset, config, languages).items():
+            counts[language] = measure_templates(table, f"{dataset}: {language}")
+    else:
+        _check_languages(languages, set().union(*splits.values()), dataset)
+        for name, names in splits.items():
+            part = [language for language in names if languages is None or language in languages]
+            for language, table in read_tables(dataset, name, part).items() if part else ():
+                key = language if split_name(name) == language else f"{name} {language}"
+                counts[key] = measure_templates(table, f"{dataset}: {key}")
+    if all(of_key.unread == of_key.templates for of_key in counts.values()):
+        raise PolyprobeError(
+            f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
+        )
+    return counts
+
+
+def _check_languages(languages: Languages, names: Collection[str], dataset: str) -> None:
+    """Refuse languages that a dataset does not have."""
+    for language in languages or ():
+        if language not in names:
+            raise unknown("language", language, dataset, names)
