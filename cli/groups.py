@@ -71,7 +71,7 @@ def groups(
     from polyprobe.analysis.figures.options import Bootstrap
     from polyprobe.analysis.groups.groups import group_run
     from polyprobe.report.findings.groups import make_groups_finding
-    from polyprobe.report.page.groups import write_groups
+    from polyprobe.report.page.page import write_finding
     from polyprobe.schema.run.folder import Run
 
     result = group_run(
@@ -83,4 +83,4 @@ def groups(
         choice=parse_choice(relations, exclude),
         bootstrap=Bootstrap(resamples, seed, cluster),
     )
-    outputs.write(make_groups_finding(result), result.as_json, write_groups)
+    outputs.write(make_groups_finding(result), result.as_json, write_finding)

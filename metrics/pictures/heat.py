@@ -86,7 +86,7 @@ def _draw_cells(
             texts.append(write_text(x + size / 2, y + size / 2, shown, fill=ink))
             first, second = (names.get(code, code) for code in (heat.rows[i], heat.columns[j]))
             text = f"{first} – {second}\n{heat.measure} {format_number(value if defined else None)}"
-            tip = [write_tip(heat.tips.get((i, j), text))]
+            tip = [write_tip(text + heat.details.get((i, j), ""))]
         way = f"M{short(x)} {short(y)}h{size - 1}v{size - 1}h-{size - 1}z"
         cells.append(tag("path", *tip, d=way, fill=colour or "var(--card)"))
     place = {"data_left": left, "data_top": top, "data_size": size}

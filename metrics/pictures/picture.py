@@ -21,7 +21,7 @@ class Heat(NamedTuple):
         squares: name → (row, column) of framed cells.
         similar: [rows, rows], similarities of languages, for the order by similarity; None: the
             values.
-        tips: (row, column) → text of a cell for the pointer; by default its labels and value.
+        details: (row, column) → text after the value of a cell at the pointer, as its interval.
     """
 
     title: str
@@ -35,7 +35,7 @@ class Heat(NamedTuple):
     mark: tuple[str, float] | None = None
     squares: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({})
     similar: np.ndarray | None = None
-    tips: Mapping[tuple[int, int], str] = MappingProxyType({})
+    details: Mapping[tuple[int, int], str] = MappingProxyType({})
 
 
 class Series(NamedTuple):

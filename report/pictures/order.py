@@ -129,7 +129,7 @@ def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> He
             name: [(rows.index(i), columns.index(j)) for i, j in found]
             for name, found in heat.squares.items()
         },
-        tips={(rows.index(i), columns.index(j)): tip for (i, j), tip in heat.tips.items()},
+        details={(rows.index(i), columns.index(j)): text for (i, j), text in heat.details.items()},
     )
 
 
