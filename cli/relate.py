@@ -128,7 +128,7 @@ def relate(
     from polyprobe.analysis.figures.options import Bootstrap
     from polyprobe.analysis.relate.relate import SubwordOptions, relate_run
     from polyprobe.report.findings.relate import make_relate_finding
-    from polyprobe.report.page.relate import write_relations
+    from polyprobe.report.page.page import write_finding
     from polyprobe.schema.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
@@ -144,5 +144,4 @@ def relate(
             bootstrap=Bootstrap(resamples, seed, cluster),
             within=within,
         )
-    finding = make_relate_finding(result)
-    outputs.write(finding, result.as_json, lambda _, file: write_relations(result, file))
+    outputs.write(make_relate_finding(result), result.as_json, write_finding)

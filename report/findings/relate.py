@@ -28,10 +28,14 @@ def make_relate_finding(correlations: Correlations) -> Finding:
     """Make the finding of the correlations of a run's pairs."""
     pairs = correlations.pairs
     settings, [name] = pairs.run.settings(), name_runs([pairs.run])
-    pictures = _draw(correlations)
+    pictures, of_figure = _draw(correlations), f"{pairs.of.name}-map"
     return Finding(
         f"what correlates with {pairs.of.title} of {name} on {settings.data_name}",
-        [Part("Correlations", [_list_correlations(correlations)], [*pictures])],
+        [
+            Part("Correlations", [_list_correlations(correlations)]),
+            Part("Pairs of languages", [], [name for name in pictures if name != of_figure]),
+            Part(pairs.of.title, [], [of_figure]),
+        ],
         f"What correlates with {pairs.of.title} of the pairs of {len(pairs.languages)} languages?",
         notes=[*_list_notes(correlations)],
         pictures=pictures,
@@ -106,7 +110,7 @@ def _draw(correlations: Correlations) -> dict[str, Picture]:
     for row in rows:
         points = _list_points(correlations, row)
         name = row.similarity.name
-        pictures[name] = Points(describe_correlation(row), points, name, title, find_line(row))
+        pictures[name] = Points(_describe_correlation(row), points, name, title, _find_line(row))
     pictures[f"{pairs.of.name}-map"] = _draw_map(title, pairs.languages, values, values)
     for row in rows:
         name, table = row.similarity.name, row.similarity.values
@@ -114,13 +118,13 @@ def _draw(correlations: Correlations) -> dict[str, Picture]:
     return pictures
 
 
-def describe_correlation(row: Related) -> str:
+def _describe_correlation(row: Related) -> str:
     """Describe r, its p-value and the number of pairs in one line."""
     r = row.correlation
     return f"r = {number(r.r)}, Mantel p = {format_p_value(r.p_mantel)}, {r.n:,} pairs"
 
 
-def find_line(row: Related) -> tuple[float, float] | None:
+def _find_line(row: Related) -> tuple[float, float] | None:
     """Find slope and intercept of the regression."""
     slope, intercept = row.correlation.slope, row.correlation.intercept
     return None if slope is None or intercept is None else (slope, intercept)

@@ -56,23 +56,36 @@ class Block(NamedTuple):
 def choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:
     """Make drawings whose choices are the parts of their names that differ.
 
-    `recall-en` and `recall-ru` have a select of languages; `chrF` and `QE` one of pictures. Selects
+    `recall-en` and `recall-ru` have a select of languages; `chrF` and `QE` one of figures. Selects
     with the same options are the same one.
     """
-    groups: dict[tuple[int, type], list[tuple[str, list[str]]]] = {}
+    kinds: dict[type, list[str]] = {}
     for name, picture in pictures.items():
-        parts = re.split(r"[-+]", name)
-        groups.setdefault((len(parts), type(picture)), []).append((name, parts))
+        kinds.setdefault(type(picture), []).append(name)
     labels: dict[tuple[str, ...], str] = {}
     choices: dict[str, dict[str, str]] = {name: {} for name in pictures}
-    for group in groups.values():
-        for place in range(len(group[0][1])):
-            options = tuple(dict.fromkeys(parts[place] for _, parts in group))
+    for names in kinds.values():
+        for values in zip(*_split_names(names), strict=True):
+            options = tuple(dict.fromkeys(values))
             if len(options) > 1:
                 label = labels.setdefault(options, _name_select(options, labels))
-                for name, parts in group:
-                    choices[name][label] = parts[place]
+                for name, value in zip(names, values, strict=True):
+                    choices[name][label] = value
     return [Drawing(name, picture, choices[name]) for name, picture in pictures.items()]
+
+
+def _split_names(names: Sequence[str]) -> list[list[str]]:
+    """Split names at `-` and `+`; if they have other numbers of parts, cut their common end only.
+
+    >>> _split_names(["recall-en", "recall-ru"]), _split_names(["a-map", "a-b-map"])
+    ([['recall', 'en'], ['recall', 'ru']], [['a'], ['a-b']])
+    """
+    parts = [re.split(r"[-+]", name) for name in names]
+    if len({*map(len, parts)}) == 1:
+        return parts
+    ends = {row[-1] for row in parts}
+    end = f"-{ends.pop()}" if len(ends) == 1 else ""
+    return [[name.removesuffix(end)] for name in names]
 
 
 def _name_select(options: Sequence[str], labels: Mapping[Any, str]) -> str:
@@ -130,14 +143,14 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     """
     matrix, n = heat.values, len(heat.rows)
     upper = np.triu_indices(n, 1)
-    half = np.array_equal(matrix, matrix.T, equal_nan=True) and np.isnan(np.diagonal(matrix)).all()
+    is_equal = np.array_equal(matrix, matrix.T, equal_nan=True)
+    half = bool(is_equal and np.isnan(np.diagonal(matrix)).all())
     cells = list(zip(*upper, strict=True)) if half else list(np.ndindex(n, n))
     values = [round_drawn(matrix[cell]) for cell in cells]
     key = tuple(np.nan_to_num(matrix, nan=-9e9).ravel().tolist())
     source = bare.setdefault(key, place)
     squares = {cell: k for k, framed in enumerate(heat.squares.values(), 1) for cell in framed}
     view: dict[str, Any] = {
-        "title": heat.title,
         "measure": heat.measure,
         "low": heat.low,
         "high": heat.high,

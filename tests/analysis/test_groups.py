@@ -404,8 +404,8 @@ def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):
     done = CliRunner().invoke(app, ["groups", str(many.folder), *options])
     assert f"report: {page}" in done.output.replace("\n", "")
     shown = open_page(browser, tmp_path / "g.html")
-    assert shown.locator("rect.bar").count() == 9
-    assert shown.locator("path.interval").count() == 9
+    assert shown.locator(".bars rect").count() == 9
+    assert shown.locator("path.whiskers").count() == 3
 
 
 @pytest.fixture(scope="module")

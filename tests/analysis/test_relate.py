@@ -255,10 +255,14 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     reader = Reader(paths[1].read_text(encoding="utf-8"))
     assert reader.loaded == reader.addresses == []
     drawn = json.loads(reader.scripts[0])
-    assert drawn["languages"] == LANGUAGES
-    assert drawn["values"] == pytest.approx([*made["values"].values()], abs=1e-4)
-    assert [one["name"] for one in drawn["similarities"]] == ["script", "accuracy_min"]
-    assert {*map(tuple, map(sorted, drawn["orders"].values()))} == {tuple(range(6))}
+    heats = drawn["heats"]
+    assert [*heats["rankc-map"]["names"]] == LANGUAGES
+    [view] = heats["rankc-map"]["views"]
+    assert view["values"] == pytest.approx([*made["values"].values()], abs=1e-4)
+    views = heats["script-map"]["views"]
+    assert [view["measure"] for view in views] == ["script", "accuracy_min"]
+    orders = [*heats["script-map"]["orders"].values(), *(view["similarity"] for view in views)]
+    assert {*map(tuple, map(sorted, orders))} == {tuple(range(6))}
     cells = reader.under("figure-cell", "td")
     for row in found.rows:
         assert f"{row.correlation.r:.3f}" in cells
@@ -294,8 +298,18 @@ def test_a_browser_draws_all_pictures(run, tmp_path, browser):
     page = tmp_path / "page.html"
     call(run.folder, "--with", "script,accuracy_min", "--resamples", 10, "--output", page)
     shown = open_page(browser, page)
-    counts = {".point": 15, ".cell": 2 * 36, ".fitted": 1}
-    assert {selector: shown.locator(selector).count() for selector in counts} == counts
+    counts = {".points circle": 15, ".cells path": 2 * 36, ".fitted": 1}
+
+    def count():
+        return {selector: shown.locator(f"{selector}:visible").count() for selector in counts}
+
+    assert count() == counts
+    fills = "all => all.map(x => x.getAttribute('fill'))"
+    cells = shown.locator("#script-map .cells path")
+    before = cells.evaluate_all(fills)
+    shown.select_option("select[data-label=figure]", "accuracy_min")
+    assert count() == counts
+    assert cells.evaluate_all(fills) != before
 
 
 def test_free_predictions_have_coverlap_alone(tmp_path):
