@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polyprobe.analysis.figures.options import describe_options
-from polyprobe.schema.run.folder import Settings
 from polyprobe.schema.run.naming import OF_MODELS, compare_settings, split_signature
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import describe, make_choice
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 
 Results = Mapping[str, Any]

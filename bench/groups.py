@@ -19,7 +19,8 @@ import pyarrow as pa
 from polyprobe.metrics.joint.groups import compare_counts, permute_groups
 from polyprobe.metrics.shared.intervals import sum_by
 from polyprobe.schema.languages import read_languages
-from polyprobe.schema.run.folder import SCORES, Run, Settings, fill_columns
+from polyprobe.schema.run.folder import SCORES, Run, fill_columns
+from polyprobe.schema.run.settings import Settings
 
 SAMPLES, PERMUTATIONS = 2000, 999
 LEVEL = 0.05

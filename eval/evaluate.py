@@ -8,7 +8,8 @@ from typing import Any
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.load import Splits
-from polyprobe.schema.run.folder import FinishedRun, Run, Settings
+from polyprobe.schema.run.folder import FinishedRun, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object
 from polyprobe.scoring.options import FREE, ScorerOptions, is_name

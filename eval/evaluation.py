@@ -11,9 +11,10 @@ import pyarrow as pa
 from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, find_default, load_facts
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked, check_askable, check_rows, protocol_of
 from polyprobe.schema.run.rows import Choice, choose, choose_rows, choose_to_score
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded
 from polyprobe.scoring.model_objects import name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, is_name

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from transformers import AutoConfig, AutoTokenizer
 
-from polyprobe.schema.run.folder import Settings
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import choose_device, find_dtype
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import explain_missing_extras

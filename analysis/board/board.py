@@ -13,7 +13,7 @@ from polyprobe.analysis.comparable import (
 )
 from polyprobe.analysis.figures.declaration import RunFigure
 from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, describe
-from polyprobe.schema.run.folder import Settings
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
 

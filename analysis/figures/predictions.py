@@ -14,7 +14,7 @@ from polyprobe.metrics.factual_accuracy.formulas import (
 )
 from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
 from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
-from polyprobe.schema.run.fillings import count_masks, has_fillings, replace_column, value_of
+from polyprobe.schema.run.fillings import count_masks, replace_column, value_of
 
 from .facts import count_correct
 from .further.calibration import calibrate_predictions
@@ -94,7 +94,7 @@ def summarize_predictions(
 def measure_lengths(
     tables: Mapping[str, pa.Table], resampling: Mapping[str, Any], length_norm: bool = False
 ) -> dict[str, dict[str, Any]]:
-    """Return the accuracy that other numbers of masks give; empty for runs without fillings.
+    """Return the accuracy that other numbers of masks give.
 
     Source: X-FACTR (Jiang et al. 2020), section 5 and figure 4.
 
@@ -110,8 +110,6 @@ def measure_lengths(
         M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks. Accuracies are
         averaged as those of `summarize_predictions`.
     """
-    if not all(map(has_fillings, tables.values())):
-        return {}
     found: dict[str, dict[str, Any]] = {
         name: {} for name in ("oracle_length", "single_mask", "by_masks", "n_masks")
     }

@@ -23,8 +23,9 @@ from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP, SERVED
 from polyprobe.scoring.weights.places import Place
 from polyprobe.system.errors import PolyprobeError, one_line

@@ -41,7 +41,8 @@ from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import split_list
-from polyprobe.schema.run.folder import SCORES, Run, Settings
+from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.hashing import hash_text
 

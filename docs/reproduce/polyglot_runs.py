@@ -19,7 +19,8 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
 from polyprobe.schema.names import split_list
-from polyprobe.schema.run.folder import SCORES, Run, Settings
+from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.hashing import hash_json
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import report
 from polyprobe.system.store import ELSEWHERE, ContentStore, cache_folder
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
@@ -78,18 +78,11 @@ class ScoreStore:
     ) -> None:
         text = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"))
         self._identity, self._name = text.encode(), name.encode(errors="replace")
-        stem = file_stem(self._identity)
-        self.file = Path(folder) / "scores" / f"{stem}.sqlite"
+        self.file = Path(folder) / "scores" / f"{file_stem(self._identity)}.sqlite"
         self._about = ContentStore(self.file, "settings", remedy)
         self._rows = ContentStore(self.file, "scores", remedy, seal=self._identity)
         self._known: dict[bytes, bytes] = {}
         self._claim()
-        if (self.file.parent / stem).is_dir():
-            older = self.file.parent / stem
-            report(
-                f"warning: {older} holds scores of an earlier version, which are not used; "
-                "delete it"
-            )
 
     def find(
         self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]

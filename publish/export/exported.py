@@ -21,8 +21,9 @@ from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, describe, make_choice
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash

@@ -24,8 +24,8 @@ from polyprobe.report.findings.run import (
 from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.pictures.order import ORDERS, name_labels, order_languages
 from polyprobe.report.show import format_table
-from polyprobe.schema.run.folder import Settings
 from polyprobe.schema.run.rows import Choice, describe, make_choice
+from polyprobe.schema.run.settings import Settings
 
 PAIRS = 10  # at most, in each list of pairs
 _CORRECTED = ("rankc_subject", "rankc_adjusted")

@@ -7,8 +7,8 @@ import pyarrow as pa
 from polyprobe.schema.checks import COLUMNS
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, read_splits
-from polyprobe.schema.run.folder import Settings
 from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 
 

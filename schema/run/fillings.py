@@ -32,11 +32,6 @@ def find_winner(log_c: Sequence[Sequence[float]], length_norm: bool) -> int:
     return values.index(max(values))
 
 
-def has_fillings(table: pa.Table) -> bool:
-    """Return whether predictions have all fillings, which runs of older versions have not."""
-    return table["fillings"].null_count < len(table) or table["prediction"].null_count == len(table)
-
-
 def choose_again(
     tables: Mapping[str, pa.Table],
     length_norm: bool | None,
@@ -55,18 +50,13 @@ def choose_again(
         folder: of the run, for messages.
 
     Raises:
-        PolyprobeError: predictions without fillings, or fewer masks than `max_masks`.
+        PolyprobeError: fewer masks than `max_masks`.
     """
     if length_norm is None and max_masks is None:
         return dict(tables)
     norm = normalised if length_norm is None else length_norm
     for language, table in tables.items():
         file = f"{folder}/predictions/{language}.parquet"
-        if not has_fillings(table):
-            raise PolyprobeError(
-                f"{file} has only the predictions, not all fillings: it is of an older version; "
-                "evaluate into another --output"
-            )
         most = count_masks(table)
         if most and max_masks is not None and max_masks > most:
             raise PolyprobeError(

@@ -6,10 +6,8 @@ under `files` in run.json. results.json also has that of the run.json that it wa
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from importlib.metadata import version
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,14 +16,11 @@ import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.run.fillings import FILLING
-from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
-from polyprobe.system.hashing import HASH, hash_json, is_hash
-from polyprobe.system.progress import report
+from polyprobe.system.hashing import hash_json
 
-# Increase when scores change for the same model and query.
-FORMAT = "1"
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
 PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"
@@ -40,7 +35,7 @@ SCORES = pa.schema(
         ("answers", pa.list_(pa.int32())),
         ("scores", pa.list_(pa.float32())),
         ("n_tokens", pa.list_(pa.int32())),
-        ("n_characters", pa.list_(pa.int32())),  # like the rest, null in runs of older versions
+        ("n_characters", pa.list_(pa.int32())),
         ("flags", pa.list_(pa.string())),
         ("baseline", pa.float32()),  # see metrics/shared/frequency.py
         ("donor", pa.string()),  # see eval/questions.py; null for a fact without one
@@ -64,7 +59,6 @@ PREDICTIONS = pa.schema(
         ("n_masks", pa.int32()),
         ("log_probability", pa.float32()),
         ("single_token", pa.bool_()),
-        # null in runs of older versions, like the rest
         ("form_lengths", pa.list_(pa.int32())),  # tokens of each accepted form in the slot
         ("fillings", pa.list_(FILLING)),  # of 1, 2, … M masks
         ("gold_log_c", pa.list_(pa.float32())),  # of the right answer's tokens, with --gold
@@ -78,144 +72,25 @@ class Kind(NamedTuple):
     Attributes:
         schema: of its files.
         common: the columns that are equal in every language.
-        older: the numbers of columns in older versions.
     """
 
     schema: pa.Schema
     common: tuple[str, ...]
-    older: tuple[int, ...]
 
 
 KINDS = {
-    "scores": Kind(SCORES, ("fact_id", "answers"), (5, 10, 11)),
-    "predictions": Kind(PREDICTIONS, ("fact_id",), (8,)),
+    "scores": Kind(SCORES, ("fact_id", "answers")),
+    "predictions": Kind(PREDICTIONS, ("fact_id",)),
 }
 
 
 def fill_columns(table: pa.Table, schema: pa.Schema = SCORES) -> pa.Table:
-    """Return a table of an older version with the columns that it did not have, null."""
-    for column in [*schema][table.num_columns :]:
-        table = table.append_column(column, pa.nulls(len(table), column.type))
-    return table
-
-
-def versions() -> dict[str, str]:
-    """Return the versions of the packages that the scores of every model depend on."""
-    return {name: version(name) for name in ("polyprobe", "torch", "transformers")}
-
-
-def _short(name: str) -> str:
-    """Return the last part of a path; names and ids on the Hub are unchanged."""
-    return Path(name).name if Path(name).is_absolute() or name.startswith(".") else name
-
-
-@dataclass(frozen=True)
-class Settings:
-    """The identity of a run; runs with equal settings have equal scores.
-
-    `fingerprint` has a hash of each language's split; `path` is the engine's strategy. Languages
-    can be added later, and the token budget, which changes scores only by rounding, can be changed;
-    every other field is fixed once the first score is written. `donor` says whether each fact has a
-    second question about another subject. `relations` (None: all) and `exclude` are the choice of
-    rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
-    `further` has what else the scores depend on, by its name in the signature: an adapter, say.
-    `probe` are log-probabilities by which a served model is recognised.
-    `chat` is the conversation in front of each sentence, see `Chat.said`. `prompt_probability` says
-    whether the log-probabilities of the prompts are stored too. `parameters` is the number of the
-    model's parameters, None for a served model and in runs of older versions.
-    """
-
-    model: str
-    revision: str
-    dataset: str
-    config: str | None
-    fingerprint: dict[str, str]
-    languages: list[str]
-    limit: int | None
-    sample: int | None
-    scoring: str
-    bos: str | None
-    dtype: str
-    device: str
-    attention: str = "unknown"  # like the next two in runs of older versions
-    path: str = "unknown"
-    batch_tokens: int | None = None
-    donor: bool = False
-    relations: list[str] | None = None
-    exclude: list[str] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
-    further: dict[str, str] = field(default_factory=dict)
-    probe: list[float] = field(default_factory=list)
-    chat: dict[str, Any] | None = None
-    prompt_probability: bool = False
-    parameters: int | None = None
-    versions: dict[str, str] = field(default_factory=versions)
-
-    @property
-    def model_name(self) -> str:
-        """Return the model's id, or the last part of its path."""
-        return _short(self.model)
-
-    @property
-    def data_name(self) -> str:
-        """Return dataset and configuration; a path is shortened to its last part."""
-        return f"{_short(self.dataset)}/{self.config or 'default'}"
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of the run's files: `scores` of candidates, or free `predictions`."""
-        return protocol_of(self.scoring).kind
-
-    @property
-    def scoring_name(self) -> str:
-        """Return the name of the scoring, and the conversation's hash in a chat."""
-        return f"{self.scoring}, chat {self.further['chat']}" if self.chat else self.scoring
-
-    @property
-    def signature(self) -> str:
-        """Return all that the figures depend on in one line, like sacreBLEU's signature."""
-        rows = f"sample={self.sample}" if self.sample else f"limit={self.limit or 'none'}"
-        chosen = {"relations": self.relations, "exclude": self.exclude}
-        parts = {
-            "model": f"{self.model_name}@{self.revision[:19]}",
-            "data": self.data_name,
-            "languages": "+".join(f"{x}@{self.fingerprint[x][:6]}" for x in self.languages),
-            "rows": rows,
-            **{name: "+".join(names) for name, names in chosen.items() if names},
-            "donor": "subject" if self.donor else "none",
-            **self._way,
-        }
-        text = "|".join(f"{key}:{value}" for key, value in parts.items())
-        return re.sub(rf"({HASH}\w{{12}})\w+", r"\1", text)
-
-    @property
-    def identity(self) -> dict[str, str]:
-        """Return all that a score depends on except its query, for the score store.
-
-        A model in a folder is identified by the hash of its files, not by its path.
-        """
-        local = is_hash(self.revision)
-        return {
-            "model": "" if local else self.model,
-            "revision": self.revision,
-            **self._way,
-            "tokenizers": version("tokenizers"),
-            "format": FORMAT,
-        }
-
-    @property
-    def _way(self) -> dict[str, str]:
-        """Return the settings of loading and scoring."""
-        return {
-            "scoring": self.scoring,
-            "bos": self.bos or "tokenizer",
-            "dtype": self.dtype,
-            "device": self.device,
-            "attention": self.attention,
-            "path": self.path,
-            **self.further,
-            **self.versions,
-        }
+    """Return a table with all columns of a schema, in its order; those that it lacks are null."""
+    columns = [
+        table[part.name] if part.name in table.column_names else pa.nulls(len(table), part.type)
+        for part in schema
+    ]
+    return pa.table(columns, schema=schema)
 
 
 class Run:
@@ -242,7 +117,7 @@ class Run:
             PolyprobeError: the folder holds another run.
         """
         if (self.folder / "run.json").exists() and self._has_work():
-            settings = self._join(self._read_settings(), settings)
+            settings = self._read_settings().resume(settings, self.folder)
         self._settings = settings
         return settings
 
@@ -263,17 +138,10 @@ class Run:
         self.seal = hash_json(values)
         values.pop("signature", None)
         try:
-            self._files = dict(values.pop(FILES, {}))
-            settings = Settings(**values)
-            if not settings.languages or not all(
-                isinstance(text, str) for text in (settings.model, settings.scoring)
-            ):
-                raise TypeError("languages, model and scoring are needed")
-            if set(settings.languages) != set(settings.fingerprint):
-                raise TypeError("languages and fingerprint do not agree")
-        except (TypeError, ValueError) as error:
+            self._files = dict(values.pop(FILES))
+            return Settings.from_json(values)
+        except (KeyError, TypeError, ValueError) as error:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
-        return settings
 
     def before(self, model: str) -> Settings | None:
         """Return the settings of a run to resume with this model, else None."""
@@ -290,9 +158,13 @@ class Run:
         return [language for language in languages if not self._file(language).exists()]
 
     def write(self, language: str, table: pa.Table) -> None:
-        """Write one language's scores or predictions, whole or not at all."""
+        """Write one language's scores or predictions, whole or not at all.
+
+        Columns that the table lacks are null.
+        """
         buffer = pa.BufferOutputStream()
-        pq.write_table(table, buffer, write_page_checksum=True)
+        schema = KINDS[self.settings().kind].schema
+        pq.write_table(fill_columns(table, schema), buffer, write_page_checksum=True)
         content = buffer.getvalue()
         self._files[language] = hashlib.sha256(content).hexdigest()
         self._write_settings()  # first: a file that exists has its hash
@@ -304,14 +176,12 @@ class Run:
         Raises:
             PolyprobeError: no file, one that was changed or cannot be read, or other columns.
         """
-        (schema, _, older), file = KINDS[self.settings().kind], self._file(language)
+        schema, file = KINDS[self.settings().kind].schema, self._file(language)
         remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
         try:
             content = file.read_bytes()
             if hashlib.sha256(content).hexdigest() != self._files.get(language):
-                if language in self._files:
-                    raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
-                report(f"warning: run.json has no checksum of {file}, which is of an older version")
+                raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
             # no threads: one that still runs at exit would abort the process
             table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except FileNotFoundError:
@@ -320,9 +190,6 @@ class Run:
             ) from None
         except UNREADABLE as error:
             raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
-        size = table.num_columns
-        if size in older and table.schema.equals(pa.schema([*schema][:size])):
-            table = fill_columns(table, schema)
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")
@@ -376,10 +243,7 @@ class Run:
             raise PolyprobeError(f"{file} is not readable JSON: {error}; {remedy}") from error
         if not isinstance(value, dict):
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")
-        seal = value.pop(SEAL, None)
-        if seal is None and name == "run.json" and FILES not in value:
-            report(f"warning: {file} has no checksum: it is of an older version")
-        elif seal != hash_json(value):
+        if value.pop(SEAL, None) != hash_json(value):
             raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
         return value
 
@@ -409,41 +273,6 @@ class Run:
                 f"{self.folder} is not empty and holds no run.json; choose another --output"
             )
 
-    def _join(self, old: Settings, new: Settings) -> Settings:
-        """Return the run's settings with new languages added; all other fields must be equal."""
-        languages = list(dict.fromkeys([*old.languages, *new.languages]))
-        known = {**new.fingerprint, **old.fingerprint}
-        joined = {language: known[language] for language in languages}
-        widened = replace(new, languages=languages, fingerprint=joined)
-        before = replace(
-            old,
-            languages=languages,
-            fingerprint=joined,
-            batch_tokens=new.batch_tokens,
-            parameters=new.parameters,
-            config=old.config or new.config,  # older versions did not name the default
-        )
-        old_values, new_values = _flat(before), _flat(widened)
-        for name in {**old_values, **new_values}:
-            was, now = old_values.get(name), new_values.get(name)
-            if now != was:
-                raise PolyprobeError(
-                    f"{self.folder} holds another run ({name}: {was!r}, asked for {now!r}); "
-                    "choose another --output"
-                )
-        changed = [x for x in new.languages if joined[x] != new.fingerprint[x]]
-        if changed:
-            raise PolyprobeError(
-                f"{self.folder} was scored on other data: the split '{changed[0]}' has changed "
-                "since; choose another --output"
-            )
-        return widened
-
-
-def _flat(settings: Settings) -> dict[str, Any]:
-    """Return the settings by name, those of `further` among them."""
-    return {**asdict(replace(settings, further={})), **settings.further}
-
 
 class FinishedRun(NamedTuple):
     """A run with its results, and the rows that it was asked where they are loaded already."""
@@ -461,8 +290,8 @@ def read_aligned(run: Run) -> dict[str, pa.Table]:
     """
     settings = run.settings()
     tables = {language: run.read(language) for language in settings.languages}
-    first, *others = tables
-    for language in others:
+    first = settings.languages[0]
+    for language in settings.languages[1:]:
         for column in KINDS[settings.kind].common:
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from polyprobe.schema.run.folder import AGREE, Run, Settings
+from polyprobe.schema.run.folder import AGREE, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 
 _WEIGHTS = ("model", "base", "adapter", "quantize", "code")

@@ -13,7 +13,8 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.schema.run.folder import PREDICTIONS, Run, Settings
+from polyprobe.schema.run.folder import PREDICTIONS, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
@@ -45,8 +46,13 @@ def write_predictions(folder, texts, single=None, facts=None, scoring="xfactr-or
                 "single_token": [
                     None if t is None else f for t, f in zip(said, flags, strict=True)
                 ],
+                "form_lengths": [[1, 1]] * len(said),
+                "fillings": [
+                    text and [{"ids": [k], "text": text, "log_c": [-1.0]}]
+                    for k, text in enumerate(said)
+                ],
             },
-            schema=pa.schema([*PREDICTIONS][:8]),
+            schema=pa.schema([part for part in PREDICTIONS if part.name != "gold_log_c"]),
         )
         run.write(language, table)
     compute_results(run, Bootstrap(0))

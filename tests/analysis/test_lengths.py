@@ -3,12 +3,10 @@
 import itertools
 import math
 import random
-import shutil
 from collections import defaultdict
 from functools import partial
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
@@ -27,7 +25,6 @@ from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
-from tests.making.runs import reseal
 from tests.making.stable import save_fixed
 
 OPTIONS = {"scoring": "xfactr", "initial": "confidence", "max_masks": 4}
@@ -262,27 +259,6 @@ def test_a_language_in_which_nothing_was_asked():
     assert (found["n_masks"]["zh"], found["calibration"]["zh"]["ece"]) == ([], None)
     again = choose_again(tables, True, 2, False, "run")
     assert again["zh"]["prediction"].to_pylist() == [None]
-
-
-def make_older(run, folder):
-    """Return a copy without the columns that older versions did not have."""
-    shutil.copytree(run.folder, folder)
-    for file in (folder / "predictions").iterdir():
-        pq.write_table(pq.read_table(file).select(PREDICTIONS.names[:8]), file)
-    (folder / "results.json").unlink()
-    reseal(folder)
-    return Run(folder)
-
-
-def test_a_run_of_an_older_version_has_its_own_figures_only(place, tmp_path):
-    run = decode_all(place, initial="order")
-    older = make_older(run, tmp_path / "old")
-    found, expected = find_results(older, NONE), find_results(run, NONE)
-    more = {"oracle_length", "single_mask", "by_masks", "n_masks"}
-    assert set(expected) - set(found) == more
-    assert all(found[name] == expected[name] for name in found)
-    with pytest.raises(PolyprobeError, match="en.parquet has only the predictions.*another --outp"):
-        find_results(older, options=MetricOptions(length_norm=True))
 
 
 def command(*arguments):

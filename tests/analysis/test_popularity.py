@@ -15,8 +15,9 @@ from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import PREDICTIONS, Run, Settings
+from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.rows import make_choice
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.facts import CITIES, write_facts

@@ -18,7 +18,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import SCORES as WRITTEN
-from tests.making.runs import reseal, write_run
+from tests.making.runs import write_run
 from tests.metrics.test_rankc import define_weights, enumerate_rankc
 
 COPIES = 6  # 24 facts; those with 2 of the 4 cities as candidates have donors
@@ -342,12 +342,9 @@ def test_a_sample_has_the_donors_of_the_whole_dataset(place, done, tmp_path):
     assert any(row["donor"] and row["donor"] not in sampled_ids for row in sampled)
 
 
-def test_a_run_of_an_older_version(tmp_path):
-    """Its files have no columns of second questions, and its run.json does not name donors."""
+def test_a_run_without_second_questions(tmp_path):
     dataset = write_facts(tmp_path / "facts")
     run = write_run(tmp_path / "run", dataset, WRITTEN)
-    reseal(run.folder, without=("donor",))
-    assert not {*NEW} & {*pq.read_schema(run.folder / "scores" / "en.parquet").names}
     results = compute_results(Run(run.folder))
     assert set(results["floors"]) == {"tokens", "independence"}
     assert not {*SECOND} & {*results}

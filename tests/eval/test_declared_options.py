@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.eval.options import CallbackOptions, EvaluationOptions
-from polyprobe.schema.run.folder import Settings
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import list_options

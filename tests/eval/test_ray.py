@@ -20,7 +20,7 @@ from polyprobe.eval.work.score_store import list_stores
 from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
-from polyprobe.schema.run.folder import versions
+from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import Source
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError

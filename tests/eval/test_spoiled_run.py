@@ -20,7 +20,7 @@ from tests.making.runs import SCORES, reseal, write_run
     [
         ("[]", "run.json holds list, expected a JSON object"),
         ("{", "run.json is not readable JSON"),
-        ('{"a": 1}', "run.json is of another version"),
+        ('{"a": 1}', "run.json was changed after it was written"),
     ],
 )
 def test_a_spoiled_run_json_is_named(text, message, tmp_path):
@@ -87,20 +87,23 @@ def test_spoiled_scores_with_their_checksum_are_named(spoil, message, tmp_path):
     refused(Run(run.folder), message)
 
 
-def test_a_run_of_an_older_version_has_no_checksums(tmp_path, capsys):
+def test_files_without_their_checksum_are_refused(tmp_path):
     run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
     results = run.read_results()
     values = json.loads((run.folder / "run.json").read_text())
-    older = {name: value for name, value in values.items() if name not in ("files", "sha256")}
-    (run.folder / "run.json").write_text(json.dumps(older))
-    with pytest.raises(PolyprobeError, match=r"results.json was computed from another state"):
-        Run(run.folder).read_results()
-    assert compute_results(Run(run.folder)) == results
-    said = capsys.readouterr().err
-    assert "run.json has no checksum: it is of an older version" in said
-    assert "scores/ru.parquet, which is of an older version" in said
-    (run.folder / "run.json").write_text(json.dumps({**older, "files": {}}))
-    refused(Run(run.folder), "run.json was changed after it was written; evaluate into another")
+    bare = {name: value for name, value in values.items() if name not in ("files", "sha256")}
+    for files in ({}, {"files": {}}):
+        (run.folder / "run.json").write_text(json.dumps({**bare, **files}))
+        refused(Run(run.folder), "run.json was changed after it was written; evaluate into another")
+    (run.folder / "run.json").write_text(json.dumps(values))
     (run.folder / "results.json").write_text(json.dumps(results))
     with pytest.raises(PolyprobeError, match="results.json was changed .*`polyprobe metrics"):
-        run.read_results()
+        Run(run.folder).read_results()
+
+
+def test_other_settings_than_this_version_has_are_named(tmp_path):
+    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    reseal(run.folder, without=("attention",))
+    refused(Run(run.folder), "run.json is of another version: attention is missing")
+    reseal(run.folder, attention="sdpa", colour="red")
+    refused(Run(run.folder), "run.json is of another version: colour is new")

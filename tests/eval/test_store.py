@@ -199,16 +199,6 @@ def test_rows_name_their_own_identity(tmp_path, capsys):
         ScoreStore(tmp_path, IDENTITY | {"bos": "never"})
 
 
-def test_scores_of_earlier_versions_are_reported_in_one_line_and_not_used(tmp_path, capsys):
-    older = ScoreStore(tmp_path, IDENTITY).file.with_suffix("")
-    older.mkdir()
-    (older / f"{'0' * 32}.parquet").write_text("rows")
-    prompts, candidates, _ = queries(1, 2)
-    assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == [None, None]
-    line = f"warning: {older} holds scores of an earlier version, which are not used; delete it\n"
-    assert capsys.readouterr().err == line
-
-
 @pytest.mark.parametrize(
     ("variables", "folder"),
     [

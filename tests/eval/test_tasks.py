@@ -5,7 +5,6 @@ import shutil
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
 from polyprobe.eval.work.fill import PROMPT_START, make_tasks, plan_work, queries_of
@@ -17,8 +16,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from tests.eval.test_kills import number_subjects
 from tests.making import tiny
-from tests.making.facts import CITIES, write_facts
-from tests.making.runs import reseal
+from tests.making.facts import write_facts
 
 
 def query(name, size=2):
@@ -201,15 +199,6 @@ def test_two_processes_in_one_run_folder_are_reported(place, tmp_path):
     ):
         run(place, tmp_path / "a")
     assert all(len(table) == 8 for table in run(place, tmp_path / "a"))
-
-
-def test_runs_of_older_versions_are_read_and_not_gone_on_with(place, tmp_path):
-    done = run(place, tmp_path / "a")
-    reseal(tmp_path / "a", without=("attention", "path", "batch_tokens"))
-    assert compute_results(Run(tmp_path / "a"))["accuracy"].keys() >= {"en", "ru"}
-    with pytest.raises(PolyprobeError, match="holds another run .*'unknown'.*another --output"):
-        run(place, tmp_path / "a")
-    assert [Run(tmp_path / "a").read(x) for x in CITIES] == done
 
 
 @pytest.mark.slow

@@ -10,7 +10,8 @@ import numpy as np
 
 from polyprobe.analysis.figures.figures import PAIR, SEPARATE
 from polyprobe.schema.languages import read_languages
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.settings import Settings
 
 # Table 5 of Qi, Fernández and Bisazza (2023): mean RankC and mean accuracy in percent.
 TABLE_5 = {

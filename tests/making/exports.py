@@ -5,7 +5,8 @@ import shutil
 from itertools import combinations
 from pathlib import Path
 
-from polyprobe.schema.run.folder import RUN_SEAL, SEAL, Run, Settings
+from polyprobe.schema.run.folder import RUN_SEAL, SEAL, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.system.hashing import hash_json
 from tests.making import runs
 from tests.making.facts import write_facts

@@ -11,7 +11,8 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES as SCHEMA
-from polyprobe.schema.run.folder import Run, Settings
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.settings import Settings
 
 TIE = None
 POOLS = (4, 4, 4, 4, 2, 2, 2, 2)

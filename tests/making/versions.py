@@ -9,8 +9,9 @@ import pyarrow.parquet as pq
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import SCORES, Run, Settings
+from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.settings import Settings
 
 CONFIGS = ("small", "small-sentence")
 FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}

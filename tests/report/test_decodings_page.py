@@ -61,7 +61,6 @@ def test_the_command_writes_the_page_of_a_run(place):
 
 
 def test_two_runs_are_compared_fact_by_fact(tmp_path):
-    """Runs of older versions, without fillings."""
     runs = [write_predictions(tmp_path / x, said) for x, said in (("a", FIRST), ("b", SECOND))]
     write_report([run.folder for run in runs], tmp_path / "page.html")
     reader, drawn = read_page(tmp_path / "page.html")

@@ -165,17 +165,6 @@ def test_changed_flags_of_a_dataset_are_noticed(place, tmp_path):
         evaluate_model(str(place / "model"), str(facts), **given)
 
 
-def test_a_run_of_an_older_version_is_resumed(place, tmp_path):
-    facts = write_facts(tmp_path / "plain")
-    output = tmp_path / "run"
-    evaluate_model(str(place / "model"), str(facts), output=output, languages=["en"])
-    reseal(output, without=("relations", "exclude", "left_out"))
-    assert compute_results(Run(output))["left_out"]["rows"] == {}
-    again = evaluate_model(str(place / "model"), str(facts), output=output)
-    assert again["languages"] == [*CITIES]
-    assert "exclude" not in again["signature"]
-
-
 def filtered(run, folder, rows):
     """Return a copy of a run whose files hold these rows alone."""
     shutil.copytree(run, folder)

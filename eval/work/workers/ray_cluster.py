@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from polyprobe.schema.run.folder import versions
+from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import Source
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
