@@ -19,7 +19,8 @@ from polyprobe.report.findings.board import (
     write_latex,
     write_markdown,
 )
-from polyprobe.report.page.page import round_drawn, write_page
+from polyprobe.report.page.drawing import round_drawn
+from polyprobe.report.page.page import write_page
 from polyprobe.report.show import format_table, to_markdown
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json

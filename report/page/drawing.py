@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations, product
 from math import isnan
 from typing import Any, NamedTuple
 
@@ -133,7 +134,9 @@ def _make_figure(name: str, first: Drawing, heats: Sequence[Drawing]) -> Figure:
 
 def _find_order(heat: Heat, order: str) -> list[int]:
     places = {code: place for place, code in enumerate(heat.rows)}
-    return [places[code] for code in arrange(heat, order).rows]
+    arranged = arrange(heat, order)
+    assert isinstance(arranged, Heat)
+    return [places[code] for code in arranged.rows]
 
 
 def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> dict[str, Any]:
@@ -142,10 +145,9 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     `values` are those above the diagonal if both triangles are equal, else all, by rows.
     """
     matrix, n = heat.values, len(heat.rows)
-    upper = np.triu_indices(n, 1)
     is_equal = np.array_equal(matrix, matrix.T, equal_nan=True)
     half = bool(is_equal and np.isnan(np.diagonal(matrix)).all())
-    cells = list(zip(*upper, strict=True)) if half else list(np.ndindex(n, n))
+    cells = [*(combinations(range(n), 2) if half else product(range(n), repeat=2))]
     values = [round_drawn(matrix[cell]) for cell in cells]
     key = tuple(np.nan_to_num(matrix, nan=-9e9).ravel().tolist())
     source = bare.setdefault(key, place)

@@ -94,7 +94,7 @@ function paint(figure, place, order, pair = []) {
     }
   }));
   figure.querySelector(".frames").innerHTML = frames.join("");
-  for (const axis of [".rows", ".columns"]) {
+  for (const axis of ["g.rows", "g.columns"]) { // the page has `columns` too
     all(`${axis} text`, figure).forEach((text, i) => {
       text.dataset.code = codes[places[i]];
       text.dataset.name = names[codes[places[i]]];
