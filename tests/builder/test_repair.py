@@ -20,10 +20,10 @@ from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.files import Columns
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
+    Entity,
     Linked,
     PublishedQuery,
-    choose,
-    make_entity,
+    choose_entity,
     restore,
 )
 
@@ -40,6 +40,10 @@ LABELS = {
     "Q99": ("Nafplio", "Nauplia"),
 }
 NOTHING = Knowledge({}, {})
+
+
+def make_entity(name, labels, published=True):
+    return Entity(name, labels, labels, published)
 
 
 def entities(*published, wide=()):
@@ -278,10 +282,10 @@ def test_languages_decide_between_homonyms():
         make_entity("Q230", ("Georgia", "Georgien", "Géorgie")),
         make_entity("Q1428", ("Georgia", "Georgia", "Géorgie")),
     ]
-    assert choose(states, ("Georgia", "Georgia", "Géorgie")) == "Q1428"
-    assert choose(states, ("Georgia", "Georgien", "Géorgie")) == "Q230"
-    assert choose(states, ("Georgia", "Florida", "Texas")) == "Q230"  # equal: the first
-    assert choose([], ("Georgia",)) == ""
+    assert choose_entity(states, ("Georgia", "Georgia", "Géorgie")) == "Q1428"
+    assert choose_entity(states, ("Georgia", "Georgien", "Géorgie")) == "Q230"
+    assert choose_entity(states, ("Georgia", "Florida", "Texas")) == "Q230"  # equal: the first
+    assert choose_entity([], ("Georgia",)) == ""
 
 
 def facts(*triples):
@@ -362,5 +366,5 @@ def link(asked, **rows):
     ],
 )
 def test_spoiled_labels_are_restored(relation, name, label, whole, shown):
-    assert restore(relation, name, {"en": label}, {("en", name): whole}) == [shown]
-    assert restore(relation, "Q5", {"en": label}, {}) == [label]
+    assert [*restore(relation, name, {"en": label}, {("en", name): whole})] == [shown]
+    assert [*restore(relation, "Q5", {"en": label}, {})] == [label]

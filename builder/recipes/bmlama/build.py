@@ -33,7 +33,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     Key,
     Linked,
     PublishedQuery,
-    name_others,
+    name_strangers,
     read_linked,
 )
 from polyprobe.builder.sources.bmlama.names import correct_name, turn
@@ -110,7 +110,7 @@ def repair_rows(
     absent = set().union(
         *(names - block.keys() for names, block in zip(correct, blocks, strict=True))
     )
-    strangers = name_others(absent, config.known, list(config.rows))
+    strangers = name_strangers(absent, config.labels, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)
@@ -194,7 +194,7 @@ def repair_query(
     pool = [
         entity
         for entity in entities.values()
-        if entity.id not in barred and wrong.isdisjoint(entity.keys)
+        if entity.id not in barred and not entity.conflicts_with(wrong)
     ]
     pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
     names = []
@@ -233,9 +233,9 @@ def find_faults(
             continue
         elif name == query.subject_id:
             faults[name] = "subject"
-        elif not wrong.isdisjoint(entity.keys):
+        elif entity.conflicts_with(wrong):
             faults[name] = "second_answer"
-        elif not keys.isdisjoint(entity.keys):
+        elif entity.conflicts_with(keys):
             faults[name] = "duplicate_label"
         else:
             keys |= entity.keys
@@ -248,7 +248,7 @@ def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
     The result is '' if all clash.
     """
     for entity in pool:
-        if keys.isdisjoint(entity.keys):
+        if not entity.conflicts_with(keys):
             pool.remove(entity)
             keys |= entity.keys
             return entity.id
@@ -276,9 +276,9 @@ def draw_again(
     for name in chain(shuffle(answers, query.fact_id), shuffle(reserve, query.fact_id)):
         if len(names) == len(query.candidates):
             break
-        if name != query.subject_id and barred.isdisjoint(keys := entities[name].keys):
+        if name != query.subject_id and not entities[name].conflicts_with(barred):
             names.append(name)
-            barred |= keys
+            barred |= entities[name].keys
     if len(names) < len(query.candidates) or set(names) == set(query.candidates):
         return query
     return query.repaired(shuffle(sorted(names), f"{query.fact_id}|places"), "drawn_again")

@@ -23,7 +23,7 @@ from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
 
-from .read import read_facts, read_templates
+from .read import read_own_facts, read_own_templates
 
 __all__ = ["DEFAULT_CONFIG", "OwnRequest", "describe", "dump", "make"]
 
@@ -70,8 +70,8 @@ def make(request: OwnRequest) -> Balanced:
             or no fact with labels and a template in all languages, or with two candidates.
     """
     check_licence(request.licence)
-    templates = read_templates(request.templates)
-    content, languages = read_facts(request.facts, templates)
+    templates = read_own_templates(request.templates)
+    content, languages = read_own_facts(request.facts, templates)
     request = request._replace(languages=check_languages(request, languages, content))
     balanced_request = BalancedRequest(
         OWN, request.languages, request.candidates, seed=request.seed

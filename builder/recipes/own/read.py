@@ -13,6 +13,7 @@ import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,7 +46,7 @@ class Line(NamedTuple):
         return PolyprobeError(f"{self.path}, line {self.number}: {problem}")
 
 
-class Templates(NamedTuple):
+class OwnTemplates(NamedTuple):
     """The content of a file of templates: {relation: {language: template}}, {relation: name}."""
 
     path: Path
@@ -53,13 +54,13 @@ class Templates(NamedTuple):
     names: dict[str, str]
 
 
-def read_templates(path: Path) -> Templates:
-    """Return the templates and names of a TOML file with a table for each relation.
+def read_own_templates(path: Path) -> OwnTemplates:
+    """Read the templates and names of a TOML file with a table for each relation.
 
     PolyprobeError for invalid TOML, and for a template without `[X]` and `[Y]` once each.
     """
     try:
-        tables = tomllib.loads(read_text(path))
+        tables = tomllib.loads(read_utf_text(path))
     except tomllib.TOMLDecodeError as error:
         raise PolyprobeError(f"{path} is not valid TOML: {one_line(error)}; correct it") from error
     if not tables:
@@ -91,11 +92,11 @@ def read_templates(path: Path) -> Templates:
                     f"{text!r}"
                 )
             texts[relation][language] = unicodedata.normalize("NFC", text.strip())
-    return Templates(path, texts, names)
+    return OwnTemplates(path, texts, names)
 
 
-def read_facts(path: Path, templates: Templates) -> tuple[Facts, tuple[str, ...]]:
-    """Return the facts of a table with their templates, and the languages of its columns.
+def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[str, ...]]:
+    """Read the facts of a table with their templates, and the languages of its columns.
 
     A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared in
     Unicode NFC. `repairs` counts repeated rows and changed labels.
@@ -105,7 +106,7 @@ def read_facts(path: Path, templates: Templates) -> tuple[Facts, tuple[str, ...]
             object, a relation without templates, or two labels of one entity in a language. The
             message names the file and the line.
     """
-    rows, languages = read_table(path)
+    rows, languages = read_lines(path)
     facts: Counter[tuple[str, ...]] = Counter()
     labels: dict[tuple[str, str], tuple[str, int]] = {}
     changed = set()
@@ -116,28 +117,26 @@ def read_facts(path: Path, templates: Templates) -> tuple[Facts, tuple[str, ...]
         if relation not in templates.texts:
             place = f"{templates.path} ({path}, line {row.number})"
             raise unknown("relation", relation, place, templates.texts)
-        ends = [identify(row, role, languages) for role in ROLES]
+        ends = [identify_end(row, role, languages) for role in ROLES]
         facts[(relation, *ends)] += 1
-        for role, entity in zip(ROLES, ends, strict=True):
-            for language in languages:
-                text = row.cells[f"{role}_{language}"]
-                label = clean(text, language)
-                if label != text:
-                    changed.add((language, text))
-                if label:
-                    add_label(labels, row, (language, entity), label)
+        for (role, entity), language in product(zip(ROLES, ends, strict=True), languages):
+            text = row.cells[f"{role}_{language}"]
+            label = clean(text, language)
+            if label != text:
+                changed.add((language, text))
+            if label:
+                add_label(labels, row, (language, entity), label)
     if not facts:
         raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
     repairs = {REPEATED: facts.total() - len(facts), CLEANED: len(changed)}
-    known = Facts(
+    names = sorted((*key, label) for key, (label, _) in labels.items())
+    content = Facts(
         facts=pl.DataFrame(sorted(facts), FACTS, orient="row"),
-        labels=pl.DataFrame(
-            sorted((*key, label) for key, (label, _) in labels.items()), LABELS, orient="row"
-        ),
+        labels=pl.DataFrame(names, LABELS, orient="row"),
         repairs={name: count for name, count in repairs.items() if count},
-        templates=list_templates(templates.texts, languages),
+        templates=select_templates(templates.texts, languages),
     )
-    return known, languages
+    return content, languages
 
 
 def add_label(
@@ -153,7 +152,7 @@ def add_label(
         )
 
 
-def list_templates(
+def select_templates(
     texts: Mapping[str, Mapping[str, str]], languages: Sequence[str]
 ) -> pl.DataFrame:
     """Return the templates in the languages of the facts (TEMPLATES); report other languages."""
@@ -162,13 +161,13 @@ def list_templates(
         for relation, part in texts.items()
         for language, text in part.items()
     ]
-    if others := sorted({language for language, *_ in rows} - set(languages)):
-        report(f"templates not used, since the facts have no labels in {', '.join(others)}")
-    used = sorted(row for row in rows if row[0] in languages)
-    return pl.DataFrame(used, TEMPLATES, orient="row")
+    if unused := sorted({language for language, *_ in rows} - set(languages)):
+        report(f"templates not used, since the facts have no labels in {', '.join(unused)}")
+    part = sorted(row for row in rows if row[0] in languages)
+    return pl.DataFrame(part, TEMPLATES, orient="row")
 
 
-def identify(row: Line, role: str, languages: Sequence[str]) -> str:
+def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
     """Return the id of a row's subject or object: its own, or its first label as an id.
 
     PolyprobeError without id and labels, and for an id or label that cannot be used.
@@ -192,13 +191,13 @@ def identify(row: Line, role: str, languages: Sequence[str]) -> str:
     return re.sub(r"[\s:]+", "_", fold(label))
 
 
-def read_table(path: Path) -> tuple[list[Line], tuple[str, ...]]:
+def read_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
     """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns.
 
     The delimiter is the most frequent of comma, semicolon and tab in the first line.
     """
-    text = read_text(path)
-    lines = list_lines(path, text)
+    text = read_utf_text(path)
+    lines = list_cells(path, text)
     columns, languages = read_header(path, next(lines, (1, []))[1])
     rows = []
     for number, texts in lines:
@@ -215,7 +214,7 @@ def read_table(path: Path) -> tuple[list[Line], tuple[str, ...]]:
     return rows, languages
 
 
-def read_text(path: Path) -> str:
+def read_utf_text(path: Path) -> str:
     """Return a text file in UTF-8, or in UTF-16 with a byte order mark as Excel writes it."""
     try:
         content = path.read_bytes()
@@ -231,7 +230,7 @@ def read_text(path: Path) -> str:
         ) from error
 
 
-def list_lines(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+def list_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line number and the cells of each row."""
     head = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=head.count)
@@ -266,12 +265,12 @@ def read_header(path: Path, cells: Sequence[str]) -> tuple[list[str], tuple[str,
     for name, count in Counter(columns).items():
         if name and count > 1:
             raise PolyprobeError(f"{path} has {count} columns {name!r}; rename or delete one")
-    wanted = ["relation", *(f"{role}_{language}" for language in languages for role in ROLES)]
+    required = ["relation", *(f"{role}_{language}" for language in languages for role in ROLES)]
     if not languages:
-        wanted += ["subject_en", "object_en"]
-    if missing := [name for name in wanted if name not in columns]:
-        found = ", ".join(filter(None, columns))[:200] or "none"
-        raise PolyprobeError(f"{path} has no column {missing[0]!r}; {EXPECTED}; found: {found}")
+        required += ["subject_en", "object_en"]
+    if missing := [name for name in required if name not in columns]:
+        names = ", ".join(filter(None, columns))[:200] or "none"
+        raise PolyprobeError(f"{path} has no column {missing[0]!r}; {EXPECTED}; found: {names}")
     if ignored:
         report(f"{path}: ignored columns: {', '.join(ignored)}")
     return columns, tuple(languages)

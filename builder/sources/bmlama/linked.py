@@ -5,7 +5,8 @@ Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,6 +26,7 @@ from .files import (
     list_paths,
     read_fallback_templates,
     read_published,
+    read_toml,
 )
 from .names import correct_name
 
@@ -36,35 +38,8 @@ LICENCE = (
     "stricter one applies"
 )
 
-REPAIRS = {
-    "unlinked": "no Wikidata fact was found; the row has ids of its own",
-    "parallel": "candidates were other entities than in English; now they are the same",
-    "missing_label": "distractors without a label in some language were replaced",
-    "missing_label_removed": "distractors without a label in some language were removed: the "
-    "relation has no replacement",
-    "subject": "the subject was one of its own distractors and was replaced",
-    "subject_removed": "the subject was one of its own distractors and was removed: the relation "
-    "has no replacement",
-    "second_answer": "distractors that are also correct were replaced",
-    "second_answer_removed": "distractors that are also correct were removed: the relation has no "
-    "replacement",
-    "duplicate_label": "distractors with the label of another candidate in some language were "
-    "replaced",
-    "duplicate_label_removed": "distractors with the label of another candidate in some language "
-    "were removed: the relation has no replacement",
-    "label": "labels cut at a comma in the released files, plainly wrong ones, and Russian names "
-    "with the surname first were replaced",
-    "filled": "distractors were added to a row with a single candidate",
-    "drawn_again": "distractors were drawn again, by their frequency as answers",
-    "answer_moved": "the answer is no longer the last candidate",
-    "template": "the published template is wrong or needs inflected labels; the prompt uses ours",
-    "invisible_characters": "invisible characters in the prompt, the subject or a candidate "
-    "were replaced by spaces or removed",
-    "mixed_alphabets": "words of the prompt, the subject or a candidate that mixed alphabets (a "
-    "Latin A in Greek) now use one",
-    "simplified": "traditional Chinese characters in the prompt, the subject or a candidate were "
-    "replaced by simplified ones",
-}
+REPAIRS: dict[str, str] = read_toml("repairs.toml")
+"""{code of a repair: its meaning}, in the order in which a row lists them."""
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 # fmt: off
 OF_PLACES = frozenset((
@@ -102,34 +77,42 @@ class PublishedQuery(NamedTuple):
         return self._replace(candidates=tuple(candidates), repairs=self.repairs + codes)
 
 
-class Entity(NamedTuple):
+@dataclass(frozen=True)
+class Entity:
     """A possible object of one relation.
 
     - `labels`: one for each language, in the order of the dataset.
-    - `keys`: pairs of a language's index and a label folded by `fold`, and (-1, id). Two entities
-      with a common key cannot be candidates of one row.
     - `original`: the labels before damaged ones were restored (`restore`).
     - `published`: whether it is an answer in the relation's published rows.
     """
 
     id: str
     labels: tuple[str, ...]
-    keys: frozenset[Key]
     original: tuple[str, ...]
     published: bool = True
+
+    @cached_property
+    def keys(self) -> frozenset[Key]:
+        """The id, and each label folded, with the index of its language (-1 for the id)."""
+        labels = {(place, fold(label)) for place, label in enumerate(self.labels) if label}
+        return frozenset(labels | {(-1, self.id)})
+
+    def conflicts_with(self, keys: Set[Key]) -> bool:
+        """Return whether another entity has one of the keys: both cannot be in one row."""
+        return not keys.isdisjoint(self.keys)
 
 
 class Linked(NamedTuple):
     """The rows of a configuration, linked.
 
     - `entities`: {relation: {id: entity}}.
-    - `known`: all known labels (`facts.LABELS`).
+    - `labels`: all labels of mParaRel (`facts.LABELS`).
     """
 
     rows: Rows
     queries: list[PublishedQuery]
     entities: Mapping[str, Mapping[str, Entity]]
-    known: pl.DataFrame
+    labels: pl.DataFrame
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -138,26 +121,21 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     If an entity has several labels in a language, which may differ between relations, the most
     frequent one is used.
     """
-    linked = read_linked(mirror).values()
-    triples = [
-        (query.relation, query.subject_id, query.answer)
-        for part in linked
-        for query in part.queries
-        if query.subject_id
-    ]
+    languages = LANGUAGES if languages is None else languages
+    parts = read_linked(mirror).values()
+    queries = [query for part in parts for query in part.queries]
+    triples = [(q.relation, q.subject_id, q.answer) for q in queries if q.subject_id]
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
-    asked = LANGUAGES if languages is None else languages
-    labels = [name for part in linked for name in name_entities(part, asked)]
-    named = pl.DataFrame(labels, schema=LABELS, orient="row")
-    templates = [line for line in read_fallback_templates(mirror) if line[0] in asked]
-    unlinked = sum(not query.subject_id for part in linked for query in part.queries)
+    names = [name for part in parts for name in name_entities(part, languages)]
+    labels = pl.DataFrame(names, schema=LABELS, orient="row")
+    templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
     return Facts(
         facts=facts.unique().sort(facts.columns),
-        labels=choose_labels(named),
+        labels=choose_labels(labels),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={
-            "rows excluded: no Wikidata fact found": unlinked,
-            "entities with several labels in a language": count_contradictions(named),
+            "rows excluded: no Wikidata fact found": len(queries) - len(triples),
+            "entities with several labels in a language": count_contradictions(labels),
         },
     )
 
@@ -165,8 +143,9 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[str, str, str]]:
     """Yield the LABELS of all linked subjects and answers in some languages, with repetitions."""
     for language in (name for name in languages if name in linked.rows):
-        own = linked.rows[language]
-        for query, subject, answer in zip(linked.queries, own.subject, own.answer, strict=True):
+        columns = linked.rows[language]
+        ends = zip(linked.queries, columns.subject, columns.answer, strict=True)
+        for query, subject, answer in ends:
             if query.subject_id:
                 yield language, query.subject_id, subject
                 yield language, query.answer, answer
@@ -178,113 +157,101 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     report("reading the published rows, and the facts of mpararel")
     published = {config: read_published(config, mirror) for config in PUBLISHED}
     languages = sorted({language for part in published.values() for language in part.columns})
-    known = read_source("mpararel", mirror, languages)
+    facts = read_source("mpararel", mirror, languages)
     linked = {}
     for config, part in published.items():
         report(f"linking {config} to Wikidata")
-        pairs = {language: (own.subject, own.answer) for language, own in part.columns.items()}
-        links = link_rows(part.relations, pairs, known)
-        entities, answers = collect_entities(part, links, known)
+        pairs = {language: (rows.subject, rows.answer) for language, rows in part.columns.items()}
+        links = link_rows(part.relations, pairs, facts)
+        entities, answers = collect_entities(part, links, facts)
         queries = read_queries(part, links, entities, answers)
-        linked[config] = Linked(part.columns, queries, entities, known.labels)
+        linked[config] = Linked(part.columns, queries, entities, facts.labels)
     return linked
 
 
 def collect_entities(
-    published: Published, links: Sequence[Link | None], known: Facts
+    published: Published, links: Sequence[Link | None], facts: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
     An answer has the labels of its published rows; damaged ones are restored. In a row
     without a link, the answer is the linked answer with the same labels, if there is one; otherwise
-    its id is `bmlama:RELATION:LABEL`. The relation's other known objects follow, with the labels of
-    `known`, if they have one in every language.
+    its id is `bmlama:RELATION:LABEL`. The relation's other objects in `facts` (mParaRel's) follow,
+    if they have a label in every language.
     """
-    found: dict[str, dict[str, Entity]] = defaultdict(dict)
-    ids = [""] * len(links)
     rows = published.columns
-    cleaned = ([clean(label, name) for label in own.answer] for name, own in rows.items())
-    labels = list(zip(*cleaned, strict=True))
-    objects = known.labels.filter(pl.col("id").is_in(known.facts["object_id"].implode()))
-    spelled = {(language, name): label for language, name, label in objects.iter_rows()}
+    columns = ([clean(label, language) for label in part.answer] for language, part in rows.items())
+    labels = list(zip(*columns, strict=True))
+    objects = facts.labels.filter(pl.col("id").is_in(facts.facts["object_id"].implode()))
+    spellings = {(language, name): label for language, name, label in objects.iter_rows()}
+    entities: dict[str, dict[str, Entity]] = defaultdict(dict)
+    ids = [""] * len(links)
+    # Linked rows first: a row without a link may have the labels of one with a link.
     for number in sorted(range(len(links)), key=lambda number: links[number] is None):
-        relation, link = published.relations[number], links[number]
-        block = found[relation]
-        same = (entity.id for entity in block.values() if entity.original == labels[number])
-        own_name = own_id(relation, rows["en"].answer[number])
-        name = ids[number] = link.object_id if link else next(same, own_name)
+        relation, link, original = published.relations[number], links[number], labels[number]
+        block = entities[relation]
+        twins = (entity.id for entity in block.values() if entity.original == original)
+        fallback = name_by_label(relation, rows["en"].answer[number])
+        name = ids[number] = link.object_id if link else next(twins, fallback)
         if name not in block:
-            shown = dict(zip(rows, labels[number], strict=True))
-            ours = restore(relation, name, shown, spelled)
-            block[name] = make_entity(name, ours, True, labels[number])
-    for relation, entity in list_objects(list(rows), known):
-        found[relation].setdefault(entity.id, entity)
-    return dict(found), ids
+            restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
+            block[name] = Entity(name, tuple(restored), original)
+    for relation, entity in list_source_objects(list(rows), facts):
+        entities[relation].setdefault(entity.id, entity)
+    return dict(entities), ids
 
 
 def restore(
-    relation: str, name: str, labels: Mapping[str, str], spelled: Mapping[tuple[str, str], str]
-) -> list[str]:
-    """Return an entity's labels: mParaRel's for those cut at a comma, ours for wrong ones.
+    relation: str, name: str, labels: Mapping[str, str], spellings: Mapping[tuple[str, str], str]
+) -> Iterator[str]:
+    """Yield an entity's labels: mParaRel's for those cut at a comma, ours for wrong ones.
 
-    `labels` is {language: published label} and `spelled` {(language, id): label in mParaRel}.
+    `labels` is {language: published label} and `spellings` {(language, id): label in mParaRel}.
     """
-    restored = []
     for language, label in labels.items():
-        whole = clean(spelled.get((language, name), label), language)
-        shown = whole if is_cut(label, whole, relation) else label
-        restored.append(correct_name(shown, name, language))
-    return restored
+        spelling = clean(spellings.get((language, name), label), language)
+        text = spelling if is_cut(label, spelling, relation) else label
+        yield correct_name(text, name, language)
 
 
-def is_cut(label: str, whole: str, relation: str) -> bool:
-    """Return whether a label is the whole one, cut at a comma that is part of the name.
+def is_cut(label: str, spelling: str, relation: str) -> bool:
+    """Return whether a label is the spelling, cut at a comma that is part of the name.
 
     >>> is_cut("Dallas (seat of Dallas County", "Dallas (seat of Dallas County, Texas)", "P190")
     True
     >>> is_cut("Providence", "Providence, Rhode Island", "P36")
     False
     """
-    if not whole.startswith(f"{label},"):
+    if not spelling.startswith(f"{label},"):
         return False
     return relation not in OF_PLACES or label.count("(") != label.count(")")
 
 
-def make_entity(
-    name: str, labels: Iterable[str], published: bool = True, original: Iterable[str] | None = None
-) -> Entity:
-    """Return an entity; `original` are its labels before repair (default: `labels`)."""
-    labels = tuple(labels)
-    keys = {(place, fold(label)) for place, label in enumerate(labels) if label} | {(-1, name)}
-    whole = labels if original is None else tuple(original)
-    return Entity(name, labels, frozenset(keys), whole, published)
-
-
-def list_objects(languages: list[str], known: Facts) -> list[tuple[str, Entity]]:
-    """Return (relation, entity) of all known objects with a label in every language, sorted."""
+def list_source_objects(languages: list[str], facts: Facts) -> Iterator[tuple[str, Entity]]:
+    """Yield (relation, entity) of all objects with a label in every language, sorted."""
     labels = (
-        known.labels.rename({"id": "object_id"})
+        facts.labels.rename({"id": "object_id"})
         .filter(pl.col("language").is_in(languages))
         .pivot("language", index="object_id", values="label")
     )
-    objects = known.facts.select("relation", "object_id").unique()
+    objects = facts.facts.select("relation", "object_id").unique()
     table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
-    found = []
-    for relation, name, *published in table.sort("relation", "object_id").iter_rows():
-        pairs = zip(published, languages, strict=True)
-        shown = [correct_name(clean(label, language), name, language) for label, language in pairs]
-        found.append((relation, make_entity(name, shown, False)))
-    return found
+    for relation, name, *texts in table.sort("relation", "object_id").iter_rows():
+        pairs = zip(texts, languages, strict=True)
+        names = tuple([correct_name(clean(text, code), name, code) for text, code in pairs])
+        yield relation, Entity(name, names, names, published=False)
 
 
-def name_others(ids: Set[str], known: pl.DataFrame, languages: Sequence[str]) -> dict[str, Entity]:
-    """Return {id: entity} with the known labels; a missing label is ''."""
-    labels: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
+def name_strangers(
+    ids: Set[str], labels: pl.DataFrame, languages: Sequence[str]
+) -> dict[str, Entity]:
+    """Return {id: entity} of ids with some of the `labels` (LABELS); a missing label is ''."""
+    names: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
     places = {language: place for place, language in enumerate(languages)}
-    asked = pl.col("language").is_in(list(languages)) & pl.col("id").is_in(sorted(ids))
-    for language, name, label in known.filter(asked).iter_rows():
-        labels[name][places[language]] = correct_name(clean(label, language), name, language)
-    return {name: make_entity(name, found, False) for name, found in labels.items()}
+    part = labels.filter(pl.col("language").is_in(list(languages)), pl.col("id").is_in(sorted(ids)))
+    for language, name, label in part.iter_rows():
+        names[name][places[language]] = correct_name(clean(label, language), name, language)
+    return {name: Entity(name, tuple(x), tuple(x), published=False) for name, x in names.items()}
 
 
 def read_queries(
@@ -308,15 +275,17 @@ def read_queries(
     for number, (fact_id, relation, link, answer) in enumerate(
         zip(published.ids, published.relations, links, answers, strict=True)
     ):
-        named = []
+        candidates = []
         for index, label in enumerate(english.candidates[number]):
-            shown = clean(label, "en")
-            labels = (clean(own.candidates[number][index], name) for name, own in rows.items())
-            homonyms = by_label[relation].get(shown, ())
-            named.append(choose(homonyms, labels) or own_id(relation, shown))
-        named[english.candidates[number].index(english.answer[number])] = answer
+            name = clean(label, "en")
+            labels = (clean(part.candidates[number][index], code) for code, part in rows.items())
+            homonyms = by_label[relation].get(name, ())
+            candidates.append(choose_entity(homonyms, labels) or name_by_label(relation, name))
+        candidates[english.candidates[number].index(english.answer[number])] = answer
         subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
-        queries.append(PublishedQuery(fact_id, relation, subject, answer, tuple(named), repairs))
+        queries.append(
+            PublishedQuery(fact_id, relation, subject, answer, tuple(candidates), repairs)
+        )
     return queries
 
 
@@ -325,26 +294,26 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
 
     Objects that are not published answers are included only if no published answer has the label.
     """
-    found: dict[str, list[Entity]] = defaultdict(list)
+    index: dict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
-        homonyms = found[entity.original[language]]
-        if entity.published or not any(other.published for other in homonyms):
+        homonyms = index[entity.original[language]]
+        if entity.published or not any(homonym.published for homonym in homonyms):
             homonyms.append(entity)
-    return dict(found)
+    return dict(index)
 
 
-def choose(entities: Sequence[Entity], labels: Iterable[str]) -> str:
+def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
     """Return the id of the first entity with the most of the labels, '' without entities.
 
     `labels` has one label for each language; those of a single entity are not read.
     """
     if len(entities) < 2:
         return entities[0].id if entities else ""
-    shown = list(labels)
-    votes = [sum(map(str.__eq__, entity.original, shown)) for entity in entities]
+    texts = list(labels)
+    votes = [sum(map(str.__eq__, entity.original, texts)) for entity in entities]
     return entities[votes.index(max(votes))].id
 
 
-def own_id(relation: str, label: str) -> str:
+def name_by_label(relation: str, label: str) -> str:
     """Return the id of an entity that is known by its English label only."""
     return f"bmlama:{relation}:{label}"
