@@ -43,11 +43,11 @@ def check_source(source: Source) -> dict[str, Any]:
     card = find_card(source)
     subject = Subject(source.place, card, list(source.files))
     for stage in STAGES[source.kind]:
-        found = [line for find in stage.values() for line in find(subject)]
-        if found:
-            rest = f" (and {len(found) - SHOWN} more)" if len(found) > SHOWN else ""
+        faults = [line for find in stage.values() for line in find(subject)]
+        if faults:
+            rest = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
             raise PolyprobeError(
-                f"{source.folder} cannot be pushed: {'; '.join(found[:SHOWN])}{rest}"
+                f"{source.folder} cannot be pushed: {'; '.join(faults[:SHOWN])}{rest}"
             )
     return card
 
@@ -67,8 +67,8 @@ def find_objections(card: Mapping[str, Any]) -> dict[str, str]:
     >>> find_objections({"license": ["apache-2.0", "unknown"]})
     {'unknown': 'the owners of the data have not permitted its publication'}
     """
-    given = card.get("license") or "unknown"
-    names = map(str, given if isinstance(given, list) else [given])
+    licences = card.get("license") or "unknown"
+    names = map(str, licences if isinstance(licences, list) else [licences])
     return {name: reason for name in names if (reason := object_to(name, card))}
 
 
@@ -187,9 +187,9 @@ def incomplete_card(metric: Subject) -> Iterator[str]:
     yield from find_lacking(metric.card, "gradio", (*NEEDED, "sdk_version"))
 
 
-def find_lacking(card: Mapping[str, Any], sdk: str, needed: Sequence[str]) -> Iterator[str]:
+def find_lacking(card: Mapping[str, Any], sdk: str, keys: Sequence[str]) -> Iterator[str]:
     """Find missing keys of a Space's card, and another SDK."""
-    for key in needed:
+    for key in keys:
         if not card.get(key):
             yield f"README.md: '{key}' is missing in the YAML; a Space needs it"
     if card.get("sdk") not in (None, sdk):
@@ -215,13 +215,13 @@ def missing_requirement(metric: Subject) -> Iterator[str]:
 
     The name of a package may differ from that of its module: scikit-learn has sklearn.
     """
-    named, distributions = read_requirements(metric), packages_distributions()
+    requirements, distributions = read_requirements(metric), packages_distributions()
     for file, name, relative in list_imports(metric):
         # gradio is a requirement by `sdk_version` in the card.
-        known = relative or f"{name}.py" in metric.files or name == "gradio"
-        if known or name in sys.stdlib_module_names:
+        internal = relative or f"{name}.py" in metric.files or name == "gradio"
+        if internal or name in sys.stdlib_module_names:
             continue
-        if not named & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
+        if not requirements & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
 
 
@@ -263,12 +263,12 @@ def incomplete_board_card(board: Subject) -> Iterator[str]:
 def other_page(board: Subject) -> Iterator[str]:
     """Find a page that is not of the figures in board.json."""
     try:
-        found = json.loads((board.folder / JSON).read_text(encoding="utf-8"))
+        content = json.loads((board.folder / JSON).read_text(encoding="utf-8"))
         page = (board.folder / board.card["app_file"]).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         yield f"{JSON} or the page cannot be read ({one_line(error)}); {AGAIN}"
         return
-    if f'"seal":"{hash_json(found)}"' not in page:
+    if f'"seal":"{hash_json(content)}"' not in page:
         yield f"the page is not of the figures in {JSON}; {AGAIN}"
 
 

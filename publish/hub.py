@@ -77,14 +77,14 @@ class Remote(NamedTuple):
 class Changes(NamedTuple):
     """The changes that make a repository equal to a folder: paths, each list sorted.
 
-    `kept` are files in the repository that a push never writes.
+    `foreign` are files in the repository that a push never writes.
     """
 
     added: list[str]
     changed: list[str]
     deleted: list[str]
     same: list[str]
-    kept: list[str]
+    foreign: list[str]
 
     @property
     def uploads(self) -> list[str]:
@@ -138,11 +138,11 @@ def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None
     commits = api.list_repo_commits(repo_id, repo_type=source.repo_type, revision=remote.head)
     if any(PUSHED.search(commit.title) for commit in commits):
         return
-    others = sorted(set(remote.files) - MADE_BY_THE_HUB[source.kind])
-    if others or len(commits) > 1:
-        shown = ", ".join(others[:3] or sorted(remote.files)) + (", …" if others[3:] else "")
+    strangers = sorted(set(remote.files) - MADE_BY_THE_HUB[source.kind])
+    if strangers or len(commits) > 1:
+        names = ", ".join(strangers[:3] or sorted(remote.files)) + (", …" if strangers[3:] else "")
         raise PolyprobeError(
-            f"{repo_id} has files that are not from a push ({shown}), and would overwrite them: "
+            f"{repo_id} has files that are not from a push ({names}), and would overwrite them: "
             "use another name, empty the repository, or propose the files with --create-pr"
         )
 
@@ -156,7 +156,7 @@ def compare(source: Source, remote: Remote) -> Changes:
         changed=[path for path in here if path in there and there[path] not in here[path].ids],
         deleted=[path for path in gone if is_published(path, source.kind)],
         same=[path for path in here if there.get(path) in here[path].ids],
-        kept=[path for path in gone if not is_published(path, source.kind)],
+        foreign=[path for path in gone if not is_published(path, source.kind)],
     )
 
 
@@ -224,8 +224,8 @@ def find_refusal(error: BaseException) -> Refusal | None:
             answer = cause.response
             message = redact(cause.server_message or answer.reason_phrase)
             return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
-        if found := _XET_STATUS.search(str(cause)):
-            return Refusal(int(found[1]), redact(found[2]))
+        if match := _XET_STATUS.search(str(cause)):
+            return Refusal(int(match[1]), redact(match[2]))
     return None
 
 

@@ -67,8 +67,8 @@ def install_dataset(folder: Path) -> str:
     for config in sorted(configs, key=lambda config: config == default):
         builder = datasets.load_dataset_builder(str(folder), config)
         files = sorted(Path(file) for paths in builder.config.data_files.values() for file in paths)
-        named = ((file.name, file) for file in [*folder.glob("README.md"), *files])
-        copy = Path(builder.cache_dir).with_name(hash_files(named)[:16])
+        pairs = ((file.name, file) for file in [*folder.glob("README.md"), *files])
+        copy = Path(builder.cache_dir).with_name(hash_files(pairs)[:16])
         builder.download_and_prepare(output_dir=str(copy))
         copies.append(copy)
     now = time.time()
@@ -92,8 +92,8 @@ def install_metric(folder: Path) -> str:
     from evaluate.loading import LocalEvaluationModuleFactory
 
     with TemporaryDirectory() as place:
-        whole = bundle(folder, Path(place))
-        script = str(whole / f"{folder.name}.py")
+        bundled = bundle(folder, Path(place))
+        script = str(bundled / f"{folder.name}.py")
         evaluate.load(script)  # a module that does not load must not replace one that does
         factory = LocalEvaluationModuleFactory(script)
         factory.name = f"evaluate-metric/{folder.name}"
@@ -102,7 +102,7 @@ def install_metric(folder: Path) -> str:
         # evaluate names the copy after the code up to each `#`, also in strings, and does not
         # replace an existing copy. Writing the files again updates the content and the time.
         for file in copy.glob("[!_]*.py"):
-            shutil.copyfile(whole / file.name, file)
+            shutil.copyfile(bundled / file.name, file)
     return f'metric {folder.name} from {folder}: evaluate.load("{folder.name}")'
 
 

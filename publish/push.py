@@ -109,8 +109,8 @@ def push(
         if refusal := find_license_problem(card, target, remote, licenses):
             raise PolyprobeError(refusal)
         pushed = publish(api, source, target, remote, changes)
-        known = "an open pull request has these files already"
-        done = known if pushed.was_there else count_changes(source, changes)
+        text = "an open pull request has these files already"
+        done = text if pushed.was_there else count_changes(source, changes)
         lines = [f"{target.repo_id}: {done}", pushed.url]
         revision = pushed.revision
     return [*lines, f"use: {usage(source, target, card, revision)}"]
@@ -120,12 +120,12 @@ def preview(
     api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
 ) -> list[str]:
     """Return the plan of a push. Without a connection every file counts as new."""
-    remote, notes, known = NO_REPOSITORY, [], True
+    remote, notes, complete = NO_REPOSITORY, [], True
     try:
         remote = read_target(api, source, target)
     except UnreachableError as error:
         notes.append(f"shown as if the repository were empty: {error}")
-        known = False
+        complete = False
     changes = compare(source, remote)
     lines = []
     kinds = (changes.added, changes.changed, changes.deleted, changes.same)
@@ -133,11 +133,11 @@ def preview(
         for path in paths:
             size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
             lines.append(f"{mark} {path}{size}")
-    notes += [f"kept in the repository, not from a push: {path}" for path in changes.kept]
+    notes += [f"kept in the repository, not from a push: {path}" for path in changes.foreign]
     notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
     if refusal := find_license_problem(card, target, remote, licenses):
         notes.append(refusal)
-    new = "" if remote.exists or not known else ", a new repository"
+    new = "" if remote.exists or not complete else ", a new repository"
     return [
         *lines,
         *(f"note: {note}" for note in notes),

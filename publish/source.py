@@ -84,12 +84,12 @@ class Source(NamedTuple):
         return hash_files((path, file.path) for path, file in self.files.items())[:12]
 
 
-def read_source(given: Path) -> Source:
+def read_source(name: Path) -> Source:
     """Return the files that a folder would be on the Hub.
 
     Links are followed within the folder, others refused; hidden files are ignored.
     """
-    folder = find_folder(given)
+    folder = find_folder(name)
     kind = find_kind(folder)
     paths, left_out = list_files(folder, kind)
     place = folder
@@ -128,21 +128,19 @@ def address_card(source: Source, repo_id: str) -> Source:
     return source._replace(files={**source.files, card.name: identify_file(copy)})
 
 
-def find_folder(given: Path) -> Path:
+def find_folder(name: Path) -> Path:
     """Return the folder itself, or else the one of this name that is part of the package."""
     package = Path(polyprobe.__path__[0])
-    own = given.parts[:1] in {(room,) for room in ROOMS} and ".." not in given.parts
-    for folder in (given, package / given) if own else (given,):
+    relative = name.parts[:1] in {(room,) for room in ROOMS} and ".." not in name.parts
+    for folder in (name, package / name) if relative else (name,):
         if folder.is_dir():
             return folder.resolve()
-    if given.is_file():
-        raise PolyprobeError(
-            f"{given} is a file; give the folder of a dataset, a metric or a board"
-        )
-    known = {path.name: path for room in ROOMS for path in sorted(package.glob(f"{room}/[!.]*"))}
-    near = get_close_matches(given.name, known, n=1)
-    hint = f"; did you mean {known[near[0]].relative_to(package)}?" if near else ""
-    raise PolyprobeError(f"no such folder: {given}{hint}; `polyprobe build` makes datasets/NAME")
+    if name.is_file():
+        raise PolyprobeError(f"{name} is a file; give the folder of a dataset, a metric or a board")
+    folders = {path.name: path for room in ROOMS for path in sorted(package.glob(f"{room}/[!.]*"))}
+    matches = get_close_matches(name.name, folders, n=1)
+    hint = f"; did you mean {folders[matches[0]].relative_to(package)}?" if matches else ""
+    raise PolyprobeError(f"no such folder: {name}{hint}; `polyprobe build` makes datasets/NAME")
 
 
 def find_kind(folder: Path) -> str:
@@ -176,8 +174,8 @@ def has_parquet(folder: Path) -> bool:
 
 def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
     """Return the paths to upload and all others, each sorted; refuse broken and outward links."""
-    found = sorted(walk(folder))
-    published = [path for path in found if is_published(path, kind)]
+    paths = sorted(walk(folder))
+    published = [path for path in paths if is_published(path, kind)]
     for path in published:
         target, home = (folder / path).resolve(), folder.resolve()
         if not target.is_file():
@@ -186,7 +184,7 @@ def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
             raise PolyprobeError(
                 f"{folder / path} links to {target}, outside {home}; copy the file into the folder"
             )
-    return published, [path for path in found if path not in published]
+    return published, [path for path in paths if path not in published]
 
 
 def is_published(path: str, kind: str) -> bool:
@@ -220,8 +218,8 @@ def bundle(folder: Path, target: Path) -> Path:
 
     Python files that neither the module nor `app.py` imports are left out.
     """
-    whole = target / folder.name
-    whole.mkdir(parents=True)
+    output = target / folder.name
+    output.mkdir(parents=True)
     main = f"{folder.name}.py"
     siblings = {path.stem for path in find_modules(folder, [main]).values()} - {folder.name}
     for name, path in sorted(find_modules(folder, [main, "app.py"]).items()):
@@ -230,36 +228,36 @@ def bundle(folder: Path, target: Path) -> Path:
         text = _IMPORT.sub(r"\1.\2" if relative else r"\1\2", text)
         if name == main:
             text = _name_siblings(text, siblings)
-        (whole / name).write_text(text, encoding="utf-8")
+        (output / name).write_text(text, encoding="utf-8")
     for path in folder.iterdir():
         if path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
-            shutil.copyfile(path, whole / path.name)
-    return whole
+            shutil.copyfile(path, output / path.name)
+    return output
 
 
 def _name_siblings(text: str, siblings: set[str]) -> str:
     """Import each sibling in the module itself: `evaluate` copies no other files."""
-    named = set(re.findall(r"^from \.(\w+)", text, re.MULTILINE))
-    lines = "".join(f"from .{name} import __name__ as _\n" for name in sorted(siblings - named))
+    names = set(re.findall(r"^from \.(\w+)", text, re.MULTILINE))
+    lines = "".join(f"from .{name} import __name__ as _\n" for name in sorted(siblings - names))
     return re.sub(r"^from \.", f"{lines}from .", text, count=1, flags=re.MULTILINE)
 
 
 def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
     """Return file name in the bundle → file, for some files and all polyprobe files they import."""
-    found: dict[str, Path] = {}
+    modules: dict[str, Path] = {}
     paths = [folder / name for name in names if (folder / name).is_file()]
     while paths:
         path = paths.pop()
-        known = found.setdefault(path.name, path)
-        if known != path:
+        previous = modules.setdefault(path.name, path)
+        if previous != path:
             raise PolyprobeError(
-                f"{known} and {path} have the same name in the bundle; rename one of them, or move "
-                "what two metrics use to polyprobe/metrics/shared"
+                f"{previous} and {path} have the same name in the bundle; rename one of them, or "
+                "move what two metrics use to polyprobe/metrics/shared"
             )
-        if known is path:
+        if previous is path:
             imported = (find_module(folder, name) for name, _ in read_imports(path))
-            paths += [module for module in imported if module and module not in found.values()]
-    return found
+            paths += [module for module in imported if module and module not in modules.values()]
+    return modules
 
 
 def find_module(folder: Path, name: str) -> Path | None:
@@ -277,11 +275,11 @@ def read_imports(path: Path) -> list[tuple[str, bool]]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:
         raise PolyprobeError(f"{path} cannot be read as Python: {error}") from error
-    found: list[tuple[str, bool]] = []
+    imports: list[tuple[str, bool]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [(alias.name, False) for alias in node.names]
+            imports += [(alias.name, False) for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             names = [node.module] if node.module else [alias.name for alias in node.names]
-            found += [(name, node.level > 0) for name in names]
-    return found
+            imports += [(name, node.level > 0) for name in names]
+    return imports

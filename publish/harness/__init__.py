@@ -58,10 +58,10 @@ def check_output(folder: Path) -> None:
     """Refuse a folder that has files other than exported tasks."""
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give a folder with --output")
-    others = [path for path in folder.glob("*") if not path.name.startswith(EXPORTED)]
-    if others:
+    strangers = [path for path in folder.glob("*") if not path.name.startswith(EXPORTED)]
+    if strangers:
         raise PolyprobeError(
-            f"{folder} holds {min(others).name}, which is not an exported task; "
+            f"{folder} holds {min(strangers).name}, which is not an exported task; "
             "give a new folder with --output"
         )
 

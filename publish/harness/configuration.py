@@ -54,7 +54,9 @@ def read_configuration(
     folder: Path, config: str | None, languages: Sequence[str] | None, dataset_id: str | None
 ) -> Configuration:
     """Return a configuration; the arguments are those of `export_dataset`."""
-    own = check_repository_name(dataset_id).partition("/")[2] if dataset_id is not None else None
+    hub_name = (
+        check_repository_name(dataset_id).partition("/")[2] if dataset_id is not None else None
+    )
     if not folder.is_dir():
         raise PolyprobeError(f"no such folder: {folder}; give the folder of a dataset")
     place = folder.resolve()
@@ -65,22 +67,22 @@ def read_configuration(
                 f"{folder}: language '{language}' has rows with a prompt for each candidate "
                 "(column 'prompts'), which tasks of harnesses cannot ask; use `polyprobe eval`"
             )
-    name, found = find_files(place, config)
+    name, files_of_splits = find_files(place, config)
     prefixes = {
         language: [prompt[: prompt.index(SLOT)] for prompt in table["prompt"].to_pylist()]
         for language, table in tables.items()
     }
-    files = {language: found[language] for language in tables}
-    named = ((language, Path(path)) for language, paths in files.items() for path in paths)
-    fingerprint = hash_files(named)[:12]
-    return Configuration(own or place.name, name, dataset_id, files, fingerprint, prefixes)
+    files = {language: files_of_splits[language] for language in tables}
+    pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
+    fingerprint = hash_files(pairs)[:12]
+    return Configuration(hub_name or place.name, name, dataset_id, files, fingerprint, prefixes)
 
 
 def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str]]]:
     """Return a configuration's name and {language: Parquet files}, as `load_dataset` finds them."""
-    chosen = datasets.load_dataset_builder(str(place), config).config
+    settings = datasets.load_dataset_builder(str(place), config).config
     files = {
-        str(split): [str(file) for file in paths] for split, paths in chosen.data_files.items()
+        str(split): [str(file) for file in paths] for split, paths in settings.data_files.items()
     }
     if set(files) <= PARTS:
         raise PolyprobeError(
@@ -90,7 +92,7 @@ def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str
     for file in (file for paths in files.values() for file in paths):
         if not file.endswith(".parquet"):
             raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
-    return chosen.name, files
+    return settings.name, files
 
 
 def to_yaml(content: Mapping[str, object]) -> str:

@@ -104,10 +104,10 @@ def render_tables(configuration: Configuration, scoring: str) -> str:
     line = '    *(task("{}", {}, language) for language in {}),'
     if scoring == "object":
         return line.format(stem, "ask_object", "LANGUAGES")
-    left = list_unprefixed(configuration)
-    known = f"LANGUAGES if language not in {left}" if left else "LANGUAGES"
-    whole = line.format(stem, "ask_sentence", "LANGUAGES")
-    return f"{whole}\n" + line.format(f"{stem}_no_bos", "ask_behind_first_word", known)
+    unprefixed = list_unprefixed(configuration)
+    languages = f"LANGUAGES if language not in {unprefixed}" if unprefixed else "LANGUAGES"
+    sentence = line.format(stem, "ask_sentence", "LANGUAGES")
+    return f"{sentence}\n" + line.format(f"{stem}_no_bos", "ask_behind_first_word", languages)
 
 
 def list_unprefixed(configuration: Configuration) -> dict[str, int]:
@@ -125,9 +125,9 @@ def list_unprefixed(configuration: Configuration) -> dict[str, int]:
 def render_head(configuration: Configuration, scoring: str) -> str:
     """Return the docstring of the tasks: command, protocol, differences."""
     stem = configuration.stem(scoring)
-    one = f"{stem}:{next(iter(configuration.files))}"
-    left = list_unprefixed(configuration)
-    rows = ", ".join(f"{language} ({count})" for language, count in left.items())
+    task = f"{stem}:{next(iter(configuration.files))}"
+    unprefixed = list_unprefixed(configuration)
+    rows = ", ".join(f"{language} ({count})" for language, count in unprefixed.items())
     excluded = f"\n  It excludes languages with prompts that begin with the slot: {rows}."
     protocol = PROTOCOLS[scoring].replace("{stem}", stem)
     return f"""\
@@ -135,13 +135,13 @@ def render_head(configuration: Configuration, scoring: str) -> str:
 
 Made by `polyprobe export --format lighteval --scoring {scoring}` (polyprobe {__version__}). Run it:
 lighteval accelerate "model_name=MODEL,override_chat_template=False" \\
-    {stem if len(configuration.files) > 1 else one} --custom-tasks {stem}.py
-The task of a single language is {one}.
+    {stem if len(configuration.files) > 1 else task} --custom-tasks {stem}.py
+The task of a single language is {task}.
 lighteval keeps a model's answers in CACHE/MODEL; CACHE is ~/.cache/huggingface/lighteval or the
 folder in ",cache_dir=FOLDER" after MODEL. If MODEL is an absolute path, this is the model's own
 folder; use a path relative to the working folder.
 
-{protocol.replace("{excluded}", excluded if left else "")}
+{protocol.replace("{excluded}", excluded if unprefixed else "")}
 {COMMON}"""
 
 

@@ -97,7 +97,7 @@ METRICS = {
         "scipy is missing, which intervals.py imports",
     ),
     "not-loading": (
-        lambda folder: edit(folder / "rankc.py", "import evaluate", "import evaluate as loaded"),
+        lambda folder: edit(folder / "rankc.py", "measure_rankc)", "measure)"),
         "evaluate cannot load it: NameError",
     ),
 }

@@ -83,7 +83,7 @@ def test_the_plan(tmp_path):
     there |= {"app.py": "0" * 40, "old.py": "1" * 40, ".gitattributes": "2" * 40, "me.png": "3"}
     plan = compare(source, Remote(False, "head", True, there))
     assert (plan.added, plan.changed, plan.deleted) == (["README.md"], ["app.py"], ["old.py"])
-    assert plan.kept == [".gitattributes", "me.png"]
+    assert plan.foreign == [".gitattributes", "me.png"]
     assert set(plan.same) == set(source.files) - {"README.md", "app.py"}
     assert not plan.is_empty
     same = {path: file.sha256 for path, file in source.files.items()}
