@@ -45,7 +45,8 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
         parts = signature(function, eval_str=True).parameters.values()
         declared = list_options(group)
         options = [_make_parameter(part, declared[part.name]) for part in fields(group)]
-        options.sort(key=lambda part: PANELS.index(declared[part.name].panel))
+        panels = list(dict.fromkeys([*PANELS, *(option.panel for option in declared.values())]))
+        options.sort(key=lambda part: panels.index(declared[part.name].panel))
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
         function.__signature__ = Signature(  # type: ignore[attr-defined]
             [part.replace(kind=Parameter.KEYWORD_ONLY) for part in parameters] + options
@@ -61,7 +62,9 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
     if option.panel:
         keywords["rich_help_panel"] = option.panel
     kind: Any = str
-    if isinstance(part.default, bool):
+    if part.type == Path | None:
+        kind = Path
+    elif isinstance(part.default, bool):
         kind = bool
     elif option.least is not None:
         kind = int

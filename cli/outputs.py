@@ -1,37 +1,69 @@
 """What the commands that analyse runs write: the terminal, JSON, a page, a picture."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from .options import check_drawn, save_chosen, say, show, write_json
+from polyprobe.report.pictures import LABELS, ORDERS
+from polyprobe.system.options import Options, option
+
+from .options import (
+    PICTURES,
+    check_drawn,
+    check_figure_file,
+    check_page_file,
+    save_chosen,
+    say,
+    show,
+    write_json,
+)
 
 if TYPE_CHECKING:
     from polyprobe.report.finding import Finding
 
+_picture = partial(option, panel=PICTURES)
 
-class Outputs(NamedTuple):
-    """Files that a command writes beside its text, and how the picture is drawn.
 
-    Attributes:
-        json_file: of all figures.
-        page: HTML page.
-        figure: picture.
-        draw: name of the picture; None: the first.
-        order, names: of languages in the picture.
-    """
+@dataclass(frozen=True)
+class Outputs(Options):
+    """Files that a command writes beside its text, and how the picture is drawn."""
 
-    json_file: Path | None = None
-    page: Path | None = None
-    figure: Path | None = None
-    draw: str | None = None
-    order: str = "given"
-    names: str = "codes"
+    json_file: Path | None = option(
+        None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
+    )
+    page: Path | None = option(
+        None,
+        "Write an HTML report to this file.",
+        flag="--output",
+        metavar="FILE",
+        check=check_page_file,
+    )
+    figure: Path | None = _picture(
+        None,
+        "Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
+        check=check_figure_file,
+    )
+    draw: str | None = _picture(
+        None,
+        "Name of the picture that --figure saves (default: the first); an unknown name lists all "
+        "names.",
+    )
+    order: str = _picture(
+        "given",
+        "Order of languages in the picture: given, similarity (clusters), family or script.",
+        choices=ORDERS,
+    )
+    names: str = _picture(
+        "codes", "Labels of the languages in the picture: codes or names.", choices=LABELS
+    )
 
     def check(self) -> None:
         """Refuse options of the picture without --figure."""
+        super().check()
         check_drawn(self.figure, self.draw, self.order, self.names)
 
     def write(

@@ -1,14 +1,16 @@
 """Compare runs, whatever they are: two runs, two wordings, or several wordings side by side."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.joint.significance import Difference
 from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 
+from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
-from .sentences.compare import TextOptions, VersionComparison, compare_versions
+from .sentences.compare import VersionComparison, compare_versions
 from .sentences.several import Several, compare_several
 from .sentences.texts import find_versions
 
@@ -48,16 +50,17 @@ class Outcome(NamedTuple):
     @property
     def rows(self) -> Iterator[Row]:
         """Yield all tested differences: names and mean of each figure, then relations."""
-        comparison = self.comparison
-        for figure, rows in comparison.differences.items():
-            macro = self.wording or (comparison.decodings and figure == "accuracy")
+        for figure, rows in self.comparison.differences.items():
             for row in rows:
-                level = "mean" if row.name == "mean" else "name"
-                yield Row(level, figure, "micro" if macro else "", row)
-        for figure, rows in comparison.by_relation.items():
-            macro = self.wording or (comparison.decodings and figure == "accuracy")
+                yield self._make_row("mean" if row.name == "mean" else "name", figure, row)
+        for figure, rows in self.comparison.by_relation.items():
             for row in rows:
-                yield Row("relation", figure, "micro" if macro else "", row)
+                yield self._make_row("relation", figure, row)
+
+    def _make_row(self, level: str, figure: str, difference: Difference) -> Row:
+        """Add the weighting, where the same figure has a macro average beside it."""
+        macro = self.wording or (self.comparison.decodings and figure == "accuracy")
+        return Row(level, figure, "micro" if macro else "", difference)
 
     def as_json(self) -> dict[str, Any]:
         """List differences by figure, name or relation; `versions` is of two wordings."""
@@ -65,30 +68,27 @@ class Outcome(NamedTuple):
         return {**self.comparison.as_json(), **versions}
 
 
-def compare_folders(
-    runs: Sequence[Run],
-    texts: TextOptions,
-    requests: Mapping[str, object],
-    by_relation: bool = False,
-    **options: Any,
-) -> Outcome | Several:
+def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> Outcome | Several:
     """Compare two runs, with the effect of wording if they differ in wording.
 
     Free predictions have no such effect: they are compared fact by fact. More than two runs are
-    compared as wordings of one configuration. `requests` are the options, by name, that are refused
-    for other runs; `options` are those of `compare_runs`.
+    compared as wordings of one configuration.
+
+    Raises:
+        PolyprobeError: runs that are not comparable, or measures of wordings for other runs.
     """
+    choice = make_choice(options.relations, options.exclude)
+    test: dict[str, Any] = {"choice": choice, **options.keywords}
     if len(runs) > 2:
-        return compare_several(runs, texts, by_relation, **options)
+        return compare_several(runs, options, options.by_relation, **test)
     first, second = runs
     free = "predictions" in (first.settings().kind, second.settings().kind)
     versions = None if free else find_versions(first, second)
-    names = ", ".join(name for name, value in requests.items() if value)
-    if names and not versions:
+    if options.requests and not versions:
         configs = " and ".join(run.settings().data_name for run in runs)
         raise PolyprobeError(
-            f"{names}: only for two wordings of a configuration; got {configs}, expected a "
-            "configuration and the same one with -sentence or -chatgpt"
+            f"{', '.join(options.requests)}: only for two wordings of a configuration; got "
+            f"{configs}, expected a configuration and the same one with -sentence or -chatgpt"
         )
-    comparison = compare_runs(first, second, by_relation=by_relation, **options)
-    return Outcome(comparison, compare_versions(versions, texts, **options) if versions else None)
+    comparison = compare_runs(first, second, by_relation=options.by_relation, **test)
+    return Outcome(comparison, compare_versions(versions, options, **test) if versions else None)

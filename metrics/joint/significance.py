@@ -25,6 +25,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr
 from scipy.stats import false_discovery_control
 
+from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.metrics.shared.intervals import (
     AVERAGES,
     Figure,
@@ -42,8 +43,6 @@ from polyprobe.metrics.shared.intervals import (
     weigh,
 )
 
-TESTS = ("randomisation", "bootstrap")
-CORRECTIONS = ("holm", "bh", "none")
 _SWAPS = 2**22  # at once
 _SUMS = 2**24  # resampled sums that are held at once
 

@@ -13,7 +13,8 @@ import venv
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.sentences.compare import TextOptions, compare_versions
+from polyprobe.analysis.compare.options import WordingOptions
+from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.quality import Comet, score
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
@@ -149,7 +150,8 @@ def test_the_worker_needs_no_more_than_python_3_8():
 
 def test_mean_scores_by_hand(tmp_path, python):
     versions = find_versions(*reversed(write_versions(tmp_path)))
-    whole = compare_versions(versions, TextOptions(comet=Comet(python, "fine")), n_resamples=99)
+    options = WordingOptions(comet_python=python, comet_model="fine")
+    whole = compare_versions(versions, options, n_resamples=99)
     found, by_relation = whole.quality, whole.by_relation
     russian, mean = found.score["micro"]
     assert (russian.name, found.n_queries, found.source) == ("ru", N, "small-sentence")
@@ -180,7 +182,8 @@ def test_a_failure_keeps_all_the_rest(tmp_path, python):
 
 def test_no_english_to_translate_from(tmp_path, python):
     versions = find_versions(*reversed(write_versions(tmp_path, languages=["ru"])))
-    found = compare_versions(versions, TextOptions(comet=Comet(python, "killed")), n_resamples=99)
+    options = WordingOptions(comet_python=python, comet_model="killed")
+    found = compare_versions(versions, options, n_resamples=99)
     assert found.quality.score is None
     assert found.notes[-1].startswith("QE: 0 rows with a sentence in a split 'en'")
 

@@ -12,8 +12,9 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences import gender as twin_gender
-from polyprobe.analysis.compare.sentences.compare import TextOptions, compare_versions
+from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.gender import (
     Forms,
     count_forms,
@@ -94,7 +95,7 @@ def gender_file(tmp_path):
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     monkeypatch.setattr(twin_gender, "load_tagger", only_russian)
     versions = find_versions(*reversed(write_versions(tmp_path)))
-    found = compare_versions(versions, TextOptions(gender=gender_file, stanza=tmp_path), **FEW)
+    found = compare_versions(versions, WordingOptions(gender=gender_file, stanza=tmp_path), **FEW)
     feminine = found.feminine
     # of twelve rows every other one is of a woman, with one verb each
     assert feminine.n_facts == 6
@@ -108,7 +109,7 @@ def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):
     assert [row.name for row in feminine.share["macro"]] == ["ru", "mean"]
     pair = (versions.reference, versions.variant)
     other = compare_versions(
-        find_versions(*pair), TextOptions(gender=gender_file, stanza=tmp_path), **FEW
+        find_versions(*pair), WordingOptions(gender=gender_file, stanza=tmp_path), **FEW
     ).feminine
     rows = [row for average in other.share.values() for row in average]
     assert {(row.first, row.second, row.difference) for row in rows} == {(0, 1, -1)}
@@ -123,7 +124,7 @@ def test_no_female_subject(tmp_path, monkeypatch):
     file.write_text("Q0\tmale\n")
     found = compare_versions(
         find_versions(*reversed(write_versions(tmp_path))),
-        TextOptions(gender=file, stanza=tmp_path),
+        WordingOptions(gender=file, stanza=tmp_path),
         **FEW,
     )
     assert (found.feminine.n_facts, found.feminine.share) == (0, None)
@@ -151,7 +152,7 @@ def test_a_gender_file_that_is_not_there(tmp_path):
 def test_a_folder_without_models_is_reported(tmp_path, gender_file):
     versions = find_versions(*reversed(write_versions(tmp_path)))
     found = compare_versions(
-        versions, TextOptions(gender=gender_file, stanza=tmp_path / "models"), **FEW
+        versions, WordingOptions(gender=gender_file, stanza=tmp_path / "models"), **FEW
     )
     assert [*found.feminine.without_tagger] == ["en", "ru"]
     reason = found.feminine.without_tagger["ru"]

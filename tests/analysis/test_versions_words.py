@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.sentences.compare import TextOptions, compare_versions
+from polyprobe.analysis.compare.options import WordingOptions
+from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.gender import has_word, read_verb_forms
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.builder.sources import fluent_mlama
@@ -39,7 +40,7 @@ def rows_of(gender):
 def test_facts_about_women_and_men(tmp_path, gender_file):
     template, sentence = write_versions(tmp_path)
     versions = find_versions(sentence, template)
-    found = compare_versions(versions, TextOptions(gender=gender_file), **FEW).words
+    found = compare_versions(versions, WordingOptions(gender=gender_file), **FEW).words
     assert found.n_facts == {"women": {"en": 0, "ru": 6}, "men": {"en": 0, "ru": 3}}
     # templates use masculine verbs only, sentences those of the person (tests/making/versions.py)
     shares = {"women: verb form": (1, 0), "men: verb form": (1, 1)}
@@ -56,7 +57,7 @@ def test_facts_about_women_and_men(tmp_path, gender_file):
             assert row.name == "ru"
             assert (row.first, row.second) == pytest.approx(tuple(values))
     other = compare_versions(
-        find_versions(template, sentence), TextOptions(gender=gender_file), **FEW
+        find_versions(template, sentence), WordingOptions(gender=gender_file), **FEW
     ).words
     row = other.figures["women: verb form"]["macro"][0]
     assert (row.first, row.second) == (0, 1)
@@ -87,7 +88,7 @@ def test_relations_without_known_forms_are_noted(tmp_path, gender_file):
     own = tmp_path / "verbs.tsv"
     own.write_text("P1\tru\ta\tb\n")
     found = compare_versions(
-        find_versions(*write_versions(tmp_path)), TextOptions(gender_file, own), **FEW
+        find_versions(*write_versions(tmp_path)), WordingOptions(gender_file, own), **FEW
     )
     assert found.words.figures == {}
     assert any(line.startswith("verb forms: 0 rows have a subject") for line in found.notes)

@@ -7,13 +7,13 @@ order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.compare.match import Pair, match_runs
+from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
 from polyprobe.analysis.figures.options import read_clusters
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.schema.run.folder import PROMPT
@@ -39,32 +39,11 @@ from .gender import (
     read_genders,
     read_verb_forms,
 )
-from .quality import Comet, Overlap, Quality, measure_overlap, measure_quality
+from .quality import Overlap, Quality, measure_overlap, measure_quality
 from .relations import RECALL, ByRelation, split_by_relation
 from .texts import ENGLISH, WIDE, Texts, Versions, accepts_aliases, asks_whole_relations, load_texts
 
 Measure = Callable[[Texts], Any]
-
-
-class TextOptions(NamedTuple):
-    """Measures that need more than the runs and their datasets.
-
-    Attributes:
-        gender: a TSV file of entity ids and `female`, `male` or `none`; None: no verb forms.
-        verb_forms: a TSV file of verb forms, see `gender.read_verb_forms`.
-        stanza: folder of Stanza's models, which find verb forms too; None: not used.
-        comet: the Python and model of COMET; None for no quality estimation.
-        chrf_on: what chrF compares, of `CHRF_UNITS`.
-    """
-
-    gender: Path | None = None
-    verb_forms: Path = VERB_FORMS
-    stanza: Path | None = None
-    comet: Comet | None = None
-    chrf_on: str = "sentence"
-
-
-NO_OPTIONS = TextOptions()
 
 
 class VersionComparison(NamedTuple):
@@ -216,13 +195,13 @@ def _name_fields(row: NamedTuple, names: Mapping[str, str]) -> dict[str, Any]:
 
 def compare_versions(
     versions: Versions,
-    texts: TextOptions = NO_OPTIONS,
+    options: WordingOptions = NO_OPTIONS,
     *,
     clusters: str = "auto",
     choice: Choice = ALL_ROWS,
     **test: Any,
 ) -> VersionComparison:
-    """Compare two wordings; options as in `runs.compare_runs`.
+    """Compare two wordings; clusters, choice and test are as in `runs.compare_runs`.
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
@@ -230,14 +209,14 @@ def compare_versions(
     Raises:
         PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
-    genders = read_genders(texts.gender) if texts.gender else None
+    genders = read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)
     relations = match.table["relation"].to_pylist()
     units = read_clusters(match.table, clusters)
     paired = {**test, "relations": relations, "clusters": units}
     variant, reference = map(read_ranks, match.tables)
     boxes = zip(draw_boxes(variant), draw_boxes(reference), strict=True)
-    measures = list_measures(match.tables, texts, genders, (variant, reference), paired)
+    measures = list_measures(match.tables, options, genders, (variant, reference), paired)
     ranks = compare_ranks(variant, reference, paired)
     results, failures = _measure(versions, match.languages, match.table, measures)
     changes = list_changes(match.tables, (variant, reference), results)
@@ -263,14 +242,14 @@ def compare_versions(
 
 def list_measures(
     tables: Pair,
-    options: TextOptions,
+    options: WordingOptions,
     genders: Mapping[str, str] | None,
     ranks: tuple[Ranks, Ranks],
     paired: Mapping[str, Any],
 ) -> dict[str, Measure]:
     """List the measures of texts by name: always two, others if the options ask for them."""
     comet, stanza = options.comet, options.stanza
-    verbs = read_verb_forms(options.verb_forms)
+    verbs = read_verb_forms(options.verb_forms or VERB_FORMS)
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
         "chrF": lambda texts: measure_overlap(texts, paired, options.chrf_on),

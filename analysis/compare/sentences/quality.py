@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from rich.console import Console
 
+from polyprobe.analysis.compare.options import REFERENCE_FREE, Comet
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
 from polyprobe.system.errors import PolyprobeError
@@ -20,7 +21,6 @@ from polyprobe.system.progress import track
 from .deltas import compare_some
 from .texts import ENGLISH, Texts
 
-REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
 INSTALL = "unbabel-comet 'setuptools<81'"
 WORKER = Path(__file__).with_name("comet_worker.py")
@@ -49,13 +49,6 @@ class Overlap(NamedTuple):
     signature: str
     scores: np.ndarray
     unit: str
-
-
-class Comet(NamedTuple):
-    """A Python with unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
-
-    python: str
-    model: str = REFERENCE_FREE
 
 
 class Quality(NamedTuple):

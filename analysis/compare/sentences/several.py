@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
 from polyprobe.analysis.figures.options import resolve_clusters
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.errors import PolyprobeError
 
-from .compare import NO_OPTIONS, TextOptions, VersionComparison, compare_versions
+from .compare import VersionComparison, compare_versions
 from .texts import WORDINGS, find_versions, split_wording
 
 
@@ -46,19 +47,22 @@ class Several(NamedTuple):
 
 
 def compare_several(
-    runs: Sequence[Run], texts: TextOptions = NO_OPTIONS, by_relation: bool = False, **options: Any
+    runs: Sequence[Run],
+    options: WordingOptions = NO_OPTIONS,
+    by_relation: bool = False,
+    **test: Any,
 ) -> Several:
     """Compare each wording with the first of `WORDINGS` among them.
 
-    Options are those of `compare_versions`. All runs must have the same rows, so that the reference
-    has one value in all comparisons.
+    Keywords are those of `compare_versions`. All runs must have the same rows, so that the
+    reference has one value in all comparisons.
 
     Raises:
         PolyprobeError: runs that are not wordings of one configuration, or have other rows.
     """
     reference, *variants = _sort_runs(runs)
     pairs = [find_versions(variant, reference) for variant in variants]
-    comparisons = [compare_versions(pair, texts, **options) for pair in pairs if pair]
+    comparisons = [compare_versions(pair, options, **test) for pair in pairs if pair]
     languages = comparisons[0].languages
     rows = {_list_common(reference, variant, languages) for variant in variants}
     if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
@@ -67,12 +71,12 @@ def compare_several(
             f"{reference.folder}: {', '.join(f'{x.n_queries:,}' for x in comparisons)}; compare "
             "two at a time"
         )
-    choice = options.pop("choice", ALL_ROWS)
-    clusters = resolve_clusters(reference.read(languages[0]), options.get("clusters", "auto"))
+    choice = test.pop("choice", ALL_ROWS)
+    clusters = resolve_clusters(reference.read(languages[0]), test.get("clusters", "auto"))
     settings = {
         "signatures": [run.settings().signature for run in runs],
         "correction": "holm",
-        **options,
+        **test,
         "clusters": clusters,
         **choice.as_json(),
     }

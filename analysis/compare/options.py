@@ -1,0 +1,131 @@
+"""The options of a comparison: the tests, the rows, and measures of two wordings."""
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from polyprobe.analysis.figures import CLUSTERS
+from polyprobe.metrics.joint import CORRECTIONS, TESTS
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import Options, list_options, option
+
+CHRF_UNITS = ("sentence", "prompt")
+REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
+_wording = partial(option, panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)")
+
+
+class Comet(NamedTuple):
+    """A Python with unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
+
+    python: str
+    model: str = REFERENCE_FREE
+
+
+@dataclass(frozen=True)
+class SignificanceOptions(Options):
+    """How differences are tested, and over which of the common rows."""
+
+    test: str = option(
+        "randomisation",
+        "randomisation (approximate, swaps facts) or bootstrap.",
+        choices=TESTS,
+    )
+    correction: str = option(
+        "holm",
+        "Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.",
+        choices=CORRECTIONS,
+    )
+    resamples: int = option(
+        10_000,
+        "Number of permutations and bootstrap resamples; below 40: no intervals.",
+        least=1,
+        most=10_000_000,
+    )
+    seed: int = option(0, "Random seed.", least=0)
+    cluster: str = option(
+        "auto",
+        "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
+        "name it, else none.",
+        choices=CLUSTERS,
+    )
+    relations: str | None = option(None, "Use only the rows of these relations, comma-separated.")
+    exclude: str | None = option(
+        None, "Exclude rows of these relations or with these flags (default: none)."
+    )
+    by_relation: bool = option(False, "Also test the means of each relation.")
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """List the keywords of `significance.compare_figures`; clusters are not resolved."""
+        return {
+            "test": self.test,
+            "correction": self.correction,
+            "n_resamples": self.resamples,
+            "seed": self.seed,
+            "clusters": self.cluster,
+        }
+
+
+@dataclass(frozen=True)
+class WordingOptions(Options):
+    """Measures of wordings that need more than the runs and their datasets."""
+
+    gender: Path | None = _wording(
+        None,
+        "TSV of subject ids and female, male or none: verb forms and recall of facts about women "
+        "and men.",
+    )
+    verb_forms: Path | None = _wording(
+        None,
+        "TSV of relation, language, masculine and feminine form (default: P19 and P20 in cs, hr, "
+        "ru, uk).",
+    )
+    stanza: Path | None = _wording(
+        None, "Folder of Stanza's taggers, which count feminine verb forms too."
+    )
+    chrf_on: str = _wording(
+        "sentence",
+        "chrF of the wording with the template as reference: sentence, or prompt (the text up to "
+        "the slot).",
+        choices=CHRF_UNITS,
+    )
+    comet_python: str | None = _wording(None, "A Python with unbabel-comet: estimates quality.")
+    comet_model: str | None = _wording(
+        None,
+        "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
+    )
+
+    def check(self) -> None:
+        """Refuse options of a measure without that measure."""
+        super().check()
+        for name in ("stanza", "verb_forms"):
+            if getattr(self, name) and not self.gender:
+                flag = list_options(type(self))[name].flag
+                raise PolyprobeError(f"{flag} is for --gender FILE; give that, or leave {flag} out")
+        if self.comet_model and not self.comet_python:
+            raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
+
+    @property
+    def comet(self) -> Comet | None:
+        """Name the Python and the model of COMET; None for no quality estimation."""
+        python, model = self.comet_python, self.comet_model
+        return Comet(python, model or REFERENCE_FREE) if python else None
+
+    @property
+    def requests(self) -> list[str]:
+        """List the measures that were asked for, which are of two wordings only."""
+        values = {
+            "--gender": self.gender,
+            "--comet-python": self.comet_python,
+            "--chrf-on": self.chrf_on != CHRF_UNITS[0],
+        }
+        return [flag for flag, value in values.items() if value]
+
+
+@dataclass(frozen=True)
+class ComparisonOptions(WordingOptions, SignificanceOptions):
+    """All options of a comparison of runs."""
+
+
+NO_OPTIONS = WordingOptions()
