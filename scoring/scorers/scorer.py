@@ -83,7 +83,7 @@ class Scorer(ABC):
         self.model: Any = None
         if isinstance(model, ServedEngine):
             self.engine: Any = model
-            self.path = model.kind.name
+            self.path = model.server.name
             return
         self.model = model.eval()
         special = _special_ids(tokenizer, model.config)

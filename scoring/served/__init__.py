@@ -3,6 +3,6 @@
 from .engine import ServedEngine
 from .handshake import LimitedServerError, shake
 from .kinds import connect
-from .top import TopCompletions
+from .openai import TopCompletions
 
 __all__ = ["LimitedServerError", "ServedEngine", "TopCompletions", "connect", "shake"]

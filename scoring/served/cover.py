@@ -1,18 +1,19 @@
-"""The fewest requests that answer all reads of a plan."""
+"""The fewest prompts that answer all reads of a plan."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from polyprobe.scoring.engine import Plan
 
 
-class Request(NamedTuple):
-    """Token ids, and the log-probabilities that are wanted.
+class Prompt(NamedTuple):
+    """Token ids, and the log-probabilities to return.
 
     Attributes:
-        ids: the prompt.
-        children: tokens whose log-probability behind `ids` is wanted.
-        path: whether that of each of `ids[1:]` behind those before it is wanted.
+        ids: the tokens.
+        children: tokens whose log-probability behind `ids` is to be returned.
+        path: whether to return that of each of `ids[1:]` behind those before it.
     """
 
     ids: tuple[int, ...]
@@ -21,7 +22,7 @@ class Request(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The log-probabilities that one request can return.
+    """The log-probabilities that one prompt can return.
 
     Attributes:
         path: those of the prompt's own tokens.
@@ -32,6 +33,21 @@ class Reach(NamedTuple):
     children: int
 
 
+class PromptReads(NamedTuple):
+    """A prompt, and the numbers of the reads that it answers.
+
+    Attributes:
+        prompt: the prompt.
+        path: numbers of the reads of each of `ids[1:]`, empty without `path`.
+        children: numbers of the reads of each child.
+    """
+
+    prompt: Prompt
+    path: list[list[int]]
+    children: list[list[int]]
+
+
+@dataclass(slots=True, eq=False)
 class Node:
     """A beginning of inputs in a trie.
 
@@ -40,70 +56,56 @@ class Node:
         parent: the beginning without it; None of the root.
         children: the beginnings with one token more, by that token.
         reads: the numbers of the reads of `token` behind the parent.
-        request: whether a request ends here or further down.
-        asked: the children that are read by a request here.
-        path: whether the request here returns the log-probabilities of its own tokens.
+        targets: the children that a prompt here reads.
+        sends: whether a prompt ends here or at a descendant.
+        path: whether the prompt here returns the log-probabilities of its own tokens.
     """
 
-    __slots__ = ("asked", "children", "parent", "path", "reads", "request", "token")
+    token: int
+    parent: "Node | None"
+    children: "dict[int, Node]" = field(default_factory=dict)
+    reads: list[int] = field(default_factory=list)
+    targets: "list[Node]" = field(default_factory=list)
+    sends: bool = False
+    path: bool = False
 
-    def __init__(self, token: int, parent: "Node | None") -> None:
-        self.token, self.parent = token, parent
-        self.children: dict[int, Node] = {}
-        self.reads: list[int] = []
-        self.asked: list[Node] = []
-        self.request = self.path = False
-
-    def line(self) -> Iterator["Node"]:
-        """Yield this node and its ancestors, the root excluded."""
-        node = self
+    def line(self) -> "list[Node]":
+        """Return this node and its ancestors, the root excluded."""
+        node, line = self, []
         while node.parent is not None:
-            yield node
+            line.append(node)
             node = node.parent
+        return line
 
 
-class Wanted(NamedTuple):
-    """A request, and the numbers of the reads that it answers.
+def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
+    """Choose the fewest prompts that answer all reads, in depth-first order.
 
-    Attributes:
-        request: the request.
-        path: numbers of the reads of each of `ids[1:]`, empty without `path`.
-        children: numbers of the reads of each child.
-    """
-
-    request: Request
-    path: list[list[int]]
-    children: list[list[int]]
-
-
-def cover(plan: Plan, reach: Reach) -> list[Wanted]:
-    """Return the fewest requests that answer all reads, in depth-first order.
-
-    A read is an edge of the trie of all inputs: a token behind its beginning. A request at a node
+    A read is an edge of the trie of all inputs: a token behind its beginning. A prompt at a node
     answers the edges on the way to it (`Reach.path`) and those to its children (`Reach.children`).
-    With both, requests are needed at the parents of leaves only, and prompt log-probabilities, for
-    which a server does not use its prefix cache, only where an edge has no request at its
-    beginning. Neighbours in the order of the requests share most of their prompts.
+    With both, prompts are needed at the parents of leaves only, and prompt log-probabilities, for
+    which a server does not use its prefix cache, only where an edge has no prompt at its beginning.
+    Neighbours in the order of the prompts share most of their tokens.
     """
     nodes = grow(plan)
-    for node in reversed(nodes):
-        below = [child for child in node.children.values() if child.request]
-        wanted = [child for child in node.children.values() if child.reads]
+    for node in reversed(nodes):  # children before their parents
+        below = any(child.sends for child in node.children.values())
+        targets = [child for child in node.children.values() if child.reads]
         if not reach.children:
-            node.request = bool(below or node.reads)
+            node.sends = below or bool(node.reads)
             node.path = bool(node.reads) and not below
-        elif not reach.path or any(not child.request for child in wanted):
-            node.asked, node.request = wanted, bool(below or wanted)
+        elif not reach.path or any(not child.sends for child in targets):
+            node.targets, node.sends = targets, below or bool(targets)
         else:
-            node.request = bool(below)
+            node.sends = below
     if reach.path and reach.children:
         _flag_paths(nodes)
     answered: set[Node] = set()
-    return [found for node in _in_order(nodes[0]) for found in _requests(node, reach, answered)]
+    return [reads for node in _list_in_order(nodes[0]) for reads in _ask(node, reach, answered)]
 
 
 def grow(plan: Plan) -> list[Node]:
-    """Return the nodes of the trie of all inputs and targets, parents before children."""
+    """Grow the trie of all inputs and targets; return its nodes, parents before children."""
     nodes = [Node(-1, None)]
 
     def descend(node: Node, token: int) -> Node:
@@ -122,37 +124,37 @@ def grow(plan: Plan) -> list[Node]:
 
 
 def _flag_paths(nodes: Iterable[Node]) -> None:
-    """Ask for the path of a request below each edge that no request at its beginning answers."""
+    """Flag the path of a prompt below each edge that no prompt at its beginning answers."""
     answered: set[Node] = set()
     for node in reversed([*nodes]):
-        if not node.reads or node in answered or node.parent is None or node.parent.asked:
+        if not node.reads or node in answered or node.parent is None or node.parent.targets:
             continue
         end = node
-        while not end.asked:
-            end = next(child for child in end.children.values() if child.request)
+        while not end.targets:
+            end = next(child for child in end.children.values() if child.sends)
         end.path = True
         answered.update(end.line())
 
 
-def _in_order(root: Node) -> Iterator[Node]:
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
+def _list_in_order(root: Node) -> Iterator[Node]:
+    pending = [root]
+    while pending:
+        node = pending.pop()
         yield node
-        waiting.extend(reversed(node.children.values()))
+        pending.extend(reversed(node.children.values()))
 
 
-def _requests(node: Node, reach: Reach, answered: set[Node]) -> Iterator[Wanted]:
-    """Yield the requests at a node; each read belongs to the first request that answers it."""
-    if not node.asked and not node.path:
+def _ask(node: Node, reach: Reach, answered: set[Node]) -> Iterator[PromptReads]:
+    """Yield the prompts at a node; each read belongs to the first prompt that answers it."""
+    if not node.targets and not node.path:
         return
-    line = [*reversed([*node.line()])]
-    path = [[] if one in answered else one.reads for one in line[1:]] if node.path else []
+    line = node.line()[::-1]
+    ids = tuple(step.token for step in line)
+    path = [[] if step in answered else step.reads for step in line[1:]] if node.path else []
     answered.update(line if node.path else ())
-    for start in range(0, max(1, len(node.asked)), max(1, reach.children)):
-        part = node.asked[start : start + reach.children]
-        ids, children = tuple(one.token for one in line), tuple(child.token for child in part)
-        request = Request(ids, children, node.path and not start)
+    for start in range(0, max(1, len(node.targets)), max(1, reach.children)):
+        part = node.targets[start : start + reach.children]
+        prompt = Prompt(ids, tuple(child.token for child in part), node.path and not start)
         reads = [[] if child in answered else child.reads for child in part]
-        yield Wanted(request, [] if start else path, reads)
+        yield PromptReads(prompt, [] if start else path, reads)
         answered.update(part)

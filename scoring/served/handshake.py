@@ -1,7 +1,6 @@
 """The checks of a server before the first row; a server that fails one is refused."""
 
-from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -16,23 +15,22 @@ from polyprobe.system.sending import (
     Pace,
     Requests,
     run,
-    run_copies,
 )
 
-from .cover import Request
-from .engine import ServedEngine, check_answer
-from .kind import Answer, Kind, LimitedError, RefusedError, readable
+from .cover import Prompt
+from .engine import ServedEngine
 from .kinds import new_client
+from .server import Answer, LimitedError, RefusedError, Server, readable
 
 SAMPLE = (
     "Paris, Москва, Αθήνα, القاهرة, ירושלים, दिल्ली, กรุงเทพฯ, 北京, 서울, თბილისი, Երևան, አዲስ አበባ"
 )
-FEW = 5
-SHORT, LONG = 48, 400  # tokens of the inputs
+N_CHILDREN = 5  # named tokens of a prompt, or the most probable ones where none can be named
+SHORT, LONG = 48, 400  # tokens of the prompts
 PROBE = "probe"  # before the number that a served model has instead of a revision
-LEAST = 8  # different tokens of the sample, and tokens of a prompt
-LEAST_NOISE = 1e-6  # nats
-SAME = 1e-2  # nats between two states of the same model
+MIN_TOKENS = 8  # different tokens of the sample, and tokens of a prompt
+MIN_NOISE = 1e-6  # nats
+STATE_DRIFT = 1e-2  # nats between two states of the same model
 
 
 class Handshake(NamedTuple):
@@ -54,20 +52,14 @@ class Handshake(NamedTuple):
         return f"{PROBE}{np.mean(self.probe):.1f}"
 
 
+class LimitedServerError(PolyprobeError):
+    """A server that lacks log-probabilities, but is not known to be wrong."""
+
+
 def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
-    """Return the outcome of all checks.
+    """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence.
 
-    `before` is the probe of a run to resume. The engine repeats the probe after each plan and
-    whenever the server was away.
-
-    - tokens: a text in twelve scripts has the same tokens on the server;
-    - counts: as many log-probabilities come back as tokens were sent, no BOS is added;
-    - numbers: log-probabilities are finite, differ between tokens, and sum to one at most;
-    - order: a request gives the same alone, and among others, in any order and at the same time;
-    - length: the end of a long prompt depends on its beginning;
-    - bos: a BOS in front of a prompt changes its log-probabilities;
-    - routes: a named token has the log-probability that it has inside a prompt, or that it has
-      among the most probable ones.
+    `before` is the probe of a run to resume.
 
     Raises:
         PolyprobeError: the first check that fails, in one sentence.
@@ -76,193 +68,241 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
 
 
 async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) -> Handshake:
-    checks = Checks(engine.kind, tokenizer, engine.vocabulary)
+    server = engine.server
+    checks = Checks(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
-            found = await checks.all(client)
+            outcome = await checks.run(client)
         except LimitedError as error:
-            left = "only --scoring letters is left, if it gives the most probable tokens"
-            refusal = _refusal(engine.kind, f"an answer has {error}", left)
+            remedy = "only --scoring letters is left, if it gives the most probable tokens"
+            refusal = _refusal(server, f"an answer has {error}", remedy)
             raise LimitedServerError(str(refusal)) from error
         except BrokenAnswerError as error:
-            raise _refusal(engine.kind, f"an answer has {error}") from error
+            raise _refusal(server, f"an answer has {error}") from error
         except RefusedError as error:
-            raise _refusal(engine.kind, f"it refuses the request: {error}") from error
+            raise _refusal(server, f"it refuses the request: {error}") from error
         except NoAnswerError as error:
-            raise _refusal(engine.kind, f"it does not answer: {error}") from error
+            raise _refusal(server, f"it does not answer: {error}") from error
 
-    if len(before) == len(found.probe):  # of the same kind of server, else the settings differ
-        _check_same(engine.kind, found, found.probe, before)
-        found = found._replace(probe=[*before])
+    if len(before) == len(outcome.probe):  # of the same kind of server, else the settings differ
+        _check_same(server, outcome, outcome.probe, before)
+        # All parts of a run are compared with its first state, so that drift does not add up.
+        outcome = outcome._replace(probe=[*before])
 
-    async def again(client: Any) -> None:
-        _check_same(engine.kind, found, await checks.values(client), found.probe)
+    async def check_again(client: Any) -> None:
+        _check_same(server, outcome, await checks.read_probe(client), outcome.probe)
 
-    engine.check = again
-    return found
+    engine.check = check_again
+    return outcome
 
 
 def _check_same(
-    kind: Kind, found: Handshake, now: Sequence[float], before: Sequence[float]
+    server: Server, outcome: Handshake, now: Sequence[float], before: Sequence[float]
 ) -> None:
     """Refuse a server that has another model than before."""
     worst = np.abs(np.subtract(now, before)).max()
-    if worst > min(AGREE, max(SAME, 4 * found.rounding)):
+    if worst > min(AGREE, max(STATE_DRIFT, 4 * outcome.rounding)):
         raise PolyprobeError(
-            f"the server {kind.where} has another model behind the name "
-            f"{kind.served.model!r} than before (log-probabilities differ by {worst:.3g}); scores "
-            "so far are kept: serve the same model, or choose another --output"
+            f"the server {server.where} has another model behind the name "
+            f"{server.served.model!r} than before (log-probabilities differ by {worst:.3g}); "
+            "scores so far are kept: serve the same model, or choose another --output"
         )
 
 
-def _refusal(kind: Kind, problem: str, left: str = "no scoring is left") -> PolyprobeError:
+def _refusal(server: Server, problem: str, remedy: str = "no scoring is left") -> PolyprobeError:
     """Return the error for a server that fails a check, with the scorings that are left."""
-    return PolyprobeError(f"the server {kind.where} cannot score candidates: {problem}; {left}")
-
-
-class LimitedServerError(PolyprobeError):
-    """A server that lacks log-probabilities, but is not known to be wrong."""
+    return PolyprobeError(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
 
 
 class Checks:
-    """The requests of the checks.
+    """The prompts of the checks, and a method for each check in `CHECKS`.
 
-    The sample is cut to SHORT tokens. `first` asks for all of its tokens behind those before them,
-    as far as the server can; `second` and `third` are others to mix it with.
+    A method refuses a server that fails, and returns whether the server could be checked. The
+    sample is cut to SHORT tokens. `first` asks for all of its tokens behind those before them, as
+    far as the server can; `second` and `third` are others to mix it with.
     """
 
-    def __init__(self, kind: Kind, tokenizer: Any, vocabulary: int) -> None:
-        self._kind, self._vocabulary = kind, vocabulary
-        limit = kind.served.limit or LONG
-        self.text = SAMPLE
-        self.bare = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
-        self.bos = tokenizer.bos_token_id
-        if limit < LEAST or len(set(self.bare)) < LEAST:
+    def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
+        self._server, self._vocabulary = server, vocabulary
+        limit = server.served.limit or LONG
+        self._sample = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
+        self._bos = tokenizer.bos_token_id
+        if limit < MIN_TOKENS or len(set(self._sample)) < MIN_TOKENS:
             raise _refusal(
-                kind,
-                f"it reads {limit} tokens, and a text in twelve scripts has {len(set(self.bare))} "
-                f"different ones; the checks need {LEAST}",
+                server,
+                f"it reads {limit} tokens, and a text in twelve scripts has "
+                f"{len(set(self._sample))} different ones; the checks need {MIN_TOKENS}",
             )
-        ids = self.bare[: min(SHORT, limit - 2)]
-        whole = (token for token in dict.fromkeys(ids) if "\ufffd" not in tokenizer.decode([token]))
-        n_children = min(FEW, kind.reach.children) if kind.exact else 0
-        others, path = tuple(islice(whole, n_children)), kind.reach.path
-        self.first = Request(ids, others, path)
-        self.second = Request(ids[: len(ids) // 2], others, path)
-        self.third = Request(ids[::-1], others, path)
-        self.begun = self.second._replace(ids=(self.bos or 0, *self.second.ids))
+        ids = self._sample[: min(SHORT, limit - 2)]
+        # A server may hide tokens that end inside a character.
+        tokens = (x for x in dict.fromkeys(ids) if "\ufffd" not in tokenizer.decode([x]))
+        n_children = min(N_CHILDREN, server.reach.children) if server.exact else 0
+        self._children = tuple(islice(tokens, n_children))
+        half = len(ids) // 2
+        self._first, self._second = self._prompt(ids), self._prompt(ids[:half])
+        self._prompts = (self._first, self._second, self._prompt(ids[::-1]))
         # The end repeats the beginning, so that a model that sees it expects what follows there.
         size = min(LONG, limit - 2) - len(ids)
         middle = (ids[::-1] * (LONG // len(ids) + 1))[: max(0, size)]
-        half = len(ids) // 2
-        self.long = Request((*ids[:half], *middle, *ids[: half - 1]), others, path)
-        self.other = self.long._replace(ids=(*ids[half : 2 * half], *self.long.ids[half:]))
+        self._long = self._prompt((*ids[:half], *middle, *ids[: half - 1]))
+        self._singles: list[Answer] = []
+        self._rounding, self._noise = 0.0, MIN_NOISE
 
-    async def all(self, client: Any) -> Handshake:
-        """Return the outcome of all checks."""
-        kind = self._kind
+    def _prompt(self, ids: tuple[int, ...]) -> Prompt:
+        return Prompt(ids, self._children, self._server.reach.path)
+
+    async def run(self, client: Any) -> Handshake:
+        """Run all checks in order.
+
+        Raises:
+            PolyprobeError: a check that fails.
+            BrokenAnswerError: an answer that cannot be used.
+        """
+        passed = tuple([name for name, check in CHECKS.items() if await check(self, client)])
+        return Handshake(await self.read_probe(client), self._rounding, passed)
+
+    async def check_tokens(self, client: Any) -> bool:
+        """Compare the tokens of a text in twelve scripts with the server's."""
         with readable():
-            differ = await kind.differ(client, self.text, self.bare, self.bos)
-        if differ:
+            difference = await self._server.differ(client, SAMPLE, self._sample, self._bos)
+        if difference:
             raise _refusal(
-                kind,
-                f"its tokens of a text in twelve scripts are not those of the tokenizer ({differ})",
+                self._server,
+                "its tokens of a text in twelve scripts are not those of the tokenizer "
+                f"({difference})",
                 "give the tokenizer of the served model (--tokenizer)",
             )
-        three = [self.first, self.second, self.third]
-        singles = [(await self.ask(client, [one]))[0] for one in three]
-        if np.ptp(_numbers(self.first, singles[0])) == 0:
-            raise _refusal(kind, "a likely and an unlikely token have the same log-probability")
-        differences: list[float] = []
+        return True
+
+    async def check_counts(self, client: Any) -> bool:
+        """Compare the number of tokens in the answer (`Answer.check`): no BOS is added."""
+        self._singles = [await self._ask_one(client, prompt) for prompt in self._prompts]
+        return self._singles[0].n_tokens is not None
+
+    async def check_numbers(self, client: Any) -> bool:
+        """Compare log-probabilities of different tokens; `Answer.check` refuses impossible ones."""
+        if np.ptp(_list_values(self._first, self._singles[0])) == 0:
+            problem = "a likely and an unlikely token have the same log-probability"
+            raise _refusal(self._server, problem)
+        return True
+
+    async def check_order(self, client: Any) -> bool:
+        """Compare an answer alone with those among others, in any order and at the same time."""
         orders = ([0], [0, 1, 2], [2, 1, 0])
-        answers = await self.ask(client, *([three[k] for k in order] for order in orders))
+        answers = await self._ask(client, *([self._prompts[k] for k in order] for order in orders))
+        differences: list[float] = []
         for k, answer in zip(chain(*orders), answers, strict=True):
-            pair = _numbers(three[k], singles[k]), _numbers(three[k], answer)
-            differences += np.abs(np.subtract(*pair)).tolist()
-        rounding = max(differences)
-        if rounding > AGREE:
+            values = (_list_values(self._prompts[k], x) for x in (self._singles[k], answer))
+            differences += np.abs(np.subtract(*values)).tolist()
+        self._rounding = max(differences)
+        self._noise = max(MIN_NOISE, 3 * float(np.mean(differences)))
+        if self._rounding > AGREE:
             raise _refusal(
-                kind,
+                self._server,
                 "a request gives other log-probabilities alone than among others "
-                f"(they differ by {rounding:.3g}): answers may be of other prompts",
+                f"(they differ by {self._rounding:.3g}): answers may be of other prompts",
             )
-        noise = max(LEAST_NOISE, 3 * float(np.mean(differences)))
-        long, other = [(await self.ask(client, [one]))[0] for one in (self.long, self.other)]
-        if _apart(self.long, long, other) <= noise:
+        return True
+
+    async def check_length(self, client: Any) -> bool:
+        """Compare the ends of two long prompts that differ at the beginning only."""
+        half = len(self._second.ids)
+        start = self._first.ids[half : 2 * half]
+        changed = self._long._replace(ids=(*start, *self._long.ids[half:]))
+        first, second = [await self._ask_one(client, x) for x in (self._long, changed)]
+        if _compare_ends(self._long, first, second) <= self._noise:
             raise _refusal(
-                kind,
-                f"the end of a prompt of {len(self.long.ids)} tokens does not depend on its "
+                self._server,
+                f"the end of a prompt of {len(self._long.ids)} tokens does not depend on its "
                 "beginning: the prompt is cut",
             )
-        counted = singles[0].n_tokens is not None
-        passed = ["tokens", *["counts"][:counted], "numbers", "order", "length"]
-        if self.bos is not None:
-            [begun] = await self.ask(client, [self.begun])
-            if _apart(self.second, singles[1], begun) <= max(SAME, noise):
-                raise _refusal(kind, "a prompt with a BOS gives the same as without: it adds one")
-            passed.append("bos")
-        if kind.reach.children and kind.exact:
-            await self._compare_routes(client, singles[0])
-            passed.append("routes")
-        return Handshake(await self.values(client), rounding, tuple(passed))
+        return True
 
-    async def _compare_routes(self, client: Any, alone: Answer) -> None:
-        """Compare two ways to the same log-probability, where the server has two."""
-        ids, kind = self.first.ids, self._kind
+    async def check_bos(self, client: Any) -> bool:
+        """Compare a prompt with a BOS in front with the same without."""
+        if self._bos is None:
+            return False
+        prompt = self._second
+        answer = await self._ask_one(client, prompt._replace(ids=(self._bos, *prompt.ids)))
+        if _compare_ends(prompt, self._singles[1], answer) <= max(STATE_DRIFT, self._noise):
+            problem = "a prompt with a BOS gives the same as without: it adds one"
+            raise _refusal(self._server, problem)
+        return True
+
+    async def check_routes(self, client: Any) -> bool:
+        """Compare a token's log-probability when named alone, among others and in a prompt."""
+        reach, ids = self._server.reach, self._first.ids
+        if not (reach.children and self._server.exact):
+            return False
         for at in (len(ids) // 2, len(ids) - 1):
-            children = tuple(dict.fromkeys((*self.first.children, ids[at])))
-            [many] = await self.ask(client, [Request(ids[:at], children)])
-            [one] = await self.ask(client, [Request(ids[:at], (ids[at],))])
-            found = [many.children[ids[at]], one.children[ids[at]]]
-            found += [alone.path[at - 1]] if kind.reach.path else []
-            if np.ptp(found) > AGREE:
+            token = ids[at]
+            children = tuple(dict.fromkeys((*self._children, token)))
+            answers = [
+                await self._ask_one(client, Prompt(ids[:at], x)) for x in (children, (token,))
+            ]
+            values = [answer.children[token] for answer in answers]
+            values += [self._singles[0].path[at - 1]] if reach.path else []
+            if np.ptp(values) > AGREE:
                 raise _refusal(
-                    kind,
+                    self._server,
                     "two ways to ask for the same log-probability differ by "
-                    f"{np.ptp(found):.3g}: one of them is wrong",
+                    f"{np.ptp(values):.3g}: one of them is wrong",
                 )
+        return True
 
-    async def values(self, client: Any) -> list[float]:
-        """Return the probe's log-probabilities."""
-        [found] = await self.ask(client, [self.first])
-        return _numbers(self.first, found)
+    async def read_probe(self, client: Any) -> list[float]:
+        """Return the log-probabilities by which the model is recognised."""
+        return _list_values(self._first, await self._ask_one(client, self._first))
 
-    async def ask(self, client: Any, *batches: Sequence[Request]) -> list[Answer]:
+    async def _ask_one(self, client: Any, prompt: Prompt) -> Answer:
+        [answer] = await self._ask(client, [prompt])
+        return answer
+
+    async def _ask(self, client: Any, *batches: Sequence[Prompt]) -> list[Answer]:
         """Return the checked answers; each batch is one HTTP request, if the kind has batches.
 
         HTTP requests are sent at the same time, as many as in a run.
         """
         sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
-        size = self._kind.prompts
+        size = self._server.prompts
         parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
-        answers: list[list[Answer]] = [[] for _ in parts]
-        waiting = deque(range(len(parts)))
+        answers: dict[int, list[Answer]] = {}
 
-        async def work() -> None:
-            while waiting:
-                k = waiting.popleft()
-                answers[k] = await sender.send(partial(self._kind.answers, client, parts[k]))
+        async def ask(k: int) -> None:
+            answers[k] = await sender.send(partial(self._server.answers, client, parts[k]))
 
-        await run_copies(work, self._kind.parallel)
-        found = [*chain(*answers)]
-        for request, answer in zip(chain(*batches), found, strict=True):
-            check_answer(request, answer, self._kind.exact, self._vocabulary)
-        return found
+        await self._server.run_all(ask, range(len(parts)))
+        results = [answer for k in range(len(parts)) for answer in answers[k]]
+        for prompt, answer in zip(chain(*parts), results, strict=True):
+            answer.check(prompt, self._server.exact, self._vocabulary)
+        return results
 
 
-def _apart(request: Request, first: Answer, second: Answer) -> float:
+# In the order in which they run; later checks use what earlier ones have measured.
+CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[bool]]] = {
+    "tokens": Checks.check_tokens,
+    "counts": Checks.check_counts,
+    "numbers": Checks.check_numbers,
+    "order": Checks.check_order,
+    "length": Checks.check_length,
+    "bos": Checks.check_bos,
+    "routes": Checks.check_routes,
+}
+
+
+def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:
     """Return the mean difference at the ends of two prompts: of children and last tokens."""
-    a, b = ([*answer.path[-3:], *_children(request, answer)] for answer in (first, second))
+    a, b = ([*answer.path[-3:], *_list_children(prompt, answer)] for answer in (first, second))
     return float(np.abs(np.subtract(a, b)).mean())
 
 
-def _children(request: Request, answer: Answer) -> list[float]:
+def _list_children(prompt: Prompt, answer: Answer) -> list[float]:
     """Return the log-probabilities of the children, or the largest ones."""
-    if request.children or request.path:
-        return [answer.children[child] for child in request.children]
-    return sorted(answer.children.values(), reverse=True)[:FEW]
+    if prompt.children or prompt.path:
+        return [answer.children[child] for child in prompt.children]
+    return sorted(answer.children.values(), reverse=True)[:N_CHILDREN]
 
 
-def _numbers(request: Request, answer: Answer) -> list[float]:
-    """Return the log-probabilities that a request asked for, else the largest ones."""
-    return [*answer.path, *_children(request, answer)]
+def _list_values(prompt: Prompt, answer: Answer) -> list[float]:
+    """Return the log-probabilities that a prompt asks for, else the largest ones."""
+    return [*answer.path, *_list_children(prompt, answer)]

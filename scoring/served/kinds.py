@@ -14,13 +14,12 @@ from polyprobe.system.sending import (
     hide_password,
 )
 
-from .completions import Completions
-from .kind import Kind, readable
 from .llamacpp import LlamaCpp
-from .vllm import Vllm
+from .openai import Completions, Vllm
+from .server import Server, readable
 
 # In the order of asking: the last one takes every server with OpenAI's completions.
-KINDS: tuple[type[Kind], ...] = (Vllm, LlamaCpp, Completions)
+KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions)
 KEY = "POLYPROBE_API_KEY"
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
 
@@ -36,8 +35,8 @@ def new_client() -> Any:
     return httpx.AsyncClient(timeout=TIMEOUT, headers=headers)
 
 
-async def connect(url: str, model: str) -> Kind:
-    """Return the kind of the server at an address, with what it says of the model.
+async def connect(url: str, model: str) -> Server:
+    """Recognise the server at an address, with what it says of the model.
 
     Raises:
         PolyprobeError: no server, or none that has the model.

@@ -27,7 +27,7 @@ def plan_of(sentences, starts):
 
 def answered(one):
     """Return (number of a read, the beginning that ends with its token) of a request."""
-    ids, children, path = one.request
+    ids, children, path = one.prompt
     yield from ((n, ids[: k + 2]) for k, numbers in enumerate(one.path) for n in numbers)
     pairs = zip(children, one.children, strict=True)
     yield from ((n, (*ids, child)) for child, numbers in pairs for n in numbers)
@@ -68,8 +68,8 @@ def test_many_children_take_several_requests():
     for token in range(45):
         plan.read(Input((1, 2)), [1], (token,))
     found = cover(plan, Reach(True, 20))
-    assert [len(one.request.children) for one in found] == [20, 20, 5]
-    assert {one.request.ids for one in found} == {(1, 2)}
+    assert [len(one.prompt.children) for one in found] == [20, 20, 5]
+    assert {one.prompt.ids for one in found} == {(1, 2)}
 
 
 def test_neighbours_share_their_beginnings():
@@ -77,5 +77,5 @@ def test_neighbours_share_their_beginnings():
     for first in (5, 3, 4):
         for second in (9, 7):
             plan.read(Input((first, second)), [1], (1,))
-    order = [one.request.ids for one in cover(plan, Reach(True, 20))]
+    order = [one.prompt.ids for one in cover(plan, Reach(True, 20))]
     assert order == sorted(order)

@@ -17,7 +17,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import list_differing
 from polyprobe.scoring.served import engine
 from polyprobe.scoring.served.handshake import SAMPLE
-from polyprobe.scoring.served.vllm import Vllm
+from polyprobe.scoring.served.openai import Vllm
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.making.facts import write_facts

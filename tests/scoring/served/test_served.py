@@ -14,8 +14,8 @@ from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.served import TopCompletions
-from polyprobe.scoring.served.cover import Request
-from polyprobe.scoring.served.kind import Served
+from polyprobe.scoring.served.cover import Prompt
+from polyprobe.scoring.served.server import ServedModel
 from polyprobe.system.errors import PolyprobeError
 
 from .stand_in import DIALECTS, GEOLM, Handler, load, serving, tokenizer, with_letters
@@ -150,10 +150,10 @@ def test_a_model_that_does_not_answer_with_letters_has_no_scores():
     ],
 )
 def test_tokens_are_recognised_by_their_text_with_its_blank(shown, named, monkeypatch):
-    kind = TopCompletions(Served("http://127.0.0.1:9", "geolm", ""), [" A", " B"].__getitem__)
+    kind = TopCompletions(ServedModel("http://127.0.0.1:9", "geolm", ""), [" A", " B"].__getitem__)
     whole = {"choices": [{"index": 0, "logprobs": {"top_logprobs": [shown]}}]}
     monkeypatch.setattr(kind, "post", AsyncMock(return_value=whole))
-    [answer] = asyncio.run(kind.ask(None, [Request((5, 6), (0, 1))]))
+    [answer] = asyncio.run(kind.ask(None, [Prompt((5, 6), (0, 1))]))
     found = answer.children
     assert {token: value for token, value in found.items() if token >= 0} == named
     assert sorted(found.values()) == sorted(shown.values())

@@ -1,0 +1,210 @@
+"""Servers with OpenAI's completions: with `echo`, with the most probable tokens only, and vLLM."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from heapq import nlargest
+from typing import Any
+
+from polyprobe.schema.run.folder import AGREE
+from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.sending import BrokenAnswerError, hide_password
+
+from .cover import Prompt, Reach
+from .server import (
+    Answer,
+    LimitedError,
+    RefusedError,
+    ServedModel,
+    Server,
+    compare_ids,
+    get,
+    list_models,
+)
+
+LOGPROBS, FEWER_LOGPROBS = 20, 5  # the limits of vLLM (--max-logprobs) and of OpenAI
+
+
+class Completions(Server):
+    """A server of /v1/completions that returns the prompt with its log-probabilities."""
+
+    name = "completions"
+    reach = Reach(path=True, children=0)
+    prompts = 32
+
+    @classmethod
+    async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
+        """Return the model if the server lists it, or lists nothing."""
+        models = await list_models(client, url)
+        if models and model not in models:
+            raise PolyprobeError(
+                f"the server {hide_password(url)} has no model {model!r};{guess(model, models)} "
+                f"it has: {', '.join(models)}"
+            )
+        limit = models.get(model, {}).get("max_model_len")
+        return ServedModel(url, model, "", limit if isinstance(limit, int) else None)
+
+    async def complete(
+        self, client: Any, prompts: Sequence[Any], **options: Any
+    ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        """Request one token behind each prompt; return the choices in order and the answer.
+
+        Raises:
+            BrokenAnswerError: an answer of another model, or with another number of choices.
+        """
+        body = {"model": self.served.model, "prompt": prompts, "max_tokens": 1, "temperature": 0}
+        answer = await self.post(client, "/v1/completions", body | options)
+        name = answer.get("model") if isinstance(answer, dict) else None
+        if name not in (None, self.served.model):
+            raise BrokenAnswerError(f"the name of another model, {name!r}")
+        try:
+            choices = {choice["index"]: choice for choice in answer["choices"]}
+            return [choices[k] for k in range(len(prompts))], answer
+        except (KeyError, TypeError) as error:
+            raise BrokenAnswerError(f"no {len(prompts)} choices") from error
+
+    async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
+        """Return how log-probabilities of a text differ from those of its ids, both sent.
+
+        If the server puts a BOS in front of texts, the ids have one too.
+        """
+        [of_text] = await self._echo(client, [text])
+        front = [bos] if bos is not None and len(of_text) == len(ids) + 2 else []
+        [of_ids] = await self._echo(client, [[*front, *ids]])
+        if len(of_text) != len(of_ids):
+            return f"{len(of_text) - 1} tokens, here {len(ids)}"
+        pairs = zip(of_text[1:-1], of_ids[1:-1], strict=True)
+        worst = max((abs(a - b) for a, b in pairs if a is not None and b is not None), default=0.0)
+        return f"log-probabilities differ by {worst:.3g}" if worst > AGREE else ""
+
+    async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Return the answer to each prompt; the first token has no log-probability."""
+        return [
+            Answer([x for x in values[1:-1] if x is not None], {}, len(values) - 1, values[-1])
+            for values in await self._echo(client, [prompt.ids for prompt in prompts])
+        ]
+
+    async def _echo(self, client: Any, prompts: Sequence[Any]) -> list[list[float | None]]:
+        """Return the log-probability of each token of each prompt and of one token behind it."""
+        choices, _ = await self.complete(client, prompts, echo=True, logprobs=1)
+        rows = [(choice.get("logprobs") or {}).get("token_logprobs") or [] for choice in choices]
+        if min(map(len, rows)) < 2:
+            raise LimitedError("no log-probabilities of the prompt: echo is ignored")
+        return rows
+
+
+class TopCompletions(Completions):
+    """Completions without `echo`: the most probable tokens behind a prompt, enough for letters.
+
+    Tokens are recognised by their text behind other text, so ` A` and `A` are two. If no text of
+    any answer begins with a blank, the server removes them, and blanks do not count.
+    """
+
+    name = "top"
+    reach = Reach(path=False, children=10**6)
+    exact = False
+
+    def __init__(self, served: ServedModel, spell: Callable[[int], str]) -> None:
+        super().__init__(served)
+        self._spell = cache(spell)  # the text of a token behind other text
+        self._blanks = False  # whether a text of an answer began with one
+        self._logprobs = LOGPROBS
+
+    async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
+        """Return how the most probable tokens behind a text differ from those behind its ids."""
+        [of_text] = await self._top(client, [text])
+        differences = []
+        for front in ([], [bos] if bos is not None else []):
+            [of_ids] = await self._top(client, [[*front, *ids]])
+            largest = (nlargest(FEWER_LOGPROBS, tops.values()) for tops in (of_text, of_ids))
+            differences.append(max(abs(a - b) for a, b in zip(*largest, strict=False)))
+        worst = min(differences)  # the server may or may not put a BOS in front of texts
+        return f"log-probabilities differ by {worst:.3g}" if worst > AGREE else ""
+
+    async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Return the answer to each prompt; children that are not among the first are left out."""
+        rows = await self._top(client, [prompt.ids for prompt in prompts])
+        return [
+            Answer([], self._name(prompt.children, tops), None, max(tops.values(), default=None))
+            for prompt, tops in zip(prompts, rows, strict=True)
+        ]
+
+    def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
+        """Return the log-probabilities by token; those of texts without a child are below 0."""
+        texts = {child: self._spell(child) for child in children}
+        if not self._blanks:
+            texts = {child: text.lstrip() for child, text in texts.items()}
+        values = {child: tops[text] for child, text in texts.items() if text in tops}
+        rest = (tops[text] for text in tops.keys() - texts.values())
+        return values | {-1 - k: value for k, value in enumerate(rest)}
+
+    async def _top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
+        """Return the log-probabilities of the most probable tokens behind each prompt, by text."""
+        try:
+            choices, answer = await self.complete(client, prompts, logprobs=self._logprobs)
+        except RefusedError:
+            if self._logprobs == FEWER_LOGPROBS:
+                raise
+            self._logprobs = FEWER_LOGPROBS
+            return await self._top(client, prompts)
+        n_tokens = (answer.get("usage") or {}).get("prompt_tokens")
+        sent = sum(map(len, prompts))
+        if n_tokens is not None and not isinstance(prompts[0], str) and n_tokens != sent:
+            raise BrokenAnswerError(f"{n_tokens} tokens in prompts of {sent}")
+        tops = [((x.get("logprobs") or {}).get("top_logprobs") or [{}])[-1] for x in choices]
+        if not all(tops):
+            raise BrokenAnswerError("no most probable tokens")
+        self._blanks |= any(text.startswith(" ") for values in tops for text in values)
+        return tops
+
+
+class Vllm(Completions):
+    """vLLM's server, 0.16 or later: prompts and named tokens (`logprob_token_ids`)."""
+
+    name = "vllm"
+    reach = Reach(path=True, children=LOGPROBS)
+    prompts = 64
+
+    @classmethod
+    async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
+        """Return the model if the server has /version and lists it as vLLM's."""
+        version = await get(client, f"{url}/version")
+        entry = (await list_models(client, url)).get(model, {})
+        if not isinstance(version, dict) or entry.get("owned_by") != "vllm":
+            return None
+        about = str(entry.get("root") or "").rstrip("/").rpartition("/")[2]
+        return ServedModel(
+            url, model, str(version.get("version")), entry.get("max_model_len"), about
+        )
+
+    async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
+        """Return how the server's tokens of a text differ from these, special tokens aside."""
+        body = {"model": self.served.model, "prompt": text, "add_special_tokens": False}
+        answer = await self.post(client, "/tokenize", body)
+        return compare_ids(answer.get("tokens"), ids)
+
+    async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Return the answer to each prompt; all children are named behind all prompts."""
+        options: dict[str, Any] = {"return_token_ids": True, "return_tokens_as_token_ids": True}
+        children = sorted({child for prompt in prompts for child in prompt.children})
+        if children:
+            options |= {"logprobs": 0, "logprob_token_ids": children}
+        if prompts[0].path:
+            options |= {"prompt_logprobs": 0}
+        choices, _ = await self.complete(client, [prompt.ids for prompt in prompts], **options)
+        return [_read(prompt, x) for prompt, x in zip(prompts, choices, strict=True)]
+
+
+def _read(prompt: Prompt, choice: Mapping[str, Any]) -> Answer:
+    path: list[float] = []
+    if prompt.path:
+        entries = (choice.get("prompt_logprobs") or [])[1:]
+        try:
+            pairs = zip(prompt.ids[1:], entries, strict=False)
+            path = [entry[str(token)]["logprob"] for token, entry in pairs]
+        except (KeyError, TypeError) as error:
+            raise BrokenAnswerError("log-probabilities of tokens that were not sent") from error
+    tops = ((choice.get("logprobs") or {}).get("top_logprobs") or [{}])[0]
+    children = {int(name.removeprefix("token_id:")): value for name, value in tops.items()}
+    ids = choice.get("prompt_token_ids")
+    n_tokens = None if ids is None else len(ids)
+    return Answer(path, children, n_tokens, max(children.values(), default=None))

@@ -1,0 +1,217 @@
+"""What every kind of server has: a model, prompts in, checked answers out."""
+
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from polyprobe.schema.run.folder import AGREE
+from polyprobe.system.sending import BrokenAnswerError, hide_password, http_failures, run_copies
+
+from .cover import Prompt, PromptReads, Reach
+
+BATCH_TOKENS = 4096  # of the prompts of one HTTP request
+ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
+
+Item = TypeVar("Item")
+
+
+class LimitedError(BrokenAnswerError):
+    """An answer that lacks log-probabilities: the server may have others."""
+
+
+class RefusedError(Exception):
+    """A request that the server refuses (HTTP 400, 413, 422), with its reason."""
+
+
+class Answer(NamedTuple):
+    """The log-probabilities of a prompt, in nats.
+
+    Attributes:
+        path: of each of `ids[1:]`; empty if they were not requested.
+        children: by token; a server may leave out some and add others.
+        n_tokens: number of tokens of the prompt as the server counts them; None if it does not say.
+        best: of the most probable token behind the prompt; None if it is unknown.
+    """
+
+    path: list[float]
+    children: dict[int, float]
+    n_tokens: int | None
+    best: float | None = None
+
+    def check(self, prompt: Prompt, exact: bool, vocabulary: int) -> None:
+        """Refuse an answer that does not fit its prompt.
+
+        Raises:
+            BrokenAnswerError: fewer log-probabilities than tokens, another number of tokens in the
+                prompt, numbers that are no log-probabilities.
+        """
+        n = len(prompt.ids)
+        if self.n_tokens is not None and self.n_tokens != n:
+            raise BrokenAnswerError(f"{self.n_tokens} tokens in a prompt of {n}")
+        if prompt.path and len(self.path) != n - 1:
+            raise (BrokenAnswerError if self.path else LimitedError)(
+                f"{len(self.path)} log-probabilities for the {n - 1} tokens of a prompt"
+            )
+        missing = [child for child in prompt.children if child not in self.children]
+        if missing and exact:
+            raise LimitedError(f"no log-probability of token {missing[0]}, which was named")
+        numbers = [*self.path, *self.children.values()]
+        if not all(isinstance(x, int | float) and math.isfinite(x) for x in numbers):
+            raise BrokenAnswerError("log-probabilities that are not finite")
+        total = math.fsum(map(math.exp, self.children.values()))
+        if any(x > ABOVE_ONE for x in numbers) or total > 1 + ABOVE_ONE:
+            raise BrokenAnswerError("probabilities above one")
+        # The most probable of V tokens has at least the probability 1 / V.
+        if self.best is not None and self.best < -math.log(vocabulary) - AGREE:
+            raise BrokenAnswerError(
+                "log-probabilities of another scale: even the largest is too small"
+            )
+
+
+class ServedModel(NamedTuple):
+    """A model on a server, as the server describes it.
+
+    Attributes:
+        url: address without a path.
+        model: the name of the model in requests.
+        version: of the server, for the signature.
+        limit: the largest number of tokens of a prompt; None if the server does not say.
+        about: what identifies the weights, if the server says it; for the signature.
+        vocabulary: number of tokens, if the server says it.
+    """
+
+    url: str
+    model: str
+    version: str
+    limit: int | None = None
+    about: str = ""
+    vocabulary: int | None = None
+
+
+class Server(ABC):
+    """A kind of server, one subclass for each; `KINDS` lists them.
+
+    Attributes:
+        name: for the signature.
+        reach: the log-probabilities that one prompt returns.
+        prompts: number of prompts in one HTTP request, at most.
+        parallel: number of HTTP requests at a time.
+        exact: whether any token can be named, not the most probable ones only.
+    """
+
+    name: str
+    reach: Reach
+    prompts = 1
+    parallel = 4
+    exact = True
+
+    def __init__(self, served: ServedModel) -> None:
+        self.served = served
+
+    @property
+    def where(self) -> str:
+        """Return address and kind, for messages."""
+        return f"{hide_password(self.served.url)} ({self.name})"
+
+    async def answers(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Return the answers of `ask`; those of another form are a BrokenAnswerError."""
+        with readable():
+            return await self.ask(client, prompts)
+
+    @classmethod
+    @abstractmethod
+    async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
+        """Return the model on a server of this kind; None if it is of another kind."""
+
+    @abstractmethod
+    async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
+        """Return the answer to each prompt; all of them have equal `path`."""
+
+    @abstractmethod
+    async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
+        """Return how the server's tokens of a text differ from these, special tokens aside."""
+
+    def batches(self, reads: Sequence[PromptReads]) -> Iterator[list[PromptReads]]:
+        """Yield neighbours that share an HTTP request: with equal `path` and few children."""
+        batch: list[PromptReads] = []
+        children: set[int] = set()
+        size = 0
+        for entry in reads:
+            prompt = entry.prompt
+            union = children | set(prompt.children)
+            if batch and (
+                len(batch) == self.prompts
+                or len(union) > self.reach.children
+                or prompt.path != batch[0].prompt.path
+                or size + len(prompt.ids) > BATCH_TOKENS
+            ):
+                yield batch
+                batch, union, size = [], set(prompt.children), 0
+            batch.append(entry)
+            children, size = union, size + len(prompt.ids)
+        if batch:
+            yield batch
+
+    async def run_all(self, work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
+        """Run a coroutine for each item, as many at a time as the server takes requests."""
+        pending = deque(items)
+
+        async def drain() -> None:
+            while pending:
+                await work(pending.popleft())
+
+        await run_copies(drain, self.parallel)
+
+    async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
+        """Return the JSON of an answer; failures are those of `http_failures`."""
+        remedies = {404: "check the model's name, and give the address without a path"}
+        with http_failures(f"the server {hide_password(self.served.url)}", remedies):
+            response = await client.post(f"{self.served.url}{path}", json=body)
+            if response.status_code in (400, 413, 422):
+                raise RefusedError(" ".join(response.text.split())[:300])
+            response.raise_for_status()
+            return response.json()
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn the errors of an answer that has another form than expected into BrokenAnswerError."""
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        raise BrokenAnswerError("another form than that of this kind of server") from error
+
+
+def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
+    """Describe how the server's token ids differ from these; nothing if they are equal."""
+    if not isinstance(server_ids, list):
+        return "no list of tokens"
+    if server_ids == [*ids]:
+        return ""
+    pairs = enumerate(zip(server_ids, ids, strict=False))
+    at = next((k for k, (a, b) in pairs if a != b), min(len(server_ids), len(ids)))
+    return f"token {at} is {server_ids[at : at + 1]}, here {[*ids[at : at + 1]]}"
+
+
+async def get(client: Any, url: str) -> Any:
+    """Return the JSON at an address, None if there is none (or a page, by some servers)."""
+    with http_failures(f"the server {hide_password(url)}", {401: "set POLYPROBE_API_KEY"}):
+        response = await client.get(url)
+        if response.status_code in (404, 405, 501):
+            return None
+        response.raise_for_status()
+        if "html" in response.headers.get("content-type", ""):
+            return None
+        return response.json()
+
+
+async def list_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
+    """Return what /v1/models lists, by name."""
+    answer = await get(client, f"{url}/v1/models")
+    try:
+        return {model["id"]: model for model in answer["data"]}
+    except (KeyError, TypeError):
+        return {}
