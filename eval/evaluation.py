@@ -131,7 +131,7 @@ class Evaluation(NamedTuple):
                 **self.options.signature_parts,
             },
             "probe": [*loaded.probe],
-            "chat": scorer.chat.said if scorer.chat else None,
+            "chat": scorer.chat.settings if scorer.chat else None,
             "parameters": network.num_parameters() if network else None,
         }
         return Settings(**values)

@@ -5,6 +5,8 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import partial
+from itertools import takewhile
+from operator import eq
 from typing import Any, NamedTuple
 
 from polyprobe.system.errors import PolyprobeError, guess, one_line
@@ -45,8 +47,8 @@ THOUGHTS = (
 TODAY = date(2024, 7, 26)
 _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
 # Variables that every template may read, and those that this module sets.
-_GIVEN = {"messages", "tools", "documents", "add_generation_prompt"}
-_GIVEN |= {"raise_exception", "strftime_now", "namespace", "range", "dict"}
+_COMMON_VARIABLES = {"messages", "tools", "documents", "add_generation_prompt"}
+_COMMON_VARIABLES |= {"raise_exception", "strftime_now", "namespace", "range", "dict"}
 _ANSWER, QUESTION, _OTHER = "PolyprobeAnswer", "PolyprobeQuestion", "PolyprobeOther"
 _ANSWERS = (
     "Paris",
@@ -56,7 +58,12 @@ _ANSWERS = (
     '7, "b"',
 )
 
+_CHANGES = (
+    "leaves out, changes or repeats the text of an answer, so that its tokens cannot be found"
+)
+
 Ids = tuple[int, ...]
+Messages = Sequence[Mapping[str, str]]
 
 
 class Chat(NamedTuple):
@@ -66,12 +73,12 @@ class Chat(NamedTuple):
         head: the rendered text up to the answer, with QUESTION in the place of each row's question
             (scoring `letters`).
         key: a short hash of template and head, for the signature.
-        said: the options and the head, for run.json.
+        settings: the options and the head, for run.json.
     """
 
     head: str
     key: str
-    said: dict[str, Any]
+    settings: dict[str, Any]
 
     def encode(
         self, texts: Sequence[str], tokenizer: Any, questions: Sequence[str] | None = None
@@ -99,21 +106,21 @@ class Chat(NamedTuple):
             head: _tokenize([head, head.rstrip(), head.rstrip(" ")], tokenizer)
             for head in dict.fromkeys(heads)
         }
-        whole = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
-        found: list[tuple[Ids, Ids]] = []
-        for head, text, ids in zip(heads, texts, whole, strict=True):
-            front, words, bare = fronts[head]
+        sentences = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
+        pairs: list[tuple[Ids, Ids]] = []
+        for head, text, ids in zip(heads, texts, sentences, strict=True):
+            front, words, empty = fronts[head]
             if not text:
-                found.append((bare, ()))
+                pairs.append((empty, ()))
             elif ids[: len(front)] == front:
-                found.append((front, ids[len(front) :]))
+                pairs.append((front, ids[len(front) :]))
             elif ids[: len(words)] == words:
                 n = _find_word(ids, len(words), tokenizer)
-                found.append((ids[:n], ids[n:]))
+                pairs.append((ids[:n], ids[n:]))
             else:
-                [alone] = _tokenize([text], tokenizer)
-                found.append((front, alone))
-        return found
+                [bare] = _tokenize([text], tokenizer)
+                pairs.append((front, bare))
+        return pairs
 
 
 def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
@@ -126,8 +133,8 @@ def _find_word(ids: Ids, first: int, tokenizer: Any) -> int:
     return next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
 
 
-def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
-    """Return the conversation by the tokenizer's chat template, up to the answer.
+def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
+    """Render the conversation by the tokenizer's chat template, up to the answer.
 
     The answer begins where the template puts the text of an unfinished last message of the
     assistant (`continue_final_message`). If the template begins a new answer with a thinking part,
@@ -137,7 +144,7 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, scoring: str = 
 
     Args:
         tokenizer: a tokenizer of transformers.
-        chosen: the messages and the values of the template's variables.
+        chat: the messages and the values of the template's variables.
         model: the model's name, for messages.
         scoring: in `letters` each row has a question of its own in the user's message.
 
@@ -145,18 +152,18 @@ def render_chat(tokenizer: Any, chosen: ChatOptions, model: str, scoring: str = 
         PolyprobeError: no template, an option that it does not have, a message that it refuses,
             changes or drops, an answer that it changes or puts into a thinking part.
     """
-    template = _read_template(tokenizer, model)
-    options = _choose_options(template, chosen.options, model)
-    dated = _DATES.sub(lambda found: json.dumps(TODAY.strftime(found[2])), template)
-    writer = Writer(tokenizer, dated, options, model)
-    asks = scoring == "letters"
-    messages = chosen.messages(QUESTION if asks else "")
-    head = _find_head(writer, messages)
-    _check_said(writer, messages)
-    if asks:
-        _check_question(writer, chosen, head)
-    said = {"head": head, "system": chosen.system, "user": chosen.user, "options": options}
-    return Chat(head, hash_json({"template": template, "head": head})[:16], said)
+    source = _read_template(tokenizer, model)
+    options = _add_defaults(chat.options, source, model)
+    with_date = _DATES.sub(lambda match: json.dumps(TODAY.strftime(match[2])), source)
+    template = Template(tokenizer, with_date, options, model)
+    has_question = scoring == "letters"
+    messages = chat.messages(QUESTION if has_question else "")
+    head = template.find_head(messages)
+    template.check_messages(messages)
+    if has_question:
+        template.check_question(chat, head)
+    settings = {"head": head, "system": chat.system, "user": chat.user, "options": options}
+    return Chat(head, hash_json({"template": source, "head": head})[:16], settings)
 
 
 def _read_template(tokenizer: Any, model: str) -> str:
@@ -172,21 +179,20 @@ def _read_template(tokenizer: Any, model: str) -> str:
         ) from error
 
 
-def _choose_options(template: str, given: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """Return the given values and those that switch thinking off.
+def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict[str, Any]:
+    """Return the options with those that switch thinking off, where the template has them.
 
     Raises:
         PolyprobeError: a name that is no variable of the template.
     """
-    known = _list_variables(template, model)
-    for name in given:
-        if name not in known:
-            listed = ", ".join(sorted(known)) or "none"
+    names = _list_variables(template, model)
+    for name in options:
+        if name not in names:
             raise PolyprobeError(
                 f"--chat-option {name}: the chat template of '{model}' has no such variable;"
-                f"{guess(name, known)} known: {listed}"
+                f"{guess(name, names)} known: {', '.join(sorted(names)) or 'none'}"
             )
-    return {**{n: value for n, value in WITHOUT_THINKING.items() if n in known}, **given}
+    return {**{n: value for n, value in WITHOUT_THINKING.items() if n in names}, **options}
 
 
 def _list_variables(template: str, model: str) -> set[str]:
@@ -195,123 +201,119 @@ def _list_variables(template: str, model: str) -> set[str]:
     bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)  # transformers' own tag
     try:
         tree = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(bare)
-        return meta.find_undeclared_variables(tree) - _GIVEN
+        return meta.find_undeclared_variables(tree) - _COMMON_VARIABLES
     except TemplateError as error:
-        raise _unusable(model, error) from error
+        raise _refusal(model, f"refuses this conversation ({one_line(error)})") from error
 
 
-class Writer(NamedTuple):
+class Template(NamedTuple):
     """A chat template with the values of its variables.
 
     Attributes:
         tokenizer: a tokenizer of transformers.
-        template: the source.
+        source: the source.
         options: the values.
         model: the model's name, for messages.
     """
 
     tokenizer: Any
-    template: str
+    source: str
     options: Mapping[str, Any]
     model: str
 
-    def write(self, messages: Sequence[Mapping[str, str]], **how: bool) -> str:
-        """Return the text of a conversation.
+    def write(self, messages: Messages, **options: bool) -> str:
+        """Render a conversation.
 
         Raises:
             PolyprobeError: a conversation that the template refuses, or an answer that it changes.
         """
-        write = partial(self.tokenizer.apply_chat_template, chat_template=self.template)
+        render = partial(self.tokenizer.apply_chat_template, chat_template=self.source)
         try:
-            return str(write([*messages], tokenize=False, **how, **self.options))
+            return str(render([*messages], tokenize=False, **options, **self.options))
         except Exception as error:  # a template is code and may raise anything
             if "continue_final_message" in str(error):
-                raise _changes(self.model) from error
-            raise _unusable(self.model, error, messages) from error
+                raise _refusal(self.model, _CHANGES) from error
+            system = any(message["role"] == "system" for message in messages)
+            problem = f"refuses this conversation ({one_line(error)})"
+            raise _refusal(self.model, problem, "--system" if system else "--chat") from error
 
-    def write_answer(self, messages: Sequence[Mapping[str, str]], answer: str) -> str:
-        """Return the text up to the end of an unfinished answer."""
-        said = {"role": "assistant", "content": answer}
-        return self.write([*messages, said], continue_final_message=True)
+    def write_answer(self, messages: Messages, answer: str) -> str:
+        """Render the text up to the end of an unfinished answer."""
+        message = {"role": "assistant", "content": answer}
+        return self.write([*messages, message], continue_final_message=True)
 
+    def find_head(self, messages: Messages) -> str:
+        """Return the text in front of an answer, the same for every answer, behind a thought."""
+        start = self.write(messages, add_generation_prompt=True)
+        head = self.write_answer(messages, _ANSWER).removesuffix(_ANSWER)
+        for answer in (_ANSWER, *_ANSWERS):
+            # Some templates strip the answer.
+            if self.write_answer(messages, answer) not in (head + answer, head + answer.rstrip()):
+                raise _refusal(self.model, _CHANGES)
+        head, thought = _skip_thought(head, self.write(messages), start)
+        if thought:
+            problem = f"puts the answer into a thinking part ({thought.opens}), which cannot be "
+            raise _refusal(self.model, f"{problem}scored")
+        return head
 
-def _find_head(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
-    """Return the text in front of an answer, behind any thinking part."""
-    begun = writer.write(messages, add_generation_prompt=True)
-    head = _find_answer(writer, messages)
-    return _without_thought(head, writer.write(messages), begun, writer.model)
+    def check_messages(self, messages: Messages) -> None:
+        """Refuse a message whose text changes nothing; some are commands, such as `/no_think`."""
+        for k, message in enumerate(messages):
+            if message["content"].strip():
+                changed = [*messages[:k], {**message, "content": _OTHER}, *messages[k + 1 :]]
+                if self.write_answer(changed, _ANSWER) == self.write_answer(messages, _ANSWER):
+                    option = f"--{message['role']}"
+                    raise _refusal(self.model, f"drops the text of {option}", option)
 
-
-def _find_answer(writer: Writer, messages: Sequence[Mapping[str, str]]) -> str:
-    """Return the text in front of an answer, the same for every answer."""
-    written = writer.write_answer(messages, _ANSWER)
-    head = written.removesuffix(_ANSWER)
-    for answer in (_ANSWER, *_ANSWERS):
-        found = writer.write_answer(messages, answer)
-        if found not in (head + answer, head + answer.rstrip()):
-            raise _changes(writer.model)
-    return head
-
-
-def _check_said(writer: Writer, messages: Sequence[Mapping[str, str]]) -> None:
-    """Refuse a message whose text changes nothing; some are commands, such as `/no_think`."""
-    for message in messages:
-        if message["content"].strip():
-            others = [{**one, "content": _OTHER} if one is message else one for one in messages]
-            if writer.write_answer(others, _ANSWER) == writer.write_answer(messages, _ANSWER):
-                option = f"--{message['role']}"
-                raise PolyprobeError(
-                    f"the chat template of '{writer.model}' drops the text of {option}; "
-                    f"leave {option} out"
-                )
-
-
-def _check_question(writer: Writer, chosen: ChatOptions, head: str) -> None:
-    """Refuse a template that changes the text of a question."""
-    questions = (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip())
-    if head.count(QUESTION) != 1 or any(
-        _find_head(writer, chosen.messages(question)) != head.replace(QUESTION, question)
-        for question in questions
-    ):
-        raise PolyprobeError(
-            f"the chat template of '{writer.model}' changes or repeats the user's message, so "
-            "that questions cannot be placed in it; leave --chat out"
-        )
+    def check_question(self, chat: ChatOptions, head: str) -> None:
+        """Refuse a template that changes the text of a question."""
+        questions = (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip())
+        if head.count(QUESTION) != 1 or any(
+            self.find_head(chat.messages(question)) != head.replace(QUESTION, question)
+            for question in questions
+        ):
+            raise _refusal(
+                self.model,
+                "changes or repeats the user's message, so that questions cannot be placed in it",
+            )
 
 
-def _without_thought(head: str, before: str, begun: str, model: str) -> str:
+def _refusal(model: str, problem: str, option: str = "--chat") -> PolyprobeError:
+    return PolyprobeError(f"the chat template of '{model}' {problem}; leave {option} out")
+
+
+def _skip_thought(head: str, before: str, start: str) -> tuple[str, Thought | None]:
     """Return the text in front of the answer: behind a thought, if the model begins with one.
+
+    With it comes a thought that contains the answer, if there is any.
 
     Args:
         head: the text up to the content of an assistant's message.
         before: the conversation without an answer.
-        begun: the same with what the template begins a new answer with.
-        model: the model's name, for messages.
+        start: the same with what the template begins a new answer with.
     """
-    thoughts = _list_thoughts(begun, before)
-    if thoughts and not (head.startswith(begun) and not _list_open(head, before)):
-        head = _close(begun, thoughts)
-    for thought in _list_open(head, before):
-        raise PolyprobeError(
-            f"the chat template of '{model}' puts the answer into a thinking part "
-            f"({thought.opens}), which cannot be scored; leave --chat out"
-        )
-    return head
+    thoughts = _list_thoughts(start, before)
+    if thoughts and (not head.startswith(start) or _find_open(head, before)):
+        head = _close(start, thoughts)
+    return head, _find_open(head, before)
 
 
-def _list_open(text: str, before: str) -> list[Thought]:
-    return [one for one, behind in _list_thoughts(text, before) if one.closes not in behind]
+def _find_open(text: str, before: str) -> Thought | None:
+    """Return the first kind of thinking part that is open at the end of the text."""
+    thoughts = _list_thoughts(text, before)
+    return next((kind for kind, rest in thoughts if kind.closes not in rest), None)
 
 
 def _list_thoughts(text: str, before: str) -> list[tuple[Thought, str]]:
-    """Return each kind of thinking part that begins behind the text in common with `before`.
+    """List each kind of thinking part that begins behind the text in common with `before`.
 
-    With it comes the text behind the last one of that kind.
+    With it comes the text behind the last one of that kind. A tag in a message is no thought.
     """
-    pairs = enumerate(zip(text, before, strict=False))
-    common = next((n for n, (a, b) in pairs if a != b), min(len(text), len(before)))
-    ends = [(one, text.rfind(one.opens) + len(one.opens)) for one in THOUGHTS if one.opens in text]
-    return [(thought, text[end:]) for thought, end in ends if end > common]
+    common = sum(takewhile(bool, map(eq, text, before)))
+    kinds = [kind for kind in THOUGHTS if kind.opens in text]
+    ends = [text.rfind(kind.opens) + len(kind.opens) for kind in kinds]
+    pairs = zip(kinds, ends, strict=True)
+    return [(kind, text[end:]) for kind, end in pairs if end > common]
 
 
 def _close(text: str, thoughts: Sequence[tuple[Thought, str]]) -> str:
@@ -320,27 +322,10 @@ def _close(text: str, thoughts: Sequence[tuple[Thought, str]]) -> str:
     A thought on lines of its own is closed as by Qwen3's template, with `\n</think>\n\n`. One that
     begins in the line of its tag is closed by the closing tag alone.
     """
-    for thought, behind in thoughts:
-        if thought.closes not in behind:
-            line = "" if behind.endswith("\n\n") else "\n"
-            text += f"{line}{thought.closes}\n\n" if behind.endswith("\n") else thought.closes
+    for thought, rest in thoughts:
+        if thought.closes not in rest:
+            line = "" if rest.endswith("\n\n") else "\n"
+            text += f"{line}{thought.closes}\n\n" if rest.endswith("\n") else thought.closes
         if text.endswith(thought.closes):
             text += thought.leads
     return text
-
-
-def _changes(model: str) -> PolyprobeError:
-    return PolyprobeError(
-        f"the chat template of '{model}' leaves out, changes or repeats the text of an answer, "
-        "so that its tokens cannot be found; leave --chat out"
-    )
-
-
-def _unusable(
-    model: str, error: Exception, messages: Sequence[Mapping[str, str]] = ()
-) -> PolyprobeError:
-    option = "--system" if any(one["role"] == "system" for one in messages) else "--chat"
-    return PolyprobeError(
-        f"the chat template of '{model}' refuses this conversation ({one_line(error)}); "
-        f"leave {option} out"
-    )

@@ -36,7 +36,7 @@ class Settings:
     rows from which `limit` and `sample` take theirs; `left_out` counts the others by reason.
     `further` has what else the scores depend on, by its name in the signature: an adapter, say.
     `probe` are log-probabilities by which a served model is recognised.
-    `chat` is the conversation in front of each sentence, see `Chat.said`. `prompt_probability` says
+    `chat` is the conversation in front of each sentence, see `Chat`. `prompt_probability` says
     whether the log-probabilities of the prompts are stored too. `parameters` is the number of the
     model's parameters, None for a served model.
     """

@@ -4,6 +4,8 @@ import json
 import socket
 import threading
 import time
+import zlib
+from collections import Counter
 from contextlib import contextmanager
 from copy import deepcopy
 from functools import lru_cache
@@ -57,7 +59,7 @@ class StandIn(ThreadingHTTPServer):
         self.dialect, self.lies, self.model = dialect, {*lies}, model or load()
         self.posts, self.prompts, self.tokens = 0, 0, 0
         self.lock, self.last, self.known = threading.Lock(), None, {}
-        self.flying, self.lengths = [], set()
+        self.flying, self.lengths, self.draws = [], set(), Counter()
         self.killed_at = None  # number of POST requests after which the server dies
         self.died = threading.Event()
 
@@ -91,12 +93,19 @@ class StandIn(ThreadingHTTPServer):
                 rows[k] = cut.float().log_softmax(0)
         for name, size in NOISE.items():
             if name in self.lies:
-                rows = (rows + size * torch.randn(rows.shape)).log_softmax(1)
+                rows = (rows + size * self.draw_noise(ids, rows.shape)).log_softmax(1)
         if "other scale" in self.lies:
             rows = rows - 50
         if "nan" in self.lies:
             rows = rows * float("nan")
         return ids, rows
+
+    def draw_noise(self, ids, shape):
+        """Return other numbers each time, the same ones whatever the order of threads is."""
+        with self.lock:
+            self.draws[*ids] += 1
+            seed = zlib.crc32(repr((ids, self.draws[*ids])).encode())
+        return torch.randn(shape, generator=torch.Generator().manual_seed(seed))
 
 
 class Handler(BaseHTTPRequestHandler):
