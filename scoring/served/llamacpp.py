@@ -7,7 +7,7 @@ from polyprobe.system.progress import report
 from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Prompt, Reach
-from .server import Answer, ServedModel, Server, compare_ids, get, list_models
+from .server import Answer, ServedModel, Server, compare_ids, fetch_models, get
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
 FORCE = 1000.0  # added to the logit of a token, so that it is drawn; its log-probability is raw
@@ -34,7 +34,7 @@ class LlamaCpp(Server):
         props = await get(client, f"{url}/props")
         if not isinstance(props, dict) or "total_slots" not in props:
             return None
-        name, entry = next(iter((await list_models(client, url)).items()), ("", {}))
+        name, entry = next(iter((await fetch_models(client, url)).items()), ("", {}))
         short, meta = name.rpartition("/")[2], entry.get("meta") or {}
         precision = props.get("model_ftype") or meta.get("ftype") or ""
         limit = (props.get("default_generation_settings") or {}).get("n_ctx")

@@ -17,8 +17,8 @@ from .server import (
     ServedModel,
     Server,
     compare_ids,
+    fetch_models,
     get,
-    list_models,
 )
 
 LOGPROBS, FEWER_LOGPROBS = 20, 5  # the limits of vLLM (--max-logprobs) and of OpenAI
@@ -34,7 +34,7 @@ class Completions(Server):
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server lists it, or lists nothing."""
-        models = await list_models(client, url)
+        models = await fetch_models(client, url)
         if models and model not in models:
             raise PolyprobeError(
                 f"the server {hide_password(url)} has no model {model!r};{guess(model, models)} "
@@ -168,7 +168,7 @@ class Vllm(Completions):
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server has /version and lists it as vLLM's."""
         version = await get(client, f"{url}/version")
-        entry = (await list_models(client, url)).get(model, {})
+        entry = (await fetch_models(client, url)).get(model, {})
         if not isinstance(version, dict) or entry.get("owned_by") != "vllm":
             return None
         about = str(entry.get("root") or "").rstrip("/").rpartition("/")[2]

@@ -208,7 +208,7 @@ async def get(client: Any, url: str) -> Any:
         return response.json()
 
 
-async def list_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
+async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
     """Return what /v1/models lists, by name."""
     answer = await get(client, f"{url}/v1/models")
     try:
