@@ -24,7 +24,7 @@ from polyprobe.report.findings.board import (
     write_latex,
     write_markdown,
 )
-from polyprobe.report.show import format_table, render
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
@@ -379,17 +379,6 @@ def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
     assert json.loads(json.dumps(bmlama_board.as_json()))["slopes"]["rankc"]["n"] == 5
 
 
-def test_latex_has_as_many_cells_as_columns(tmp_path):
-    run = write_run(tmp_path / "r", write_facts(tmp_path / "facts"), SCORES, model="a_b")
-    other = write_run(tmp_path / "s", tmp_path / "facts", SCORES, model="c")
-    text = write_latex(make_board([run.folder, other.folder]))
-    width = len(re.search(r"tabular\}\{(\w+)\}", text)[1])
-    lines = [line for line in text.splitlines() if line.endswith(r" \\")]
-    assert [line.count("&") + 1 for line in lines] == [width] * 5  # head, two rows with intervals
-    assert r"a\_b & " in text
-    assert not {"±", "–", "…"} & {*text}
-
-
 def test_pictures_have_slopes_intervals_and_correlations(bmlama_board, tmp_path):
     pictures = make_board_finding(bmlama_board).pictures
     assert next(iter(pictures)) == "accuracy-size"
@@ -408,17 +397,6 @@ def test_pictures_have_slopes_intervals_and_correlations(bmlama_board, tmp_path)
     done = CliRunner().invoke(app, [*command, "--draw", "rankc-size"])
     assert done.exit_code == 0, done.output
     assert "BLOOM-1.7b" in file.read_text(encoding="utf-8")
-
-
-def test_the_terminal_shows_intervals_if_it_is_wide(tmp_path):
-    run = write_run(tmp_path / "r", write_facts(tmp_path / "facts"), SCORES)
-    board = make_board([run.folder])
-    tables = (next(render(make_board_finding(board), width)) for width in (80, 120))
-    narrow, wide = ([*table.columns[3].cells] for table in tables)
-    mean, half = board.entries[0].values["accuracy"].mean, 0
-    half = board.entries[0].values["accuracy"].plus_minus
-    assert narrow[0].plain == f"{mean:.3f}\n±{half:.3f}"
-    assert wide[0].plain.startswith(f"{mean:.3f} ± {half:.3f}\n")
 
 
 def test_the_command_writes_its_files(tmp_path):

@@ -1,7 +1,6 @@
 """Three wordings beside one reference."""
 
 import json
-import shutil
 from io import StringIO
 
 import pytest
@@ -19,29 +18,14 @@ from polyprobe.report.show import format_table, render_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.runs import reseal
-from tests.making.versions import write_versions
+from tests.making.versions import rename, write_versions, write_wordings
 
 FEW = {"n_resamples": 99}
 
 
-def rename(run, folder, config):
-    """Return a copy of a run under another configuration's name."""
-    shutil.copytree(run.folder, folder)
-    reseal(folder, config=config)
-    return Run(folder)
-
-
 @pytest.fixture
 def runs(tmp_path):
-    """Runs of three wordings; ChatGPT's has the template's scores."""
-    template, sentence = write_versions(tmp_path)
-    data = tmp_path / "tiny" / "data"
-    shutil.copytree(data / "small", data / "small-chatgpt")
-    card = tmp_path / "tiny" / "README.md"
-    lines = card.read_text(encoding="utf-8").splitlines()
-    own = [line.replace("small", "small-chatgpt") for line in lines[2:7]]
-    card.write_text("\n".join([*lines[:-1], *own, "---", ""]), encoding="utf-8")
-    return [template, sentence, rename(template, tmp_path / "small-chatgpt", "small-chatgpt")]
+    return write_wordings(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """A small dataset with templates and sentences, and runs on both without a model."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import Settings
+from tests.making.runs import reseal
 
 CONFIGS = ("small", "small-sentence")
 FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}
@@ -116,3 +118,22 @@ def write_versions(folder: Path, **options) -> tuple[Run, Run]:
     dataset = write_dataset(folder / "tiny", **options)
     languages = options.get("languages", ("en", "ru"))
     return tuple(write_run(folder / config, dataset, config, languages) for config in CONFIGS)
+
+
+def rename(run: Run, folder: Path, config: str) -> Run:
+    """Copy a run under another configuration's name."""
+    shutil.copytree(run.folder, folder)
+    reseal(folder, config=config)
+    return Run(folder)
+
+
+def write_wordings(folder: Path) -> list[Run]:
+    """Write runs of three wordings; ChatGPT's has the template's scores."""
+    template, sentence = write_versions(folder)
+    data = folder / "tiny" / "data"
+    shutil.copytree(data / "small", data / "small-chatgpt")
+    card = folder / "tiny" / "README.md"
+    lines = card.read_text(encoding="utf-8").splitlines()
+    config = [line.replace("small", "small-chatgpt") for line in lines[2:7]]
+    card.write_text("\n".join([*lines[:-1], *config, "---", ""]), encoding="utf-8")
+    return [template, sentence, rename(template, folder / "small-chatgpt", "small-chatgpt")]

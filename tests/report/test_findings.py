@@ -1,0 +1,121 @@
+"""The finding of every analysis in every writer."""
+
+import csv
+from importlib import import_module
+from inspect import getmembers, isfunction
+from io import StringIO
+from pathlib import Path
+from re import findall, fullmatch
+
+import pytest
+from rich.console import Console
+
+from polyprobe.analysis.board.board import make_board
+from polyprobe.analysis.compare.folders import compare_folders
+from polyprobe.analysis.compare.sentences.compare import TextOptions
+from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.groups.groups import group_run
+from polyprobe.analysis.relate.relate import relate_run
+from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+from polyprobe.report import findings
+from polyprobe.report.findings.board import make_board_finding
+from polyprobe.report.findings.comparison import make_comparison_finding
+from polyprobe.report.findings.groups import make_groups_finding
+from polyprobe.report.findings.relate import make_relate_finding
+from polyprobe.report.findings.run import make_run_finding
+from polyprobe.report.findings.tokens import make_tokens_finding
+from polyprobe.report.findings.wordings import make_several_finding
+from polyprobe.report.show import format_table, render, to_csv, to_latex, to_markdown
+from polyprobe.schema.load import load_facts
+from tests.making.facts import write_facts
+from tests.making.runs import SCORES, write_run
+from tests.making.versions import write_wordings
+
+FEW = Bootstrap(99)
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Two runs of one dataset, and three wordings of another."""
+    folder = tmp_path_factory.mktemp("findings")
+    facts = write_facts(folder / "facts")
+    pair = [write_run(folder / name, facts, SCORES, model=name) for name in ("one_a", "two_b")]
+    return pair, write_wordings(folder / "wordings")
+
+
+def compare(*folders):
+    test = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "seed": 0}
+    return compare_folders(folders, TextOptions(), {}, by_relation=True, **test)
+
+
+def count():
+    tables = load_facts("geofacts", languages=["en", "ru"])
+    return count_tokens(load_tokenizer(find_tokenizer("geolm")), tables)
+
+
+MAKERS = {
+    make_run_finding: lambda pair, _: pair[0].read_results(),
+    make_groups_finding: lambda pair, _: group_run(pair[0], "relation", bootstrap=FEW),
+    make_relate_finding: lambda pair, _: relate_run(
+        pair[0], ["script", "accuracy"], control="family", bootstrap=FEW
+    ),
+    make_board_finding: lambda pair, _: make_board([run.folder for run in pair]),
+    make_comparison_finding: lambda _, wordings: compare(*wordings[:2]),
+    make_several_finding: lambda _, wordings: compare(*wordings),
+    make_tokens_finding: lambda *_: count(),
+}
+
+
+@pytest.fixture(scope="module", params=MAKERS, ids=lambda make: make.__name__)
+def finding(request, runs):
+    numbers = MAKERS[request.param](*runs)
+    return request.param(numbers, *(["answers"] if request.param is make_tokens_finding else []))
+
+
+def test_every_finding_is_made_here():
+    modules = (import_module(f"{findings.__name__}.{file.stem}") for file in list_modules())
+    makers = {f for module in modules for name, f in getmembers(module, isfunction)
+              if fullmatch("make_[a-z]+_finding", name)}  # fmt: skip
+    assert makers == {*MAKERS}
+
+
+def list_modules():
+    return Path(findings.__path__[0]).glob("[!_]*.py")
+
+
+@pytest.mark.parametrize("width", [60, 200])
+def test_the_terminal_shows_every_line_and_name(finding, width):
+    console = Console(file=StringIO(), width=width)
+    for part in render(finding, width):
+        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    text = console.file.getvalue()
+    lines = [block for part in finding.parts for block in part.blocks if isinstance(block, str)]
+    for line in [*lines, *finding.notes, *finding.cautions]:
+        assert line in text
+    for table in finding.tables if width == 200 else ():
+        for row in table.rows[: table.limit]:
+            assert str(row[0]) in text
+
+
+def test_csv_has_every_number_with_all_digits(finding):
+    for table in finding.tables:
+        head, *rows = csv.reader(StringIO(to_csv(table)))
+        assert len(rows) == len(table.rows)
+        assert {len(row) for row in rows} <= {len(head)}
+        for values, row in zip(table.rows, rows, strict=True):
+            for value in values:
+                if isinstance(value, float):
+                    assert repr(value) in row
+
+
+def test_markdown_and_latex_have_every_cell(finding):
+    for table in finding.tables:
+        head, rows = format_table(table)
+        lines = to_markdown(table).splitlines()
+        assert len(lines) == len(rows) + 2
+        assert {len(findall(r"(?<!\\)\|", line)) for line in lines} == {len(head) + 1}
+        text = to_latex(table, "caption")
+        assert not {*"±–…Δρ"} & {*text}
+        cells = [line for line in text.splitlines() if line.endswith(r"\\")]
+        assert {len(findall(r"(?<!\\)&", line)) for line in cells} == {len(head) - 1}
+        assert len(cells) >= len(rows) + 1
