@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.options import Units
 from polyprobe.eval.questions import annotate, choose_donors
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts
@@ -198,7 +198,7 @@ def measure(questions: Questions, model: str, seeds: int) -> tuple[Values, dict[
     """Return the figures of a toy model, means over seeds, and the floors of the last one."""
     found = []
     for seed in range(seeds):
-        results = summarize(score(questions, model, seed), "bmlama", Bootstrap(n_resamples=0))
+        results = summarize_facts(score(questions, model, seed), Units())
         found.append({name: column(results) for name, column in COLUMNS.items()})
     values = {name: [one[name] for one in found if one[name] is not None] for name in COLUMNS}
     return {x: fmean(y) if y else None for x, y in values.items()}, results["floors"]

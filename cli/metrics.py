@@ -131,7 +131,7 @@ def metrics(
     """Recompute results.json and the report from the scores, without the model."""
     from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 
-    options = MetricOptions(
+    options = MetricOptions.of(
         average=average,
         weights=weights,
         ties=ties,
@@ -143,7 +143,6 @@ def metrics(
         repeated_subjects=repeated_subjects,
         templates=templates,
     )
-    options.check()
     named = split_list(pairs)
     if pairs is not None and len(named) != 2:
         raise PolyprobeError(f"--pairs {pairs}: expected two figures, such as rankc,coverlap")
@@ -160,7 +159,7 @@ def metrics(
     from polyprobe.schema.run.folder import FinishedRun, Run
 
     bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
-    check_pair_figures(named, choose_figures(options.figures))
+    check_pair_figures(named, choose_figures(options.ranking.figures))
     for folder in runs:
         run = Run(folder)
         if named and run.settings().kind == "predictions":

@@ -178,9 +178,9 @@ class ConsistencyCallback(TrainerCallback):
 
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         values = {}
-        for figure in (x for x in SEPARATE if x.training and x.applies(facts)):
+        for figure in (x for x in SEPARATE if x.display.training and x.applies(facts)):
             for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
-                if value is not None and (part == "mean" or figure.training == "each"):
+                if value is not None and (part == "mean" or figure.display.training == "each"):
                     suffix = "" if part == "mean" else f".{part}"
                     values[f"{self._options.prefix}/{figure.name}{suffix}"] = value
         return values

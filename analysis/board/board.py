@@ -12,7 +12,7 @@ from polyprobe.analysis.comparable import (
     refuse_differing,
 )
 from polyprobe.analysis.figures.declaration import RunFigure
-from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, describe
+from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
@@ -172,7 +172,7 @@ def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
     kinds = {entry.settings.kind for entry in entries}
     figures = {figure.name: figure for figure in FIGURES if figure.name in common}
     if kinds == {"predictions"} and "accuracy" in figures:
-        figures["accuracy"] = describe("accuracy", "predictions")
+        figures["accuracy"] = find_figure("accuracy", "predictions")
         figures.pop("factual_accuracy.all", None)
     if not figures:
         raise PolyprobeError(
@@ -186,7 +186,7 @@ def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -
     """Return the sorted entries, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
-    falling = by != PARAMETERS and not figures[by].lower_is_better
+    falling = by != PARAMETERS and not figures[by].scale.lower_is_better
 
     def place(entry: Entry) -> tuple[bool, float]:
         value = entry.parameters if by == PARAMETERS else entry.values[by].mean

@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.analysis.figures.compute import read_facts
+from polyprobe.analysis.figures.compute import OPTIONS, read_scored
 from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
 from polyprobe.analysis.figures.options import (
-    DEFAULTS,
+    FillingOptions,
     MetricOptions,
     clusters_within,
     read_clusters,
@@ -102,7 +102,7 @@ def compare_runs(
     choice: Choice = ALL_ROWS,
     by_relation: bool = False,
     figures: Sequence[RunFigure] = SEPARATE,
-    options: MetricOptions = DEFAULTS,
+    options: MetricOptions = OPTIONS,
     **test: Any,
 ) -> Comparison:
     """Compute the paired differences (first - second) of the figures that both runs have.
@@ -126,8 +126,8 @@ def compare_runs(
             pairs, decodings = _measure_predictions(runs, match.tables, options, figures, test)
         else:
             facts = (
-                read_facts(first, match.tables[0], options),
-                read_facts(second, match.tables[1], options),
+                read_scored(first, match.tables[0], options.ranking),
+                read_scored(second, match.tables[1], options.ranking),
             )
             pairs = measure_facts(facts, figures)
         differences = {
@@ -172,13 +172,13 @@ def _measure_predictions(
     test: Mapping[str, Any],
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
-    first, second = (_choose(*pair, options) for pair in zip(tables, runs, strict=True))
+    first, second = (_choose(*pair, options.filling) for pair in zip(tables, runs, strict=True))
     marks = mark_common(first, second)
     decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
     return measure_marks(marks, figures), decodings
 
 
-def _choose(tables: Tables, run: Run, options: MetricOptions) -> Tables:
+def _choose(tables: Tables, run: Run, options: FillingOptions) -> Tables:
     norm = is_normalised(run.settings().scoring)
     return choose_again(tables, options.length_norm, options.max_masks, norm, run.folder)
 

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.errors.function_words import FUNCTION_WORDS
-from polyprobe.metrics.shared.intervals import share, summarize
+from polyprobe.metrics.shared.intervals import Resampling, share, summarize
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import SLOT
 
@@ -196,7 +196,7 @@ def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
 
 
 def measure_language(
-    table: pa.Table, right: np.ndarray, language: str, options: Mapping[str, Any]
+    table: pa.Table, right: np.ndarray, language: str, options: Resampling
 ) -> dict[str, Any]:
     """Return `measure_errors` of a run's predictions in one language.
 
@@ -204,7 +204,7 @@ def measure_language(
         table: with columns of `PREDICTIONS`.
         right: 1 for correct facts, 0 for others, NaN for facts that are not asked.
         language: of the texts.
-        options: those of `intervals.Resampling`; `clusters` are of all facts, or None.
+        options: `clusters` are of all facts, or None.
     """
     asked = np.flatnonzero(~np.isnan(right))
     columns = ["relation", "prompt", "answer_forms", "prediction"]
@@ -218,7 +218,8 @@ def measure_language(
         right=right[asked].astype(bool),
     )
     wrong = np.flatnonzero(right == 0)
-    return measure_errors(kinds, **{**options, "clusters": take(options["clusters"], wrong)})
+    options = options._replace(clusters=take(options.clusters, wrong))
+    return measure_errors(kinds, **options._asdict())
 
 
 def list_counts(kinds: Iterable[str]) -> Iterator[tuple[str, int]]:

@@ -9,7 +9,60 @@ from .facts import ScoredFacts
 
 LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
 INFINITE = float("inf")
+SEVERAL = "a dataset with several templates of a fact"
 Values = Mapping[str, float | None]
+
+
+class FigureInput(NamedTuple):
+    """What the kernel of a figure takes.
+
+    Attributes:
+        read: the input in the facts of a run; None if the run does not have it.
+        needs: what a run without it lacks, in words.
+        ranked: compares rankings of languages, which then need the same candidates.
+    """
+
+    read: Callable[[ScoredFacts], Any]
+    needs: str = ""
+    ranked: bool = False
+
+    def find_lack(self, facts: ScoredFacts) -> str:
+        """Find what the facts lack, in words; empty if they have the input."""
+        if self.ranked and not facts.matched:
+            return "the same candidates in every language"
+        return self.needs if self.read(facts) is None else ""
+
+
+FACTS = FigureInput(lambda facts: facts)
+RANKINGS = FACTS._replace(ranked=True)
+SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
+SECOND_RANKINGS = SECOND._replace(ranked=True)
+TEMPLATES = FigureInput(lambda facts: facts.other_templates, SEVERAL)
+TEMPLATE_RANKINGS = TEMPLATES._replace(ranked=True)
+
+
+class Scale(NamedTuple):
+    """The range of a figure and its direction (None: neither is better)."""
+
+    lowest: float = 0.0
+    highest: float = 1.0
+    lower_is_better: bool | None = False
+
+
+class Presentation(NamedTuple):
+    """How a figure is shown.
+
+    Attributes:
+        short: column heading where the title is too wide.
+        noted: printed below the terminal table.
+        training: logged during training: `each` value or only its `mean`.
+        paper: heading and description in the LaTeX table.
+    """
+
+    short: str = ""
+    noted: bool = False
+    training: str = ""
+    paper: tuple[str, str] = ("", "")
 
 
 class LeftOut(NamedTuple):
@@ -27,60 +80,45 @@ class RunFigure(NamedTuple):
         title: printed name.
         says: one sentence for the report and for archives.
         per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
-        sums: kernel of `ScoredFacts`, with `twice` of their `SecondQuestions`, with `templated` of
-            their `OtherTemplates`; None for a module's figure (see `compute.MODULES`).
-        short: column heading in the terminal, where the title is too wide.
-        lowest, highest: range of the value.
-        lower_is_better: direction; None: neither is better.
+        input: what the kernel takes; unused for a module's figure (see `modules.MODULES`).
+        sums: kernel; None for a module's figure.
+        scale: range and direction of the value.
         chance: value of a random ranking: a constant, or a kernel whose result is stored.
         floor: name of the floor in `floors.FLOORS` that the value should exceed.
         left_out: cases without a value, counted in results.json.
         conditional: averaged over fewer facts than the run has; their number is not stored.
         compared: tested by `compare`.
-        training: logged during training: `each` value or only its `mean`.
-        noted: printed below the terminal table.
+        on_request: computed only if it is named (`metrics --figures`).
         counted: key of a module's number of facts.
-        paper: heading and description in the LaTeX table.
-        twice: needs the second questions of the facts; a run without them has no such figure.
-        asked: computed only if it is named (`metrics --figures`).
-        matched: needs the same candidates in every language.
-        templated: needs several templates of a fact, with the same candidates.
+        display: how it is shown.
     """
 
     name: str
     title: str
     says: str
     per: str
+    input: FigureInput = FACTS
     sums: Callable[[Any], Figure] | None = None
-    short: str = ""
-    lowest: float = 0.0
-    highest: float = 1.0
-    lower_is_better: bool | None = False
+    scale: Scale = Scale()
     chance: float | Callable[[ScoredFacts], float] | None = None
     floor: str = ""
     left_out: LeftOut | None = None
     conditional: bool = False
     compared: bool = False
-    training: str = ""
-    noted: bool = False
+    on_request: bool = False
     counted: str = "n_queries"
-    paper: tuple[str, str] = ("", "")
-    twice: bool = False
-    asked: bool = False
-    matched: bool = False
-    templated: bool = False
+    display: Presentation = Presentation()
+
+    @property
+    def heading(self) -> str:
+        """Return the heading of a column."""
+        return self.display.short or self.title
 
     def measure(self, facts: ScoredFacts) -> Figure:
-        """Return the sums of the facts, of a figure with a kernel."""
+        """Compute the sums of the facts, of a figure with a kernel."""
         assert self.sums, self.name
-        if self.templated:
-            return self.sums(facts.other_templates)
-        return self.sums(facts.second if self.twice else facts)
+        return self.sums(self.input.read(facts))
 
     def applies(self, facts: ScoredFacts) -> bool:
-        """Return whether the facts have what the figure is computed from."""
-        if self.matched and not facts.matched:
-            return False
-        if self.templated:
-            return facts.other_templates is not None
-        return not self.twice or facts.second is not None
+        """Tell whether the facts have what the figure is computed from."""
+        return not self.input.find_lack(facts)

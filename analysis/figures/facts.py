@@ -16,16 +16,19 @@ from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows
+from polyprobe.schema.run.protocol import protocol_of
 
-from .options import DEFAULTS, MetricOptions
+from .options import RankingOptions
+
+DEFAULTS = RankingOptions()
 
 
 class SecondQuestions(NamedTuple):
-    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not asked.
+    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not covered.
 
     Attributes:
         languages: their codes.
-        asked: whether a fact has a second question, in every language [facts].
+        covered: whether a fact has a second question, in every language [facts].
         rankc: RankC with the right subject in both languages [facts, pairs].
         donor_rankc: RankC with the right subject in one language and the other one in the second,
             the mean of both ways.
@@ -34,7 +37,7 @@ class SecondQuestions(NamedTuple):
     """
 
     languages: list[str]
-    asked: np.ndarray
+    covered: np.ndarray
     rankc: np.ndarray
     donor_rankc: np.ndarray
     right: np.ndarray
@@ -42,13 +45,13 @@ class SecondQuestions(NamedTuple):
 
     @property
     def rankc_difference(self) -> np.ndarray:
-        """Return R - P of each fact and pair, 0 where not asked."""
-        return np.where(self.asked[:, None], self.rankc - self.donor_rankc, 0)
+        """Compute R - P of each fact and pair, 0 where not covered."""
+        return np.where(self.covered[:, None], self.rankc - self.donor_rankc, 0)
 
     @property
     def accuracy_gain(self) -> np.ndarray:
-        """Return right less right in the other sentence, by fact and language, 0 if not asked."""
-        return np.where(self.asked[:, None], self.right - self.donor_right, 0)
+        """Compute right less right in the other sentence, by fact and language."""
+        return np.where(self.covered[:, None], self.right - self.donor_right, 0)
 
 
 class OtherTemplates(NamedTuple):
@@ -72,9 +75,9 @@ class OtherTemplates(NamedTuple):
     chance: np.ndarray
 
     def adjust(self, values: np.ndarray) -> np.ndarray:
-        """Return values adjusted for chance, 0 if not `several` or with a single candidate."""
-        chance, counted = self.chance[:, None], (self.several & (self.chance < 1))[:, None]
-        return np.divide(values - chance, 1 - chance, out=np.zeros_like(values), where=counted)
+        """Adjust values for chance, 0 if not `several` or with a single candidate."""
+        chance, several = self.chance[:, None], (self.several & (self.chance < 1))[:, None]
+        return np.divide(values - chance, 1 - chance, out=np.zeros_like(values), where=several)
 
 
 class ScoredFacts:
@@ -83,9 +86,12 @@ class ScoredFacts:
     Attributes:
         tables: the scores on disk by language, with parallel rows.
         languages: their codes, in the run's order.
-        options: weights of RankC, and what ties count.
-        given: the validated scores by language; every kernel reads them without a second check.
-        scores: those that are ranked: `given`, or without ties (`MetricOptions.ties`).
+        options: weights of RankC, what ties count, and so on.
+        scoring: name of the run's protocol.
+        protocol: the protocol.
+        raw_scores: the validated scores by language; every kernel reads them without a second
+            check.
+        scores: those that are ranked: `raw_scores`, or without ties (`RankingOptions.ties`).
         first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
         sizes: number of candidates of each fact, in the first language.
@@ -102,60 +108,58 @@ class ScoredFacts:
     def __init__(
         self,
         tables: Mapping[str, pa.Table],
-        options: MetricOptions = DEFAULTS,
+        options: RankingOptions = DEFAULTS,
+        scoring: str = "bmlama",
         own_candidates: bool = False,
     ) -> None:
         self.tables, self.languages, self.options = tables, list(tables), options
+        self.scoring, self.protocol = scoring, protocol_of(scoring)
+        self.table: pa.Table = tables[self.languages[0]]
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
-        self.given = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
-        self.scores = self._settle(self.given)
-        self.first_scores = next(iter(self.scores.values()))
+        self.raw_scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
+        self.scores = self._settle(self.raw_scores)
+        self.first_scores = self.scores[self.languages[0]]
         self.sizes = self.first_scores.sizes
         self.matched = not own_candidates
         self.rankc = np.zeros((len(self.sizes), 0))
         if self.matched:
-            self.rankc = self._compare(self.scores)
+            self.rankc = rankc_pairs(self.scores, options.weights)
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
         self.second = self._read_second()
 
     def _settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
-        """Return the scores with the ties of the options."""
+        """Settle the ties of scores as the options say."""
         if self.options.ties == "expected":
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
 
-    def _compare(
-        self, scores: Mapping[str, Rows], others: Mapping[str, Rows] | None = None
-    ) -> np.ndarray:
-        """Return RankC by fact and pair with the weights of the options."""
-        return rankc_pairs(scores, self.options.weights, others)
-
     def _read_second(self) -> SecondQuestions | None:
         valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
-        asked = np.logical_and.reduce(valid)
-        if not asked.any():
+        covered = np.logical_and.reduce(valid)
+        if not covered.any():
             return None
-        places = np.flatnonzero(asked)
-        given = {
-            x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
-            for x, table in self.tables.items()
-        }
-        donor = self._settle(given)
+        places = np.flatnonzero(covered)
+        donor = self._settle(
+            {
+                x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
+                for x, table in self.tables.items()
+            }
+        )
         answers = [self.answers[place] for place in places]
         rankc = np.zeros_like(self.rankc)
         if self.matched:
-            kept: np.ndarray = np.repeat(asked, self.sizes)
-            own = {x: Rows(rows.flat[kept], rows.sizes[asked]) for x, rows in self.scores.items()}
-            rankc[places] = self._compare(own, donor)
+            flat: np.ndarray = np.repeat(covered, self.sizes)
+            first = {x: Rows(row.flat[flat], row.sizes[covered]) for x, row in self.scores.items()}
+            rankc[places] = rankc_pairs(first, self.options.weights, donor)
         right = np.column_stack([*self.right.values()]).astype(np.float64)
         donor_right = np.zeros_like(right)
         for column, rows in enumerate(donor.values()):
             donor_right[places, column] = right_probability(rows, answers)
-        return SecondQuestions(self.languages, asked, self.rankc, rankc, right, donor_right)
+        return SecondQuestions(self.languages, covered, self.rankc, rankc, right, donor_right)
 
     @cached_property
     def other_templates(self) -> OtherTemplates | None:
-        """Return the comparison with other templates; None without any.
+        """Compare each question with another template of its fact; None without any.
 
         None also if templates of a fact have other candidates: rankings cannot be compared.
         """
@@ -165,71 +169,64 @@ class ScoredFacts:
         if not several.any() or not same.all() or self._differ(following):
             return None
         starts, ends = self.sizes.cumsum() - self.sizes, self.sizes.cumsum()
-        moved = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
-        other = {x: Rows(rows.flat[moved], rows.sizes) for x, rows in self.scores.items()}
+        order = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
+        other = {x: Rows(rows.flat[order], rows.sizes) for x, rows in self.scores.items()}
         weights = self.options.weights
         within = [
             compare_rankings(rows.flat, other[x].flat, rows.sizes, weights)
             for x, rows in self.scores.items()
         ]
-        between = self._compare(self.scores, other) if self.matched else self.rankc
-        counted = several[:, None]
+        between = rankc_pairs(self.scores, weights, other) if self.matched else self.rankc
+        weight = several[:, None]
         return OtherTemplates(
             self.languages,
             several,
-            np.column_stack(within) * counted,
-            between * counted,
+            np.column_stack(within) * weight,
+            between * weight,
             rankc_chance(self.sizes, weights),
         )
 
     def _differ(self, following: np.ndarray) -> bool:
-        """Return whether any row has other answers than the row of `following`."""
+        """Tell whether any row has other answers than the row of `following`."""
         pairs = zip(self.answers, following.tolist(), strict=True)
         return any(answers != self.answers[row] for answers, row in pairs)
 
     def chance_of(self, language: str) -> float:
-        """Return the accuracy of a guess in a language."""
+        """Compute the accuracy of a guess in a language."""
         return float(chance_accuracy(self.scores[language], self.answers).mean())
 
     @property
     def chance(self) -> float:
-        """Return the accuracy of a guess, the mean over languages."""
-        if self.matched:
-            return self.chance_of(self.languages[0])
-        return float(np.mean([self.chance_of(language) for language in self.languages]))
+        """Compute the accuracy of a guess, the mean over languages."""
+        languages = self.languages[:1] if self.matched else self.languages
+        return float(np.mean([self.chance_of(language) for language in languages]))
 
     @property
     def baseline(self) -> dict[str, np.ndarray] | None:
-        """Return the probability that the most frequent answer is right, by language, if known."""
+        """Read the probability that the most frequent answer is right, by language, if known."""
         return self.read_level("baseline")
 
     def read_level(self, name: str) -> dict[str, np.ndarray] | None:
-        """Return a column of numbers by language; None if a file lacks it."""
+        """Read a column of numbers by language; None if a file lacks it."""
         columns = {x: table[name] for x, table in self.tables.items()}
         if any(column.null_count for column in columns.values()):
             return None
         return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}
 
     def rank_by(self, column: str) -> np.ndarray | None:
-        """Return RankC [facts, pairs] of rankings by a list column, the smallest number first.
+        """Compute RankC [facts, pairs] of rankings by a list column, the smallest number first.
 
         None if a file lacks the column, or the candidates are not `matched`.
         """
         if not self.matched or any(table[column].null_count for table in self.tables.values()):
             return None
         flat = {x: -masked_scores(t, column).compressed() for x, t in self.tables.items()}
-        return self._compare(
-            self._settle({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
-        )
-
-    @property
-    def table(self) -> pa.Table:
-        """Return the first language's table; fact ids, relations and answers are those of all."""
-        return next(iter(self.tables.values()))
+        ranked = self._settle({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
+        return rankc_pairs(ranked, self.options.weights)
 
 
 def follow_templates(ids: Sequence[str]) -> np.ndarray:
-    """Return for each row the next row of the same fact, for the last one the first.
+    """List for each row the next row of the same fact, for the last one the first.
 
     >>> follow_templates(["a", "a", "b", "a"]).tolist()
     [1, 3, 2, 0]
@@ -246,13 +243,13 @@ def follow_templates(ids: Sequence[str]) -> np.ndarray:
 
 
 def count_correct(right: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Return k_correct and k_share of results.json, see `compute.summarize`."""
+    """Count the facts right in 0, 1, 2, … languages: k_correct and k_share of results.json."""
     counts = count_right(right).sum(axis=0).tolist()
     return {"k_correct": counts, "k_share": share_right(counts)}
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:
-    """Return the scores as [queries, most candidates]; absent candidates are masked."""
+    """Read the scores as [queries, most candidates]; absent candidates are masked."""
     lists = table[column].combine_chunks()
     counts = np.diff(lists.offsets.to_numpy())
     mask = np.arange(counts.max(initial=0)) >= counts[:, None]

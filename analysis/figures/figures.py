@@ -28,12 +28,29 @@ from polyprobe.metrics.shared.intervals import mean_of
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.system.errors import check_option
 
-from .declaration import ALL, INFINITE, LANGUAGE, PAIR, WAY, LeftOut, RunFigure
+from .declaration import (
+    ALL,
+    FACTS,
+    INFINITE,
+    LANGUAGE,
+    PAIR,
+    RANKINGS,
+    SECOND,
+    SECOND_RANKINGS,
+    TEMPLATE_RANKINGS,
+    TEMPLATES,
+    WAY,
+    LeftOut,
+    Presentation,
+    RunFigure,
+    Scale,
+)
 from .options import EVERY
 
+NOTED = Presentation(noted=True)
 _of_module = partial(RunFigure, per=LANGUAGE)
-_of_outcome = partial(RunFigure, per=PAIR, conditional=True, matched=True)
-_of_way = partial(RunFigure, per=WAY, asked=True)
+_of_outcome = partial(RunFigure, per=PAIR, input=RANKINGS, conditional=True)
+_of_way = partial(RunFigure, per=WAY, on_request=True)
 
 FIGURES = (
     RunFigure(
@@ -41,12 +58,12 @@ FIGURES = (
         "accuracy",
         "Share of facts whose right answer comes first; ties in expectation.",
         LANGUAGE,
+        FACTS,
         lambda facts: find_accuracy(facts.right),
         chance=lambda facts: facts.chance,
         floor="frequency",
         compared=True,
-        training="each",
-        paper=("Acc", "mean accuracy (Acc)"),
+        display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
     ),
     RunFigure(
         "rankc_subject",
@@ -54,45 +71,46 @@ FIGURES = (
         "(R - P) / (1 - P): R is RankC, P what remains of it if one language is asked about "
         "another subject of the relation.",
         PAIR,
+        SECOND_RANKINGS,
         lambda second: find_rankc_subject(
-            second.languages, second.rankc, second.donor_rankc, second.asked
+            second.languages, second.rankc, second.donor_rankc, second.covered
         ),
-        short="corrected",
-        lowest=-INFINITE,
+        scale=Scale(lowest=-INFINITE),
         chance=0.0,
         left_out=LeftOut(
             "facts without another subject to ask about: not in corrected RankC and gain",
-            lambda facts, values: int((~facts.second.asked).sum()) if facts.second else 0,
+            lambda facts, values: int((~facts.second.covered).sum()) if facts.second else 0,
         ),
         conditional=True,
         compared=True,
-        paper=("Cor", "RankC corrected for the subject (Cor)"),
-        twice=True,
-        matched=True,
+        display=Presentation(
+            short="corrected", paper=("Cor", "RankC corrected for the subject (Cor)")
+        ),
     ),
     RunFigure(
         "rankc",
         "RankC",
         "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
         PAIR,
+        RANKINGS,
         lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
         floor="donor",
         compared=True,
-        training="each",
-        paper=("CLC", "cross-lingual consistency (CLC, mean RankC)"),
-        matched=True,
+        display=Presentation(
+            training="each", paper=("CLC", "cross-lingual consistency (CLC, mean RankC)")
+        ),
     ),
     RunFigure(
         "rankc_adjusted",
         "adjusted RankC",
         "(RankC - chance) / (1 - chance), over facts with several candidates.",
         PAIR,
+        RANKINGS,
         lambda facts: find_rankc_adjusted(
             facts.languages, facts.rankc, facts.sizes, facts.options.weights
         ),
-        short="adjusted",
-        lowest=-INFINITE,
+        scale=Scale(lowest=-INFINITE),
         chance=0.0,
         floor="donor",
         left_out=LeftOut(
@@ -100,15 +118,16 @@ FIGURES = (
             lambda facts, values: int((facts.sizes == 1).sum()),
         ),
         compared=True,
-        training="mean",
-        paper=("Adj", "CLC adjusted for chance (Adj)"),
-        matched=True,
+        display=Presentation(
+            short="adjusted", training="mean", paper=("Adj", "CLC adjusted for chance (Adj)")
+        ),
     ),
     RunFigure(
         "coverlap",
         "COverlap",
         "Facts right in both languages among those right in either (Jiang 2020).",
         PAIR,
+        FACTS,
         lambda facts: find_coverlap(facts.right),
         floor="independence",
         left_out=LeftOut(
@@ -123,55 +142,57 @@ FIGURES = (
         "RankC, another subject",
         "P: RankC with the right subject in one language and another one in the second.",
         PAIR,
+        SECOND_RANKINGS,
         lambda second: mean_of(
-            name_pairs(second.languages), second.donor_rankc, second.asked, share=True
+            name_pairs(second.languages), second.donor_rankc, second.covered, share=True
         ),
-        lower_is_better=None,
+        scale=Scale(lower_is_better=None),
         conditional=True,
-        twice=True,
-        matched=True,
     ),
     RunFigure(
         "rankc_difference",
         "RankC, R - P",
         "RankC less RankC with another subject, over the same facts.",
         PAIR,
-        lambda second: mean_of(name_pairs(second.languages), second.rankc_difference, second.asked),
-        lowest=-1.0,
+        SECOND_RANKINGS,
+        lambda second: mean_of(
+            name_pairs(second.languages), second.rankc_difference, second.covered
+        ),
+        scale=Scale(lowest=-1.0),
         conditional=True,
-        twice=True,
-        matched=True,
     ),
     RunFigure(
         "accuracy_donor",
         "accuracy, another subject",
         "Share of facts whose right answer comes first in another subject's sentence.",
         LANGUAGE,
-        lambda second: mean_of(second.languages, second.donor_right, second.asked, share=True),
-        lower_is_better=None,
+        SECOND,
+        lambda second: mean_of(second.languages, second.donor_right, second.covered, share=True),
+        scale=Scale(lower_is_better=None),
         conditional=True,
-        twice=True,
     ),
     RunFigure(
         "accuracy_gain",
         "accuracy gain",
         "Accuracy less accuracy in another subject's sentence, over the same facts.",
         LANGUAGE,
-        lambda second: mean_of(second.languages, second.accuracy_gain, second.asked),
-        lowest=-1.0,
+        SECOND,
+        lambda second: mean_of(second.languages, second.accuracy_gain, second.covered),
+        scale=Scale(lowest=-1.0),
         conditional=True,
         compared=True,
-        twice=True,
     ),
     RunFigure(
         "rankc_templates",
         "RankC within a language",
         "RankC of two templates of a fact in one language: how consistent a model is with itself.",
         LANGUAGE,
-        lambda other: mean_of(other.languages, other.within, other.several, share=True),
+        TEMPLATES,
+        lambda templates: mean_of(
+            templates.languages, templates.within, templates.several, share=True
+        ),
         conditional=True,
-        noted=True,
-        templated=True,
+        display=NOTED,
     ),
     RunFigure(
         "rankc_other_template",
@@ -179,13 +200,12 @@ FIGURES = (
         "RankC of two languages in different templates; in expectation at most the mean of RankC "
         "within both, if the order of the templates differs at random.",
         PAIR,
-        lambda other: mean_of(
-            name_pairs(other.languages), other.between, other.several, share=True
+        TEMPLATE_RANKINGS,
+        lambda templates: mean_of(
+            name_pairs(templates.languages), templates.between, templates.several, share=True
         ),
         conditional=True,
-        noted=True,
-        matched=True,
-        templated=True,
+        display=NOTED,
     ),
     RunFigure(
         "rankc_disattenuated",
@@ -193,27 +213,25 @@ FIGURES = (
         "Adjusted RankC in different templates, over the geometric mean of that within both "
         "languages (Spearman 1904): 1 if languages differ no more than templates.",
         PAIR,
-        lambda other: find_disattenuated(
-            other.languages,
-            other.adjust(other.between),
-            other.adjust(other.within),
+        TEMPLATE_RANKINGS,
+        lambda templates: find_disattenuated(
+            templates.languages,
+            templates.adjust(templates.between),
+            templates.adjust(templates.within),
         ),
-        lowest=-INFINITE,
-        highest=INFINITE,
+        scale=Scale(lowest=-INFINITE, highest=INFINITE),
         chance=0.0,
         conditional=True,
-        noted=True,
-        matched=True,
-        templated=True,
+        display=NOTED,
     ),
     RunFigure(
         "agreement",
         "agreement",
         "Share of facts with the same first candidate.",
         PAIR,
+        RANKINGS,
         lambda facts: find_agreement(facts.scores),
         compared=True,
-        matched=True,
     ),
     _of_outcome(
         "rankc_right_right",
@@ -238,66 +256,68 @@ FIGURES = (
         "rank-biased overlap",
         "Rank-biased overlap of two languages' rankings.",
         PAIR,
-        lambda facts: find_rbo(facts.given),
-        matched=True,
+        RANKINGS,
+        lambda facts: find_rbo(facts.raw_scores),
     ),
     RunFigure(
         "kendall_tau_b",
         "Kendall's tau-b",
         "Rank correlation of two languages' scores, comparable between pools of different size.",
         PAIR,
-        lambda facts: find_kendall(facts.given),
-        lowest=-1.0,
-        matched=True,
+        RANKINGS,
+        lambda facts: find_kendall(facts.raw_scores),
+        scale=Scale(lowest=-1.0),
     ),
     RunFigure(
         "right_in_both",
         "right in both",
         "P(a and b): share of facts right in both languages.",
         PAIR,
+        FACTS,
         lambda facts: find_right_in_both(facts.right),
-        short="both",
-        asked=True,
+        on_request=True,
+        display=Presentation(short="both"),
     ),
     _of_way(
         "right_given_right",
         "right where another is",
         "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
         sums=lambda facts: find_right_given_right(facts.right),
-        short="given",
         left_out=LeftOut(
             "ordered pairs without P(a | b): nothing right in b",
             lambda facts, values: list(values.values()).count(None),
         ),
         conditional=True,
+        display=Presentation(short="given"),
     ),
     _of_way(
         "right_alone",
         "right where another is not",
         "P(a and not b): share of facts right in language a and not in b, for each pair a-b.",
         sums=lambda facts: find_right_alone(facts.right),
-        short="alone",
+        display=Presentation(short="alone"),
     ),
     RunFigure(
         "kappa",
         "kappa (free-marginal)",
         "Agreement of all languages on the first candidate, 0 for uniform random choices.",
         ALL,
+        RANKINGS,
         lambda facts: find_kappa(facts.scores),
-        lowest=-1.0,
-        matched=True,
+        scale=Scale(lowest=-1.0),
     ),
     *(
         RunFigure(
-            f"right_in_{who}",
-            f"right in {who}",
-            f"Share of facts right in {where}.",
+            f"right_in_{part}",
+            f"right in {part}",
+            f"Share of facts right in {place}.",
             ALL,
+            FACTS,
             count,
-            lower_is_better=who == "none",
+            scale=Scale(lower_is_better=part == "none"),
         )
         for count in [lambda facts: find_right_counts(facts.right)]  # one kernel, called once
-        for who, where in (
+        for part, place in (
             ("all", "every language"),
             ("any", "one language at least"),
             ("none", "no language"),
@@ -315,74 +335,71 @@ FIGURES = (
         "recall_at_k.mean_rank",
         "mean rank",
         "Mean rank of the right answer, from 1; macro.",
-        lowest=1.0,
-        highest=INFINITE,
-        lower_is_better=True,
+        scale=Scale(lowest=1.0, highest=INFINITE, lower_is_better=True),
     ),
     _of_module(
         "contrastive_knowledge.accuracy",
         "contrastive knowledge",
         "Share of facts more probable than the mean of their counterfacts.",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "contrastive_knowledge.tie_share",
         "ties",
         "Share of facts as probable as their counterfacts.",
-        lower_is_better=True,
+        scale=Scale(lower_is_better=True),
     ),
     _of_module(
         "paraphrase_consistency.consistency",
         "consistency",
         "Share of pairs of a fact's templates with the same answer; macro.",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "paraphrase_consistency.accuracy",
         "accuracy of templates",
         "Share of a fact's templates with the right answer; macro.",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "paraphrase_consistency.consistency_accuracy",
         "consistency and accuracy",
         "Share of pairs of templates that agree and are right; macro.",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "position_bias.range",
         "position bias",
         "Largest less smallest mean effect of a letter in nats, which the scores are free of.",
-        highest=INFINITE,
-        lower_is_better=True,
-        noted=True,
+        scale=Scale(highest=INFINITE, lower_is_better=True),
+        display=NOTED,
     ),
     _of_module(
         "factual_accuracy.all",
         "factual accuracy",
         "Share of facts whose free prediction is an accepted form; macro.",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "factual_accuracy.single",
         "factual accuracy, one token",
         "The same over answers of a single token.",
         counted="n_single",
-        noted=True,
+        display=NOTED,
     ),
     _of_module(
         "factual_accuracy.multi",
         "factual accuracy, more tokens",
         "The same over answers of several tokens.",
         counted="n_multi",
-        noted=True,
+        display=NOTED,
     ),
     *(
         _of_module(
             f"calibration.ece{part}",
             f"calibration error{of}",
             "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
-            lower_is_better=True,
+            scale=Scale(lower_is_better=True),
             counted=count,
         )
         for part, of, count in (
@@ -397,7 +414,7 @@ FIGURES = (
             f"{title}{of}",
             says,
             counted=count,
-            noted=True,
+            display=NOTED,
         )
         for module, title, says in (
             (
@@ -422,7 +439,7 @@ FIGURES = (
             f"error_types.{name}",
             f"errors: {name.replace('_', ' ')}",
             f"Share of errors of this type: {says[0].lower()}{says[1:]}",
-            lower_is_better=None,
+            scale=Scale(lower_is_better=None),
         )
         for name, (says, _) in RULES.items()
     ),
@@ -441,26 +458,26 @@ for _figure in FIGURES:
 
 
 def expand_names(names: Sequence[str]) -> dict[str, set[str]]:
-    """Return the figures that each name means: a figure, the figures of a module, or `default`.
+    """List the figures that each name means: a figure, the figures of a module, or `default`.
 
     Raises:
         PolyprobeError: an unknown name.
     """
-    every = {figure.name for figure in FIGURES if not figure.asked}
-    known = {EVERY: every, **{figure.name: {figure.name} for figure in FIGURES}}
+    default = {figure.name for figure in FIGURES if not figure.on_request}
+    meanings = {EVERY: default, **{figure.name: {figure.name} for figure in FIGURES}}
     for module, figures in OF_MODULES.items():
-        known[module] = {figure.name for figure in figures.values()}
+        meanings[module] = {figure.name for figure in figures.values()}
     for name in names:
-        check_option("--figures", name, known)
-    return {name: known[name] for name in names}
+        check_option("--figures", name, meanings)
+    return {name: meanings[name] for name in names}
 
 
 def choose_figures(names: Sequence[str]) -> set[str]:
-    """Return the names of the figures to compute, those of `default` without a name."""
+    """List the names of the figures to compute, those of `default` without a name."""
     return set().union(*expand_names(names or (EVERY,)).values())
 
 
-def describe(name: str, kind: str) -> RunFigure:
-    """Return the figure of that name; `accuracy` of free predictions is X-FACTR's."""
+def find_figure(name: str, kind: str) -> RunFigure:
+    """Find the figure of that name; `accuracy` of free predictions is X-FACTR's."""
     free = (name, kind) == ("accuracy", "predictions")
     return BY_NAME["factual_accuracy.all" if free else name]

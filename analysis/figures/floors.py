@@ -4,6 +4,7 @@ A figure means something as far as it is above its floors, not only above chance
 """
 
 from collections.abc import Callable, Collection
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,58 +34,52 @@ class Floor(NamedTuple):
 
 
 def find_floors(facts: ScoredFacts, figures: Collection[str] | None = None) -> dict[str, Values]:
-    """Return floor → figure → mean value, of the figures (None: all) that the run's files allow."""
-    found = {}
+    """Compute floor → figure → mean value, of the figures (None: all) that the run allows."""
+    floors = {}
     for floor in FLOORS:
-        values = floor.find(facts)
-        found[floor.name] = {x: values[x] for x in values if figures is None or x in figures}
-    return {name: values for name, values in found.items() if values}
+        levels = floor.find(facts).items()
+        floors[floor.name] = {x: value for x, value in levels if figures is None or x in figures}
+    return {name: values for name, values in floors.items() if values}
 
 
 def _find_donor(facts: ScoredFacts) -> Values:
     second = facts.second
     if second is None:
         return {}
-    accuracy = float(second.donor_right[second.asked].mean())
-    return {"accuracy": accuracy, **_of_rankings(facts, second.donor_rankc, second.asked)}
+    accuracy = float(second.donor_right[second.covered].mean())
+    return {"accuracy": accuracy, **_of_rankings(facts, second.donor_rankc, second.covered)}
 
 
-def _rank_answers_by(column: str) -> Callable[[ScoredFacts], Values]:
-    def find(facts: ScoredFacts) -> Values:
-        level = facts.read_level(column)
-        return {} if level is None else {"accuracy": float(np.mean([*level.values()]))}
-
-    return find
+def _rank_answers_by(column: str, facts: ScoredFacts) -> Values:
+    level = facts.read_level(column)
+    return {} if level is None else {"accuracy": float(np.mean([*level.values()]))}
 
 
-def _rank_by(column: str) -> Callable[[ScoredFacts], Values]:
-    def find(facts: ScoredFacts) -> Values:
-        values = facts.rank_by(column)
-        return {} if values is None else _of_rankings(facts, values)
-
-    return find
+def _rank_by(column: str, facts: ScoredFacts) -> Values:
+    values = facts.rank_by(column)
+    return {} if values is None else _of_rankings(facts, values)
 
 
 def _of_rankings(
-    facts: ScoredFacts, values: np.ndarray, counted: np.ndarray | None = None
+    facts: ScoredFacts, values: np.ndarray, covered: np.ndarray | None = None
 ) -> Values:
-    """Return RankC and adjusted RankC of values [facts, pairs], over the counted facts."""
-    kept: Any = slice(None) if counted is None else counted
+    """Compute RankC and adjusted RankC of values [facts, pairs], over the covered facts."""
+    rows: Any = slice(None) if covered is None else covered
     if not values.shape[1]:
         return {}
-    sizes, weights = facts.sizes[kept], facts.options.weights
-    adjusted = find_rankc_adjusted(facts.languages, values[kept], sizes, weights)
-    return {"rankc": float(values[kept].mean()), "rankc_adjusted": _mean(adjusted)}
+    sizes, weights = facts.sizes[rows], facts.options.weights
+    adjusted = find_rankc_adjusted(facts.languages, values[rows], sizes, weights)
+    return {"rankc": float(values[rows].mean()), "rankc_adjusted": _mean(adjusted)}
 
 
 def _find_independent(facts: ScoredFacts) -> Values:
-    """Return COverlap of independent languages with the accuracies a and b: ab / (a + b - ab)."""
+    """Compute COverlap of independent languages with the accuracies a and b: ab / (a + b - ab)."""
     means = np.array([right.mean() for right in facts.right.values()])
-    one, other = np.triu_indices(len(means), 1)
-    both = means[one] * means[other]
-    either = means[one] + means[other] - both
-    known = either > 0
-    return {"coverlap": float((both[known] / either[known]).mean())} if known.any() else {}
+    first, second = (means[places] for places in np.triu_indices(len(means), 1))
+    both = first * second
+    either = first + second - both
+    defined = either > 0
+    return {"coverlap": float((both[defined] / either[defined]).mean())} if defined.any() else {}
 
 
 def _mean(figure: Figure) -> float | None:
@@ -103,25 +98,25 @@ FLOORS = (
         "frequency",
         "frequency",
         "Candidates ranked by how often each is the answer of the relation's other facts.",
-        _rank_answers_by("baseline"),
+        partial(_rank_answers_by, "baseline"),
     ),
     Floor(
         "majority",
         "majority",
         "The relation's most frequent answer among the candidates, the fact itself counted.",
-        _rank_answers_by("majority"),
+        partial(_rank_answers_by, "majority"),
     ),
     Floor(
         "length",
         "length",
         "Candidates ranked by their number of characters, the shortest first.",
-        _rank_by("n_characters"),
+        partial(_rank_by, "n_characters"),
     ),
     Floor(
         "tokens",
         "tokens",
         "Candidates ranked by the number of tokens of their scores, the fewest first.",
-        _rank_by("n_tokens"),
+        partial(_rank_by, "n_tokens"),
     ),
     Floor(
         "independence",

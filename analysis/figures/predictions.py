@@ -1,6 +1,6 @@
 """Compute the results of free predictions (X-FACTR), also of fillings that did not win."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,272 +12,296 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     match,
     measure_factual_accuracy,
 )
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, mean_of
+from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of
 from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
-from polyprobe.schema.run.fillings import count_masks, replace_column, value_of
+from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
+from polyprobe.schema.run.folder import Run
+from polyprobe.scoring.options import is_normalised
 
 from .facts import count_correct
 from .further.calibration import calibrate_predictions
 from .further.relations import split_figures
+from .options import FillingOptions, Units
 
-_MATCHED = ["relation", "prompt", "answer_forms", "prediction", "single_token"]
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches
+_COLUMNS = ("relation", "prompt", "answer_forms", "prediction", "single_token", "fillings")
 
 
-def summarize_predictions(
-    tables: Mapping[str, pa.Table],
-    resampling: Mapping[str, Any],
-    within: Sequence[str] | None = None,
-    length_norm: bool = False,
-    average: str = "macro",
-) -> dict[str, Any]:
-    """Return factual accuracy by language, COverlap by pair, and what other lengths would give.
+class PredictedFacts:
+    """The free predictions of a run: the same facts in the same order in every language.
+
+    Attributes:
+        tables: predictions by language, with parallel rows.
+        languages: their codes, in the run's order.
+        length_norm: whether fillings are compared by the mean of log c, not the sum.
+        right: 1 for correct facts and 0 for others [facts] by language, NaN for facts not asked.
+        places: numbers of the facts that were asked, by language.
+        rows: columns of these facts, by language.
+        single: whether their answers have a single token.
+    """
+
+    def __init__(self, tables: Mapping[str, pa.Table], length_norm: bool = False) -> None:
+        self.tables, self.languages, self.length_norm = tables, list(tables), length_norm
+        self.table: pa.Table = tables[self.languages[0]]
+        self.right = mark_predictions(tables)
+        self.places = {x: np.flatnonzero(~np.isnan(marks)) for x, marks in self.right.items()}
+        self.rows = {
+            x: table.select(_COLUMNS).take(self.places[x]).to_pydict()
+            for x, table in tables.items()
+        }
+        self.single = {
+            x: np.array(rows["single_token"], dtype=bool) for x, rows in self.rows.items()
+        }
+
+    def split(self, language: str) -> dict[str, np.ndarray]:
+        """Mark all facts that were asked, those with an answer of a single token, and others."""
+        single = self.single[language]
+        return {"all": np.ones_like(single), "single": single, "multi": ~single}
+
+
+def read_predictions(
+    run: Run, tables: Mapping[str, pa.Table], options: FillingOptions
+) -> PredictedFacts:
+    """Read rows of a run's predictions, with the winners of the options.
+
+    Raises:
+        PolyprobeError: see `choose_again`.
+    """
+    normalised = is_normalised(run.settings().scoring)
+    norm = normalised if options.length_norm is None else options.length_norm
+    tables = choose_again(tables, options.length_norm, options.max_masks, normalised, run.folder)
+    return PredictedFacts(tables, norm)
+
+
+def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]:
+    """Compute factual accuracy by language, COverlap by pair, and what other lengths would give.
 
     `accuracy` is the average over relations (or rows) of the facts asked in that language; COverlap
     is over the facts asked in both. Without rankings there is no RankC; without candidates there is
     no chance level. See `measure_lengths` for the figures of the fillings that did not win.
-
-    Args:
-        tables: predictions by language, the same facts.
-        resampling: n_resamples, seed, and clusters: the unit of each row, None for facts.
-        within: the unit of each row within a relation.
-        length_norm: whether fillings are compared by the mean of log c.
-        average: `macro` over relations or `micro` over rows, of `accuracy` and its parts.
     """
-    resampling = {**resampling, "average": average}
-    first = next(iter(tables.values()))
-    accuracy = {x: _measure(table, x, resampling) for x, table in tables.items()}
-    right = mark_predictions(tables)
+    languages, pairs, right = facts.languages, name_pairs(facts.languages), facts.right
+    accuracy = {x: _measure(facts, x, facts.rows[x]["prediction"], units) for x in languages}
     figures = {"accuracy": mark_accuracy(right), "coverlap": find_overlaps(right)}
-    unit = {name: resampling[name] for name in ("n_resamples", "seed", "clusters")}
-    coverlap = estimate_figure(figures["coverlap"], **unit)
-    pairs = name_pairs(list(tables))
-    bounds = {x: figures.get("all_ci") for x, figures in accuracy.items()}
-    return {
-        "languages": list(tables),
-        "n_queries": len(first),
-        "accuracy": {x: figures["all"] for x, figures in accuracy.items()},
-        "factual_accuracy": accuracy,
-        "error_types": {x: measure_language(t, right[x], x, unit) for x, t in tables.items()},
-        **measure_lengths(tables, resampling, length_norm),
-        "calibration": {
-            x: calibrate_predictions(table, right[x], length_norm) for x, table in tables.items()
-        },
-        **compare_with_gold(tables, length_norm, average),
-        "coverlap": {pair: coverlap[pair] for pair in pairs},
-        **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
-        "mean": {
-            "accuracy": mean_known(figures["all"] for figures in accuracy.values()),
-            "coverlap": coverlap["mean"],
-        },
-        "by_relation": split_figures(
-            figures,
-            first["relation"].to_pylist(),
-            within,
-            resampling["n_resamples"],
-            resampling["seed"],
-        ),
-        "intervals": {
-            "accuracy": bounds,
+    coverlap = estimate(figures["coverlap"], units.rows)
+    overlaps = {pair: coverlap[pair] for pair in pairs}
+    intervals = {}
+    if units.n_resamples:
+        intervals = {
+            "accuracy": {x: values.get("all_ci") for x, values in accuracy.items()},
             "coverlap": {pair: coverlap[f"{pair}_ci"] for pair in pairs},
             "mean": {"coverlap": coverlap["mean_ci"]},
         }
-        if resampling["n_resamples"]
-        else {},
+    means = {
+        "accuracy": mean_known(values["all"] for values in accuracy.values()),
+        "coverlap": coverlap["mean"],
+    }
+    return {
+        "languages": languages,
+        "n_queries": len(facts.table),
+        "accuracy": {x: values["all"] for x, values in accuracy.items()},
+        "factual_accuracy": accuracy,
+        "error_types": {
+            x: measure_language(table, right[x], x, units.rows) for x, table in facts.tables.items()
+        },
+        **measure_lengths(facts, units),
+        "calibration": {
+            x: calibrate_predictions(table, right[x], facts.length_norm)
+            for x, table in facts.tables.items()
+        },
+        **compare_with_gold(facts, units.average),
+        "coverlap": overlaps,
+        **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
+        "mean": means,
+        "by_relation": split_figures(
+            figures,
+            facts.table["relation"].to_pylist(),
+            units.within,
+            units.n_resamples,
+            units.seed,
+        ),
+        "intervals": intervals,
         "left_out": {
-            "coverlap": [coverlap[pair] for pair in pairs].count(None),
-            "facts": {x: table["single_token"].null_count for x, table in tables.items()},
+            "coverlap": [*overlaps.values()].count(None),
+            "facts": {x: len(facts.table) - len(places) for x, places in facts.places.items()},
         },
     }
 
 
-def measure_lengths(
-    tables: Mapping[str, pa.Table], resampling: Mapping[str, Any], length_norm: bool = False
-) -> dict[str, dict[str, Any]]:
-    """Return the accuracy that other numbers of masks give.
+def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, Any]]:
+    """Compute the accuracy that other numbers of masks give.
 
     Source: X-FACTR (Jiang et al. 2020), section 5 and figure 4.
-
-    Args:
-        tables: predictions by language, with their fillings.
-        resampling: see `summarize_predictions`.
-        length_norm: whether fillings are compared by the mean of log c.
 
     Returns:
         By language: `oracle_length`, factual accuracy where the length of the answer is known (see
         `predict_right_length`); `single_mask`, that of the filling of one mask, the protocol of
         earlier work; `by_masks`, for `all`, `single` and `multi` the accuracy with at most 1, 2, …
         M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks. Accuracies are
-        averaged as those of `summarize_predictions`.
+        averaged as `units` say.
     """
-    found: dict[str, dict[str, Any]] = {
+    figures: dict[str, dict[str, Any]] = {
         name: {} for name in ("oracle_length", "single_mask", "by_masks", "n_masks")
     }
-    for language, table in tables.items():
-        fillings = table["fillings"].to_pylist()
-        known = predict_right_length(table, language)
-        single = [row[0]["text"] if row else None for row in fillings]
-        for name, texts in {"oracle_length": known, "single_mask": single}.items():
-            read = replace_column(table, "prediction", texts)
-            found[name][language] = _measure(read, language, resampling)
-        average = resampling.get("average", "macro")
-        found["by_masks"][language] = _limit_masks(table, language, length_norm, average)
-        used = table["n_masks"].drop_null().to_numpy()
-        found["n_masks"][language] = np.bincount(used, minlength=count_masks(table) + 1)[
-            1:
-        ].tolist()
-    return found
+    for language, table in facts.tables.items():
+        texts = predict_right_length(table, language)
+        oracle = [texts[place] for place in facts.places[language].tolist()]
+        first = [row[0]["text"] if row else None for row in facts.rows[language]["fillings"]]
+        figures["oracle_length"][language] = _measure(facts, language, oracle, units)
+        figures["single_mask"][language] = _measure(facts, language, first, units)
+        figures["by_masks"][language] = _limit_masks(facts, language, units.average)
+        counts = table["n_masks"].drop_null().to_numpy()
+        lengths = np.bincount(counts, minlength=count_masks(table) + 1)
+        figures["n_masks"][language] = lengths[1:].tolist()
+    return figures
 
 
-def compare_with_gold(
-    tables: Mapping[str, pa.Table], length_norm: bool = False, average: str = "macro"
-) -> dict[str, dict[str, Any]]:
-    """Return how often the prediction is at least as probable as the right answer; empty if unread.
+def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str, dict[str, Any]]:
+    """Compute how often the prediction is at least as probable as the right answer.
 
     As the task `logprob` of X-FACTR's released code. The right answer has the confidences that
     `recompute` gives, each token with all others filled; the prediction has those of its decoder.
-
-    Args:
-        tables: predictions by language, with `gold_log_c` (`--gold`).
-        length_norm: compare means of log c, not sums.
-        average: `macro` over relations or `micro` over rows.
+    `average` is `macro` over relations or `micro` over rows.
 
     Returns:
         `prediction_at_least_gold` by language: for `all`, `single` and `multi` the share of facts
         whose prediction has at least the value of the right answer.
         Differences below 1e-4 nats, those of rounding, count as equal.
+        Empty for a run without right answers (`gold_log_c`, of `--gold`).
     """
-    if all(table["gold_log_c"].null_count == len(table) for table in tables.values()):
+    if all(table["gold_log_c"].null_count == len(table) for table in facts.tables.values()):
         return {}
-    found = {}
-    for language, table in tables.items():
+    shares = {}
+    for language, table in facts.tables.items():
         rows = table.filter(table["gold_log_c"].is_valid()).to_pylist()
-        right = np.array([_reaches_gold(row, length_norm) for row in rows], dtype=bool)
+        right = np.array([_reaches_gold(row, facts.length_norm) for row in rows], dtype=bool)
         single = np.array([row["single_token"] for row in rows], dtype=bool)
         relations = [row["relation"] for row in rows]
-        parts = {"all": single | True, "single": single, "multi": ~single}
-        found[language] = {
+        parts = {"all": np.ones_like(single), "single": single, "multi": ~single}
+        shares[language] = {
             name: _average(right, part, relations, average) for name, part in parts.items()
         }
-    return {"prediction_at_least_gold": found}
+    return {"prediction_at_least_gold": shares}
 
 
 def _reaches_gold(row: Mapping[str, Any], length_norm: bool) -> bool:
-    own = row["fillings"][row["n_masks"] - 1]["log_c"]
+    prediction = row["fillings"][row["n_masks"] - 1]["log_c"]
     gold = row["gold_log_c"]
-    return value_of(own, length_norm) >= value_of(gold, length_norm) - ROUNDING
+    return value_of(prediction, length_norm) >= value_of(gold, length_norm) - ROUNDING
 
 
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:
-    """Return the filling that is right if the number of tokens of the answer is known, else None.
+    """List the filling that is right if the number of tokens of the answer is known, else None.
 
     Each accepted form is compared with the filling of its own number of tokens, in English also
     with the one that has a token less, for the full stop. A form that is longer than all fillings
     is compared with the prediction. As in the released code (`ana.py --gold_len`).
     """
     names = ["prompt", "answer_forms", "form_lengths", "fillings", "prediction"]
-    found: list[str | None] = []
+    texts: list[str | None] = []
     for prompt, forms, lengths, fillings, prediction in zip(
         *(table[name].to_pylist() for name in names), strict=True
     ):
-        pairs = zip(forms, lengths, strict=True) if fillings else ()
-        offered = (
-            (text, form)
-            for form, length in pairs
-            for text in _offer(fillings, length, prediction, language)
-        )
-        right = (text for text, form in offered if match(text, [form], language, prompt))
-        found.append(next(right, None))
-    return found
+        pairs = _offer(forms, lengths, fillings or (), prediction, language)
+        right = (text for text, form in pairs if match(text, [form], language, prompt))
+        texts.append(next(right, None))
+    return texts
 
 
 def _offer(
-    fillings: Sequence[Mapping[str, Any]], length: int, prediction: str, language: str
-) -> list[str]:
-    if not 1 <= length <= len(fillings):
-        return [prediction]
-    shortest = max(1, length - 1) if language == "en" else length
-    return [fillings[m - 1]["text"] for m in range(length, shortest - 1, -1)]
+    forms: Sequence[str],
+    lengths: Sequence[int],
+    fillings: Sequence[Mapping[str, Any]],
+    prediction: str,
+    language: str,
+) -> Iterator[tuple[str, str]]:
+    """Yield the fillings of the length of each accepted form, with the form."""
+    for form, length in zip(forms, lengths, strict=True) if fillings else ():
+        if not 1 <= length <= len(fillings):
+            yield prediction, form
+            continue
+        shortest = max(1, length - 1) if language == "en" else length
+        for m in range(length, shortest - 1, -1):
+            yield fillings[m - 1]["text"], form
 
 
-def _limit_masks(
-    table: pa.Table, language: str, length_norm: bool, average: str
-) -> dict[str, list[Any]]:
-    """Return the accuracies with at most 1, 2, … M masks, macro or micro."""
-    asked = table["single_token"].is_valid().to_numpy()
-    rows = table.filter(pa.array(asked)).to_pydict()
-    single = np.array(rows["single_token"], dtype=bool)
-    counted = {"all": np.ones(len(single), dtype=bool), "single": single, "multi": ~single}
-    best = np.full(len(single), -np.inf)
-    right: np.ndarray = np.zeros(len(single), dtype=bool)
-    curves: dict[str, list[Any]] = {name: [] for name in counted}
-    for m in range(count_masks(table)):
-        offered = [row[m] for row in rows["fillings"]]
-        values = np.array([value_of(one["log_c"], length_norm) for one in offered])
-        wins = values > best if m else np.ones(len(single), dtype=bool)
+def _limit_masks(facts: PredictedFacts, language: str, average: str) -> dict[str, list[Any]]:
+    """Compute the accuracies with at most 1, 2, … M masks, macro or micro."""
+    rows, parts = facts.rows[language], facts.split(language)
+    n = len(parts["all"])
+    best: np.ndarray = np.full(n, -np.inf)
+    right: np.ndarray = np.zeros(n, dtype=bool)
+    curves: dict[str, list[Any]] = {name: [] for name in parts}
+    for m in range(count_masks(facts.tables[language])):
+        fillings = [row[m] for row in rows["fillings"]]
+        values = np.array([value_of(row["log_c"], facts.length_norm) for row in fillings])
+        wins = values > best if m else np.ones(n, dtype=bool)
         best = np.where(wins, values, best)
         for k in np.flatnonzero(wins):
             accepted, prompt = rows["answer_forms"][k], rows["prompt"][k]
-            right[k] = match(offered[k]["text"], accepted, language, prompt)
-        for name, part in counted.items():
+            right[k] = match(fillings[k]["text"], accepted, language, prompt)
+        for name, part in parts.items():
             curves[name].append(_average(right, part, rows["relation"], average))
     return curves
 
 
 def _average(
-    right: np.ndarray, counted: np.ndarray, relations: Sequence[str], average: str
+    right: np.ndarray, part: np.ndarray, relations: Sequence[str], average: str
 ) -> float | None:
-    """Return the share of right facts, macro over relations or micro; None without facts."""
+    """Compute the share of right facts of a part, macro over relations or micro; None if empty."""
     if average == "micro":
-        return float(right[counted].mean()) if counted.any() else None
+        return float(right[part].mean()) if part.any() else None
     codes = np.unique(relations, return_inverse=True)[1]
-    sizes = np.bincount(codes, counted)
-    shares = np.bincount(codes, right & counted)[sizes > 0] / sizes[sizes > 0]
+    sizes = np.bincount(codes, part)
+    shares = np.bincount(codes, right & part)[sizes > 0] / sizes[sizes > 0]
     return float(shares.mean()) if len(shares) else None
 
 
 def mark_accuracy(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return the share of correct facts by language, over the facts asked in it."""
+    """Make the share of correct facts by language, over the facts asked in it."""
     values = np.column_stack(list(right.values()))
     return mean_of(list(right), np.nan_to_num(values), ~np.isnan(values))
 
 
 def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
-    """Return COverlap by pair over the facts asked in both languages (`mark_predictions`)."""
+    """Make COverlap by pair over the facts asked in both languages (`mark_predictions`)."""
     values = np.column_stack(list(right.values()))
-    one, other = np.triu_indices(values.shape[1], 1)
-    first, second = values[:, one], values[:, other]
-    asked = ~np.isnan(first + second)
-    both = np.where(asked, first * second, 0)
-    either = np.where(asked, np.maximum(first, second), 0)
+    rows, columns = np.triu_indices(values.shape[1], 1)
+    first, second = values[:, rows], values[:, columns]
+    common = ~np.isnan(first + second)
+    both = np.where(common, first * second, 0)
+    either = np.where(common, np.maximum(first, second), 0)
     return mean_of(name_pairs(list(right)), both, either, share=True)
 
 
-def _measure(table: pa.Table, language: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    asked = table["single_token"].is_valid().to_numpy()
-    rows = table.select(_MATCHED).filter(pa.array(asked)).to_pydict()
-    if not rows["relation"]:  # all its labels have unknown tokens
+def _measure(
+    facts: PredictedFacts, language: str, predictions: Sequence[str | None], units: Units
+) -> dict[str, Any]:
+    """Compute factual accuracy of predictions of the facts that were asked in a language."""
+    rows = facts.rows[language]
+    if not predictions:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     figures = measure_factual_accuracy(
-        rows["prediction"],
+        predictions,
         rows["answer_forms"],
         rows["single_token"],
         language=language,
         prompts=rows["prompt"],
         groups=rows["relation"],
-        clusters=take(options["clusters"], np.flatnonzero(asked)),
-        average=options.get("average", "macro"),
-        n_resamples=options["n_resamples"],
-        seed=options["seed"],
+        clusters=take(units.clusters, facts.places[language]),
+        average=units.average,
+        n_resamples=units.n_resamples,
+        seed=units.seed,
     )
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 
 def mark_predictions(tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
-    """Return 1 for correct facts and 0 for others in each language; NaN for facts not asked."""
+    """Mark correct facts by 1, others by 0, facts that were not asked by NaN, by language."""
     marks = {}
     for language, table in tables.items():
-        rows = table.select(_MATCHED).to_pydict()
-        right = find_matches(rows["prediction"], rows["answer_forms"], language, rows["prompt"])
+        columns = ["prediction", "answer_forms", "prompt"]
+        predictions, forms, prompts = (table[name].to_pylist() for name in columns)
+        right = find_matches(predictions, forms, language, prompts)
         marks[language] = np.where(table["single_token"].is_valid().to_numpy(), right, np.nan)
     return marks

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import mark_right, read_chosen, read_facts
+from polyprobe.analysis.figures.compute import BOOTSTRAP, read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
-from polyprobe.analysis.figures.options import BOOTSTRAP, Bootstrap, clusters_within, read_clusters
+from polyprobe.analysis.figures.modules import mark_facts
+from polyprobe.analysis.figures.options import Bootstrap, clusters_within, read_clusters
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.metrics.joint.groups import (
     N_PERMUTATIONS,
@@ -175,7 +176,7 @@ def group_run(
 ) -> Groups:
     """Count right and wrong rows by group, with intervals and tests.
 
-    The run's protocol decides whether a row is right (`mark_right`, `mark_predictions`).
+    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`).
 
     Args:
         run: a finished run.
@@ -224,12 +225,12 @@ def _mark(run: Run, tables: Mapping[str, pa.Table]) -> tuple[np.ndarray, dict[st
     settings = run.settings()
     if settings.kind == "predictions":
         return np.column_stack([*mark_predictions(tables).values()]), {}
-    facts = read_facts(run, tables)
+    facts = read_scored(run, tables)
     figures = {}
     if facts.rankc.shape[1]:  # the mean over pairs of the facts' values: one column, not 1,378
         values = facts.rankc.mean(axis=1, keepdims=True)
         figures[RANKC] = mean_of([RANKC], values, np.ones(len(values)), share=True)
-    return np.column_stack([*mark_right(facts, settings.scoring).values()]), figures
+    return np.column_stack([*mark_facts(facts).values()]), figures
 
 
 def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str], str]:

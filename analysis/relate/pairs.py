@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import find_need, read_chosen, read_facts
+from polyprobe.analysis.figures.compute import read_chosen, read_scored
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
+from polyprobe.analysis.figures.modules import find_lack
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.joint.relate import FEWEST
@@ -124,8 +125,8 @@ def measure_pairs(
         right, facts = mark_predictions(tables), None
         sums, accuracy = find_overlaps(right), mark_accuracy(right)
     else:
-        facts = read_facts(run, tables)
-        if need := find_need(of, facts, settings.scoring):
+        facts = read_scored(run, tables)
+        if need := find_lack(of, facts):
             raise PolyprobeError(
                 f"--of {of} needs {need}, which {run.folder} does not have; choose another figure"
             )

@@ -25,7 +25,7 @@ from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.hashing import hash_json
 
 RIGHT, WRONG = [0.0, -1.0], [-1.0, 0.0]
-FIGURES = MetricOptions(average="micro", figures=("accuracy", "contrastive_knowledge.accuracy"))
+FIGURES = MetricOptions.of(average="micro", figures=("accuracy", "contrastive_knowledge.accuracy"))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.analysis.figures.declaration import INFINITE
-from polyprobe.analysis.figures.figures import BY_NAME, describe
+from polyprobe.analysis.figures.figures import BY_NAME, find_figure
 from polyprobe.analysis.figures.results import FigureRow
 
 from .exported import Exported, write_export
@@ -85,12 +85,13 @@ def make_record(exported: Exported) -> dict[str, Any]:
 
 def has_direction(name: str) -> bool:
     """Return whether a figure is better higher or lower, which the schema requires."""
-    return name in BY_NAME and BY_NAME[name].lower_is_better is not None
+    return name in BY_NAME and BY_NAME[name].scale.lower_is_better is not None
 
 
 def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Return one figure of a language, of all languages, or a mean."""
-    settings, figure = exported.settings, describe(row.figure, exported.settings.kind)
+    settings, figure = exported.settings, find_figure(row.figure, exported.settings.kind)
+    scale = figure.scale
     known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
     known_levels = {"chance": row.chance, "floor": row.floor}
     levels = {name: repr(level) for name, level in known_levels.items() if level is not None}
@@ -104,11 +105,11 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
             "evaluation_description": figure.says,
             "metric_id": row.figure if known else f"polyprobe.{row.figure}".replace("@", "_at_"),
             "metric_name": figure.title,
-            "metric_unit": "proportion" if figure.highest == 1 else "rank",
-            "lower_is_better": figure.lower_is_better,
+            "metric_unit": "proportion" if scale.highest == 1 else "rank",
+            "lower_is_better": scale.lower_is_better,
             "score_type": "continuous",
-            "min_score": BOUNDS.get(figure.lowest, figure.lowest),
-            "max_score": BOUNDS.get(figure.highest, figure.highest),
+            "min_score": BOUNDS.get(scale.lowest, scale.lowest),
+            "max_score": BOUNDS.get(scale.highest, scale.highest),
         },
         "score_details": {
             "score": row.value,

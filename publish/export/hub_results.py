@@ -16,7 +16,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from polyprobe.analysis.figures.figures import BY_NAME, describe
+from polyprobe.analysis.figures.figures import BY_NAME, find_figure
 from polyprobe.analysis.figures.results import MEAN, FigureRow
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -121,7 +121,7 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
 def make_result(exported: Exported, figure: str, language: str, value: float) -> EvalResult:
     """Return one result; means have the signature and no split."""
     settings, mean = exported.settings, language == MEAN
-    title = describe(figure, settings.kind).title
+    title = find_figure(figure, settings.kind).title
     with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
     args: dict[str, Any] = {"scoring": settings.scoring_name}
     if exported.part:

@@ -15,9 +15,9 @@ from .exported import MARK, Exported, write_export
 WIDTH = 17  # languages side by side
 # The figures with a mean column, as in the paper: pairs before languages.
 COLUMNS = {
-    figure.name: figure.paper
+    figure.name: figure.display.paper
     for figure in sorted(FIGURES, key=lambda figure: figure.per, reverse=True)
-    if any(figure.paper)
+    if any(figure.display.paper)
 }
 _FLOORS = {floor.name: floor.title for floor in FLOORS}
 _EMPTY = FigureRow("", "")

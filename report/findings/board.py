@@ -31,7 +31,7 @@ def make_board_finding(board: Board) -> Finding:
 
 def is_share(figure: RunFigure) -> bool:
     """Return whether the maximum of a figure is 1, so that it can be shown in percent."""
-    return figure.highest == 1.0
+    return figure.scale.highest == 1.0
 
 
 def list_models(board: Board, figures: Sequence[str]) -> Table:
@@ -45,7 +45,7 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     ]
     for name in figures:
         figure = board.figures[name]
-        head = figure.short or figure.title
+        head = figure.heading
         columns.append(
             Column(head, Role.ESTIMATE, name, percent=is_share(figure), help=figure.says)
         )

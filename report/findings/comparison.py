@@ -61,7 +61,7 @@ def _name_row(row: Row) -> str:
 
 def shorten_title(name: str) -> str:
     """Name a figure in tables of the terminal."""
-    return BY_NAME[name].short or BY_NAME[name].title
+    return BY_NAME[name].heading
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:

@@ -72,7 +72,7 @@ def make_languages_table(results: Mapping[str, Any]) -> Table:
     modules or of all languages were named.
     """
     figures = list_columns(results)
-    columns = [Column(figure.short or figure.title) for figure in figures]
+    columns = [Column(figure.heading) for figure in figures]
     intervals = results.get("intervals", {})
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
     values = [list_by_language(results, figure) for figure in figures]
@@ -115,7 +115,7 @@ def make_relations_table(results: Mapping[str, Any]) -> Table:
     figures = [figure for figure in HEADLINE if figure.name in results]
     columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT)]
     for figure in figures:
-        columns.append(Column(figure.short or figure.title))
+        columns.append(Column(figure.heading))
         if figure.name == "accuracy":
             columns.append(Column("frequent answers"))
     rows = []
@@ -253,12 +253,12 @@ def _describe_high_pairs(results: Mapping[str, Any], *names: str) -> Iterator[st
 
 
 def _shorten(name: str) -> str:
-    return BY_NAME[name].short or BY_NAME[name].title
+    return BY_NAME[name].heading
 
 
 def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield what the figures count and mean, one line each."""
-    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
+    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.display.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
@@ -302,7 +302,7 @@ def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:
 def _list_means(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield the means of noted and named figures that neither the table nor the tests show."""
     elsewhere = {*(figure.name for figure in list_columns(results)), *results.get("p_values", {})}
-    noted = {figure.name for figure in FIGURES if figure.noted}
+    noted = {figure.name for figure in FIGURES if figure.display.noted}
     names = ((list_named(results) | noted) - elsewhere) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
@@ -319,7 +319,7 @@ def _list_modules(results: Mapping[str, Any]) -> Iterator[str]:
     names = list_named(results)
     for module, figures in OF_MODULES.items():
         languages = results.get(module, {})
-        keys = [key for key, x in figures.items() if x.noted or x.name in names]
+        keys = [key for key, x in figures.items() if x.display.noted or x.name in names]
         keys = [key for key in keys if any(key in values for values in languages.values())]
         named = [key for key in keys if figures[key].name in names]
         for language, values in languages.items() if keys else ():

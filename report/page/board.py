@@ -64,7 +64,7 @@ def _select_data(board: Board) -> dict[str, Any]:
                 "title": figure.title,
                 "says": figure.says,
                 "share": is_share(figure),
-                "lower": figure.lower_is_better,
+                "lower": figure.scale.lower_is_better,
             }
             for name, figure in board.figures.items()
         },

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.compare.runs import Comparison
-from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, RunFigure
+from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.analysis.figures.further.pairs import find_partners
 from polyprobe.analysis.figures.results import is_above_floor, list_floors
@@ -116,7 +116,7 @@ class RunPart(NamedTuple):
             best = [of_figure.get(language) for of_figure in found]
             cells = [f"{x.partner} {number(x.value)}" if x else "–" for x in best]
             rows.append([language, *cells])
-        return ["language", *(figure.short or figure.title for figure in figures)], rows
+        return ["language", *(figure.heading for figure in figures)], rows
 
     @property
     def chosen(self) -> tuple[str, str]:
@@ -158,7 +158,9 @@ class Between(NamedTuple):
 
 def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
     """Return the figures of the heat map: `sort_pair_figures`, of templates, and asked for."""
-    others = [f for f in SEPARATE if (f.templated or f.asked) and f.per != LANGUAGE]
+    others = [
+        f for f in SEPARATE if (f.input is TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
+    ]
     known = [f for f in others if all(f.name in part.results for part in parts)]
     return [*sort_pair_figures(parts), *known]
 

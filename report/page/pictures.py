@@ -55,7 +55,7 @@ def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, floa
     chance = min((level for level in levels if level is not None), default=None)
     low = floor(20 * min([chance or 0.0, *values]) + 1e-9) / 20
     high = ceil(20 * max([*values, low + 0.1]) - 1e-9) / 20
-    return low, max(low + 0.05, min(figure.highest, high)), chance
+    return low, max(low + 0.05, min(figure.scale.highest, high)), chance
 
 
 def find_scale_of_differences(values: Iterable[float | None]) -> float:

@@ -6,10 +6,11 @@ from typing import Any
 
 from polyprobe.analysis.compare.folders import Outcome
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
-from polyprobe.analysis.figures.compute import find_results
+from polyprobe.analysis.figures.compute import OPTIONS, find_results
+from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.options import DEFAULTS, Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.report.findings.comparison import LEVEL, list_notes
 from polyprobe.report.findings.run import QUANTITIES, SHARES
@@ -40,7 +41,7 @@ from .parts import (
 from .sentences import write_versions
 
 BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
-BY_PAPERS = tuple(figure.name for figure in HEADLINE if not figure.twice)
+BY_PAPERS = tuple(figure.name for figure in HEADLINE if figure.input is not SECOND_RANKINGS)
 NEEDED = {
     "languages": list,
     "n_queries": int,
@@ -103,7 +104,7 @@ def write_comparison(
     """
     if outcome.wording:
         return write_versions(outcome.wording, outcome.comparison.settings, output)
-    finished = [read_finished(run, choice, DEFAULTS) for run in runs]  # as `compare` does
+    finished = [read_finished(run, choice, OPTIONS) for run in runs]  # as `compare` does
     return write_pages(finished, output, [outcome.comparison])
 
 
@@ -148,7 +149,7 @@ def write_pages(
         terms=TERMS,
         measures=measures,
         quantities=QUANTITIES,
-        shorts={figure.name: figure.short or figure.title for figure in figures},
+        shorts={figure.name: figure.heading for figure in figures},
         between=between,
         differing=describe_differing([finished.run for finished in runs]),
         cautions=list_cautions(parts),
@@ -203,7 +204,7 @@ def _make_part(finished: FinishedRun, name: str, budget: int) -> RunPart:
                 f"{run.folder} has other candidates in each language, so no RankC, which the "
                 f"report needs; see `polyprobe metrics {run.folder}`"
             )
-        chosen = MetricOptions.read(results).figures
+        chosen = MetricOptions.read(results).ranking.figures
         raise PolyprobeError(
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; run "
             f"`polyprobe metrics {run.folder}` again{' without --figures' if chosen else ''}"

@@ -6,13 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.compute import measure_languages
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import read_clusters
+from polyprobe.analysis.figures.figures import choose_figures
+from polyprobe.analysis.figures.modules import measure_modules
+from polyprobe.analysis.figures.options import Units, read_clusters
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
 
-OPTIONS = {"n_resamples": 0, "seed": 0, "clusters": None}
+EVERY = choose_figures(())
 
 
 def table(rows):
@@ -35,8 +36,8 @@ def table(rows):
 def measure(rows, scoring="bmlama-eq10"):
     return {
         name: found["en"]
-        for name, found in measure_languages(
-            ScoredFacts({"en": table(rows)}), scoring, OPTIONS
+        for name, found in measure_modules(
+            ScoredFacts({"en": table(rows)}, scoring=scoring), Units(), EVERY
         ).items()
     }
 
@@ -97,8 +98,8 @@ def test_clusters_are_drawn_whole():
     made = table(rows)
     widths = {}
     for kind in ("none", "subject"):
-        options = {"n_resamples": 500, "seed": 0, "clusters": read_clusters(made, kind)}
-        found = measure_languages(ScoredFacts({"en": made}), "bmlama", options)
+        units = Units(500, clusters=read_clusters(made, kind))
+        found = measure_modules(ScoredFacts({"en": made}), units, EVERY)
         low, high = found["paraphrase_consistency"]["en"]["accuracy_ci"]
         widths[kind] = high - low
     assert widths["subject"] > 1.3 * widths["none"]

@@ -26,11 +26,10 @@ from polyprobe.analysis.errors.types import (
     list_counts,
     measure_errors,
 )
-from polyprobe.analysis.figures.compute import summarize_predictions
 from polyprobe.report.findings.run import make_errors_table
 from polyprobe.report.show import render_table
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_predicted import OFF, table
+from tests.analysis.test_predicted import measure, table
 from tests.conftest import UPSTREAM
 
 RESULTS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
@@ -102,9 +101,9 @@ def test_shares_and_their_number():
 
 def test_results_have_the_types_of_the_wrong_facts():
     predictions = table(["gold", "It", "1902", None], single=(True, True, True, None))
-    found = summarize_predictions({"en": predictions}, OFF)["error_types"]["en"]
+    found = measure({"en": predictions})["error_types"]["en"]
     assert (found["n_queries"], found["no_word"], found["subject"]) == (2, 1.0, 0.0)  # `It` too
-    everything = summarize_predictions({"en": table(["gold"] * 4)}, OFF)["error_types"]["en"]
+    everything = measure({"en": table(["gold"] * 4)})["error_types"]["en"]
     assert everything == {**dict.fromkeys(RULES), "n_queries": 0}
 
 

@@ -3,7 +3,12 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.predictions import compare_with_gold, summarize_predictions
+from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.predictions import (
+    PredictedFacts,
+    compare_with_gold,
+    summarize_predictions,
+)
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import read_confidences
@@ -90,6 +95,15 @@ def row(relation, single, own, gold):
     }  # fmt: skip
 
 
+REST = {"prompt": "[Y]", "answer_forms": ["a"], "form_lengths": [1], "log_probability": -1.0}
+
+
+def compare(made, length_norm=False, **options):
+    table = pa.Table.from_pylist([{**row, **REST} for row in made], PREDICTIONS)
+    facts = PredictedFacts({"en": table}, length_norm)
+    return compare_with_gold(facts, **options)["prediction_at_least_gold"]["en"]
+
+
 def test_shares_by_hand():
     made = [
         row("P36", True, [-1.0], [-2.0]),  # higher
@@ -98,30 +112,27 @@ def test_shares_by_hand():
         row("P19", False, [-3.0], [-1.0, -1.5]),
         row("P19", None, [-3.0], None),  # not asked
     ]
-    table = pa.Table.from_pylist(made, PREDICTIONS)
-    found = compare_with_gold({"en": table})["prediction_at_least_gold"]["en"]
+    found = compare(made)
     assert found == {"all": (2 / 3 + 0) / 2, "single": 1 / 2, "multi": (1 + 0) / 2}
-    norm = compare_with_gold({"en": table}, True)["prediction_at_least_gold"]["en"]
+    norm = compare(made, True)
     assert norm == {"all": 1 / 3 / 2, "single": 1 / 2, "multi": 0}
-    micro = compare_with_gold({"en": table}, average="micro")["prediction_at_least_gold"]["en"]
+    micro = compare(made, average="micro")
     assert micro == {"all": (1 + 0 + 1 + 0) / 4, "single": 1 / 2, "multi": (1 + 0) / 2}
 
 
 def test_the_shares_of_a_run_follow_the_average():
     """Two facts of one relation and one of another; the first alone has no less than its answer."""
     logs = [("P36", [-1.0, -1.0]), ("P36", [-9.0, -9.0]), ("P19", [-9.0, -9.0])]
-    known = {"prompt": "[Y]", "answer_forms": ["a"], "form_lengths": [1], "log_probability": -1.0}
-    made = [{**row(relation, True, own, [-3.0]), **known} for relation, own in logs]
-    table, off = pa.Table.from_pylist(made, PREDICTIONS), {"n_resamples": 0, "seed": 0}
+    made = [{**row(relation, True, own, [-3.0]), **REST} for relation, own in logs]
+    facts = PredictedFacts({"en": pa.Table.from_pylist(made, PREDICTIONS)})
     for average, share in (("macro", (1 / 2 + 0) / 2), ("micro", 1 / 3)):
-        found = summarize_predictions({"en": table}, {**off, "clusters": None}, average=average)
+        found = summarize_predictions(facts, Units(average=average))
         assert found["prediction_at_least_gold"]["en"]["all"] == share
 
 
 @pytest.mark.parametrize(("own", "share"), [(-1.00005, 1), (-1.001, 0)])
 def test_rounding_does_not_decide(own, share):
-    table = pa.Table.from_pylist([row("P36", True, [own], [-1.0])], PREDICTIONS)
-    assert compare_with_gold({"en": table})["prediction_at_least_gold"]["en"]["all"] == share
+    assert compare([row("P36", True, [own], [-1.0])])["all"] == share
 
 
 def test_the_prediction_is_always_at_least_the_right_answer_it_equals(place):

@@ -11,8 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
-from polyprobe.analysis.figures.predictions import predict_right_length, summarize_predictions
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions, Units
+from polyprobe.analysis.figures.predictions import (
+    PredictedFacts,
+    predict_right_length,
+    summarize_predictions,
+)
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work.predictions import predict
@@ -28,7 +32,7 @@ from tests.making.facts import CITIES, rows, write_facts
 from tests.making.stable import save_fixed
 
 OPTIONS = {"scoring": "xfactr", "initial": "confidence", "max_masks": 4}
-OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
+OFF = Units()
 NONE = Bootstrap(0)
 
 
@@ -61,7 +65,7 @@ def test_figures_of_another_winner_are_those_of_another_run(place, initial, base
     run = decode_all(place, initial=initial, **base)
     again = decode_all(place, initial=initial, **{**base, **change})
     found, expected = (
-        find_results(run, NONE, options=MetricOptions(**change)),
+        find_results(run, NONE, options=MetricOptions.of(**change)),
         find_results(again, NONE),
     )
     for name in ("accuracy", "factual_accuracy", "coverlap", "k_correct", "by_relation"):
@@ -89,7 +93,7 @@ def test_one_mask_needs_no_other_run_even_with_refinement(place):
     """The other 2M steps only predict the same token again."""
     run = decode_all(place, refinement="order", max_masks=3)
     alone = decode_all(place, refinement="order", max_masks=1)
-    found = find_results(run, NONE, options=MetricOptions(max_masks=1))
+    found = find_results(run, NONE, options=MetricOptions.of(max_masks=1))
     assert found["factual_accuracy"] == find_results(alone, NONE)["factual_accuracy"]
     assert found["single_mask"] == found["factual_accuracy"]
 
@@ -142,7 +146,7 @@ def test_a_model_knows_every_fact_whose_answer_is_its_filling_of_that_length(pla
     assert [lengths[0] for lengths in table["form_lengths"].to_pylist()] == [
         length for *_, length in answers
     ]
-    found = summarize_predictions({"ru": table}, OFF)
+    found = summarize_predictions(PredictedFacts({"ru": table}), OFF)
     assert found["oracle_length"]["ru"]["all"] == 1
     assert found["accuracy"]["ru"] < 1
     single = sum(length == 1 for *_, length in answers) / len(answers)
@@ -187,7 +191,7 @@ def test_accuracies_of_lengths_by_hand():
         ("P36", {"c": 2}, ["c", "x", "x"]),  # one mask, wrong length
         ("P19", {"d": 3}, ["x", "y", "d"]),  # known length
     ]
-    found = summarize_predictions({"fr": make_table(rows)}, OFF)
+    found = summarize_predictions(PredictedFacts({"fr": make_table(rows)}), OFF)
     oracle, single = found["oracle_length"]["fr"], found["single_mask"]["fr"]
     assert (oracle["all"], oracle["single"], oracle["multi"]) == (
         (2 / 3 + 1) / 2,
@@ -203,7 +207,9 @@ def test_accuracies_of_lengths_by_hand():
     assert found["by_masks"]["fr"] == {
         "all": [(2 / 3 + 0) / 2] * 3, "single": [1.0] * 3, "multi": [(1 / 2 + 0) / 2] * 3
     }  # fmt: skip
-    micro = summarize_predictions({"fr": make_table(rows)}, OFF, average="micro")
+    micro = summarize_predictions(
+        PredictedFacts({"fr": make_table(rows)}), OFF._replace(average="micro")
+    )
     curves = {"all": [2 / 4] * 3, "single": [1 / 1] * 3, "multi": [1 / 3] * 3}
     assert micro["by_masks"]["fr"] == curves
     oracle, single = micro["oracle_length"]["fr"], micro["single_mask"]["fr"]
@@ -231,7 +237,7 @@ def test_curves_are_those_of_all_predictions_again():
         )  # fmt: skip
     table = pa.Table.from_pylist(made, schema=PREDICTIONS)
     for norm in (False, True):
-        curves = summarize_predictions({"fr": table}, OFF, None, norm)["by_masks"]["fr"]
+        curves = summarize_predictions(PredictedFacts({"fr": table}, norm), OFF)["by_masks"]["fr"]
         for m, part in itertools.product((1, 2, 3, 4), ("all", "single", "multi")):
             shares = defaultdict(list)
             for row in made:
@@ -253,7 +259,7 @@ def test_a_language_in_which_nothing_was_asked():
     nothing = {"fact_id": "P36:Q0:Q9", "relation": "P36", "prompt": "[Y]", "answer_forms": ["a"]}
     asked = make_table([("P36", {"a": 1}, ["a", "b"])])
     tables = {"fr": asked, "zh": pa.Table.from_pylist([nothing], schema=PREDICTIONS)}
-    found = summarize_predictions(tables, OFF)
+    found = summarize_predictions(PredictedFacts(tables), OFF)
     assert found["oracle_length"]["zh"]["all"] is None
     assert found["by_masks"]["zh"] == {"all": [], "single": [], "multi": []}
     assert (found["n_masks"]["zh"], found["calibration"]["zh"]["ece"]) == ([], None)
@@ -283,8 +289,8 @@ def test_the_command_chooses_again_and_says_so(place, tmp_path):
 def test_too_many_masks_and_candidates_are_refused(place, tmp_path):
     run = decode_all(place, initial="order")
     with pytest.raises(PolyprobeError, match="--max-masks 5: .*en.parquet has fillings of 4 masks"):
-        find_results(run, options=MetricOptions(max_masks=5))
+        find_results(run, options=MetricOptions.of(max_masks=5))
     output = tmp_path / "scored"
     evaluate_model(str(place / "bert"), str(place / "facts"), output=output, languages="en")
     with pytest.raises(PolyprobeError, match="--length-norm is for runs with --scoring xfactr"):
-        find_results(Run(output), options=MetricOptions(length_norm=False))
+        find_results(Run(output), options=MetricOptions.of(length_norm=False))

@@ -64,7 +64,7 @@ def test_named_figures_of_pairs_and_of_all_languages_have_a_line(run):
     assert f"right where another is: mean {given:.3f} " in words
     assert f"right in all: {everywhere:.3f} " in words
     assert "kappa" not in words
-    found = find_results(run, Bootstrap(100), options=MetricOptions(figures=("kappa",)))
+    found = find_results(run, Bootstrap(100), options=MetricOptions.of(figures=("kappa",)))
     done = CliRunner().invoke(
         app, ["metrics", str(run.folder), "--figures", "kappa", "--resamples", "100"]
     )
@@ -112,26 +112,26 @@ def test_a_star_is_explained_below_the_table_of_no_columns(alone):
 )
 def test_figures_that_a_run_cannot_have_are_refused(alone, options, need):
     with pytest.raises(PolyprobeError, match=f"{need}.*which {alone.folder} does not have; leave"):
-        find_results(alone, Bootstrap(0), options=MetricOptions(**options))
+        find_results(alone, Bootstrap(0), options=MetricOptions.of(**options))
 
 
 def test_figures_of_every_run_are_not_refused(alone):
-    found = find_results(alone, Bootstrap(0), options=MetricOptions(figures=("default",)))
+    found = find_results(alone, Bootstrap(0), options=MetricOptions.of(figures=("default",)))
     assert found["rankc"] == {}
     named = ("calibration", "recall_at_k", "accuracy")
-    assert find_results(alone, Bootstrap(0), options=MetricOptions(figures=named))
+    assert find_results(alone, Bootstrap(0), options=MetricOptions.of(figures=named))
 
 
 @pytest.mark.parametrize(
     ("options", "error"),
     [
-        (MetricOptions(max_masks=0), "--max-masks must be at least 1, got 0"),
-        (MetricOptions(figures="rankc"), "figures='rankc'; expected a list of names"),
+        ({"max_masks": 0}, "--max-masks must be at least 1, got 0"),
+        ({"figures": "rankc"}, "figures='rankc'; expected a list of names"),
     ],
 )
-def test_options_of_python_are_checked(run, options, error):
+def test_options_of_python_are_checked(options, error):
     with pytest.raises(PolyprobeError, match=error):
-        find_results(run, options=options)
+        MetricOptions.of(**options)
 
 
 def test_a_report_of_some_figures_names_the_remedy(run, tmp_path):

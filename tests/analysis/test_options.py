@@ -10,13 +10,11 @@ import pytest
 from scipy.special import softmax
 from typer.testing import CliRunner
 
-from polyprobe.analysis.figures.compute import (
-    find_results,
-    measure_languages,
-    summarize_predictions,
-)
+from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.modules import measure_modules
+from polyprobe.analysis.figures.options import Bootstrap, MetricOptions, Units
+from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
 from polyprobe.metrics.rankc.formulas import measure_rankc, rankc_chance, rankc_per_query
@@ -26,7 +24,7 @@ from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_by_language import OPTIONS, table
+from tests.analysis.test_by_language import EVERY, table
 from tests.analysis.test_calibration import error_of
 from tests.analysis.test_predicted import table as predictions
 from tests.analysis.test_relations import LANGUAGES, RELATIONS, write_scores
@@ -63,7 +61,7 @@ def read(run, column):
 @pytest.mark.parametrize("ties", ["expected", "released"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_rankc_is_that_of_the_module(run, weights, ties):
-    found = find_results(run, QUICK, options=MetricOptions(weights=weights, ties=ties))
+    found = find_results(run, QUICK, options=MetricOptions.of(weights=weights, ties=ties))
     scores = read(run, "scores")
     alone = {
         f"{one}-{two}": measure_rankc(scores[one], scores[two], weights, ties, n_resamples=0)
@@ -86,7 +84,7 @@ def test_rankc_is_that_of_the_module(run, weights, ties):
 @pytest.mark.parametrize("ties", ["expected", "released"])
 @pytest.mark.parametrize("weights", ["softmax", "norm2-released"])
 def test_corrected_rankc_is_that_of_the_module(run, weights, ties):
-    found = find_results(run, QUICK, options=MetricOptions(weights=weights, ties=ties))
+    found = find_results(run, QUICK, options=MetricOptions.of(weights=weights, ties=ties))
     scores, donor = read(run, "scores"), read(run, "donor_scores")
     asked = [n for n in range(N) if donor["en"][n] is not None]
     for one, two in PAIRS:
@@ -99,7 +97,7 @@ def test_corrected_rankc_is_that_of_the_module(run, weights, ties):
 
 
 def test_released_ties_are_those_of_the_other_modules(run):
-    found = find_results(run, QUICK, options=MetricOptions(ties="released"))
+    found = find_results(run, QUICK, options=MetricOptions.of(ties="released"))
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
     for language in LANGUAGES:
         alone = measure_accuracy(scores[language], answers, "released", n_resamples=0)
@@ -118,7 +116,7 @@ def test_released_ties_are_those_of_the_other_modules(run):
 def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_path):
     """Ties change which answer counts as right, never the confidence."""
     expected, released = (
-        find_results(run, QUICK, options=MetricOptions(ties=x))["calibration"]
+        find_results(run, QUICK, options=MetricOptions.of(ties=x))["calibration"]
         for x in ("expected", "released")
     )
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
@@ -132,7 +130,7 @@ def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_pat
             assert found[language]["ece"] == pytest.approx(error_of(sure, right))
     other = write_scores(tmp_path / "b", dataset, 2)  # without ties
     expected, released = (
-        find_results(other, QUICK, options=MetricOptions(ties=x))["calibration"]
+        find_results(other, QUICK, options=MetricOptions.of(ties=x))["calibration"]
         for x in ("expected", "released")
     )
     assert released == expected
@@ -149,7 +147,7 @@ def first_of_ties(row, answers):
 
 def test_micro_is_the_mean_over_rows(run):
     macro, micro = (
-        find_results(run, QUICK, options=MetricOptions(average=x)) for x in ("macro", "micro")
+        find_results(run, QUICK, options=MetricOptions.of(average=x)) for x in ("macro", "micro")
     )
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
     for language in LANGUAGES:
@@ -165,9 +163,8 @@ def test_micro_is_the_mean_over_rows(run):
 def test_micro_of_free_predictions():
     """Three facts of one relation right, one of another wrong: 1/2 by relation, 3/4 by fact."""
     rows = predictions(["gold"] * 3 + ["x"])
-    resampling = {"n_resamples": 0, "seed": 0, "clusters": None}
     for average, expected in (("macro", 1 / 2), ("micro", 3 / 4)):
-        found = summarize_predictions({"en": rows}, resampling, average=average)
+        found = summarize_predictions(PredictedFacts({"en": rows}), Units(average=average))
         assert found["accuracy"] == {"en": expected}
         assert found["mean"]["accuracy"] == expected
 
@@ -177,8 +174,8 @@ def test_micro_of_consistency_is_the_mean_over_facts():
     rows = [(f, [0], s) for f in ("P36:a:b", "P36:c:d") for s in ([2.0, 1.0], [3.0, 0.0])]
     rows += [("P19:e:f", [0], [2.0, 1.0]), ("P19:e:f", [0], [1.0, 2.0])]
     for average, expected in (("macro", (1 + 0) / 2), ("micro", 2 / 3)):
-        facts = ScoredFacts({"en": table(rows)}, MetricOptions(average=average))
-        found = measure_languages(facts, "bmlama", OPTIONS)["paraphrase_consistency"]["en"]
+        facts, units = ScoredFacts({"en": table(rows)}), Units(average=average)
+        found = measure_modules(facts, units, EVERY)["paraphrase_consistency"]["en"]
         assert found["consistency"] == pytest.approx(expected)
 
 
@@ -194,8 +191,9 @@ def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):  # noqa: F811
         with np.errstate(divide="ignore"):
             logged = [np.log([x["p_true"], *x["p_false_list"]]).tolist() for x in items]
         rows = [(f"P{n % 7}:{n}:b", [0], scores) for n, scores in enumerate(logged)]
-        facts = ScoredFacts({"en": table(rows)}, MetricOptions(average="micro"))
-        found = measure_languages(facts, "contrastive", OPTIONS)["contrastive_knowledge"]["en"]
+        facts = ScoredFacts({"en": table(rows)}, scoring="contrastive")
+        figures = measure_modules(facts, Units(average="micro"), EVERY)
+        found = figures["contrastive_knowledge"]["en"]
         recalled, size = map(int, re.search(r"predicted (\d+)/(\d+) facts", summary).groups())
         differing += abs(round(found["accuracy"] * size) - recalled)
         counted += found["n_queries"]
@@ -221,7 +219,7 @@ def test_chance_of_ten_candidates(weights, level):
 
 def test_only_the_chosen_figures_are_computed(run):
     chosen = ("rankc", "recall_at_k", "right_in_all")
-    found = find_results(run, QUICK, options=MetricOptions(figures=chosen))
+    found = find_results(run, QUICK, options=MetricOptions.of(figures=chosen))
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
     kept = {"languages", "n_queries", "k_correct", "k_share", "calibration"}
@@ -239,7 +237,7 @@ def test_only_the_chosen_figures_are_computed(run):
 def test_the_default_leaves_no_options(run):
     assert find_results(run) == run.read_results()
     assert "options" not in run.read_results()
-    named = find_results(run, options=MetricOptions(figures=("default",)))
+    named = find_results(run, options=MetricOptions.of(figures=("default",)))
     del named["options"]
     assert named == run.read_results()
 
@@ -316,5 +314,5 @@ def test_unknown_names_are_refused(run, words, error):
 
 def test_free_predictions_have_no_rankings():
     with pytest.raises(PolyprobeError, match="--weights is for runs that score candidates; r hol"):
-        MetricOptions(weights="norm1").check_run("predictions", "r")
-    MetricOptions(average="micro").check_run("predictions", "r")
+        MetricOptions.of(weights="norm1").take_filling("r")
+    MetricOptions.of(average="micro").take_filling("r")

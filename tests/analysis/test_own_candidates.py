@@ -118,7 +118,7 @@ def test_the_command_says_so_and_the_report_is_refused(run):
     with pytest.raises(PolyprobeError, match="has other candidates in each language, so no RankC"):
         write_report([run.folder], run.folder / "report.html")
     with pytest.raises(PolyprobeError, match="--figures kappa needs the same candidates in every"):
-        find_results(run, NONE, options=MetricOptions(figures=["kappa"]))
+        find_results(run, NONE, options=MetricOptions.of(figures=["kappa"]))
 
 
 @pytest.mark.parametrize("scoring", ["bmlama", "object"])

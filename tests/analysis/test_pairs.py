@@ -72,7 +72,7 @@ def run(tmp_path):
 
 def test_directed_shares_are_computed_if_they_are_named(run):
     assert not {*DIRECTED} & {*run.read_results()}
-    options = MetricOptions(figures=("default", *DIRECTED))
+    options = MetricOptions.of(figures=("default", *DIRECTED))
     found = find_results(run, Bootstrap(100), options=options)
     both = 1 + 1 + 1 + 0 + 0 + 0.5 + 1 + 1  # runs.PICKS: en has all facts, ru half of a tie
     assert found["right_in_both"]["en-ru"] == pytest.approx(both / 8)

@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.paraphrases import measure_paraphrases
-from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.options import RankingOptions, Units
 from polyprobe.metrics.shared.subjects import find_repeated
 from polyprobe.schema.identity import read_lists
 from polyprobe.schema.run.folder import SCORES
@@ -55,7 +55,7 @@ def make_rows(reviewed=REVIEWED) -> pa.Table:
     return pa.Table.from_pylist(rows)
 
 
-OPTIONS = {"clusters": None, "n_resamples": 0, "seed": 0, "average": "macro"}
+OPTIONS = Units().modules
 
 
 def score(table: pa.Table, best, **options) -> ScoredFacts:
@@ -69,7 +69,9 @@ def score(table: pa.Table, best, **options) -> ScoredFacts:
     }
     empty = [None] * len(best)
     columns = {name: columns.get(name, empty) for name in SCORES.names}
-    return ScoredFacts({"en": pa.table(columns, schema=SCORES)}, MetricOptions(**options))
+    return ScoredFacts(
+        {"en": pa.table(columns, schema=SCORES)}, RankingOptions(**options), "mpararel"
+    )
 
 
 @pytest.mark.parametrize(("repeated", "templates"), [*product(KEPT, ("all", "reviewed"))])
@@ -140,14 +142,14 @@ def test_what_a_run_does_not_have_is_refused_in_one_line():
     facts.tables["en"] = table
     with pytest.raises(PolyprobeError, match="it is not known which ones are"):
         measure_paraphrases(facts, "en", OPTIONS)
-    facts.options = MetricOptions(repeated_subjects="label")
+    facts.options = RankingOptions(repeated_subjects="label")
     with pytest.raises(PolyprobeError, match="the scores of 'en' have no labels of subjects"):
         measure_paraphrases(facts, "en", OPTIONS)
 
 
 def test_no_tuple_left_gives_null():
     rows = make_rows().slice(0, 2 * len(REVIEWED))  # both have the subject "Jean"
-    found = summarize(score(rows, [0] * 8, repeated_subjects="label"), "mpararel")
+    found = summarize_facts(score(rows, [0] * 8, repeated_subjects="label"), Units())
     figures = found["paraphrase_consistency"]["en"]
     assert (figures["consistency"], figures["n_queries"], figures["n_ambiguous"]) == (None, 0, 2)
 

@@ -22,7 +22,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.facts import CITIES, write_facts
 
-ASKED = MetricOptions(popularity=True)
+ASKED = MetricOptions.of(popularity=True)
 COUNTS = [None if n == 7 else (n * 7 % 40) // 2 for n in range(N)]  # pairs of equal numbers
 
 

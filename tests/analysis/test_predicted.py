@@ -3,12 +3,17 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.predictions import summarize_predictions
+from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
 from polyprobe.metrics.coverlap.formulas import compare_right
 from polyprobe.schema.run.folder import PREDICTIONS
 
-OFF = {"n_resamples": 0, "seed": 0, "clusters": None}
+OFF = Units()
 RELATIONS = ("P36", "P36", "P36", "P19")
+
+
+def measure(tables, units=OFF):
+    return summarize_predictions(PredictedFacts(tables), units)
 
 
 def table(predictions, single=(True, True, False, False), forms="gold", prompt="It is [Y]."):
@@ -34,7 +39,7 @@ def table(predictions, single=(True, True, False, False), forms="gold", prompt="
 
 
 def test_accuracy_is_a_mean_over_relations():
-    found = summarize_predictions({"en": table(["gold", "Gold", "x", "gold"])}, OFF)
+    found = measure({"en": table(["gold", "Gold", "x", "gold"])})
     assert found["accuracy"] == {"en": pytest.approx((2 / 3 + 1) / 2)}
     figures = found["factual_accuracy"]["en"]
     assert (figures["single"], figures["multi"]) == (1.0, (0 + 1) / 2)
@@ -45,7 +50,7 @@ def test_accuracy_is_a_mean_over_relations():
 def test_coverlap_is_over_facts_asked_in_both():
     english = table(["gold", "gold", "x", "gold"])
     french = table(["gold", "x", "gold", None], single=(True, True, True, None))
-    found = summarize_predictions({"en": english, "fr": french}, OFF)
+    found = measure({"en": english, "fr": french})
     right = [0, 0, 1], [0, 1, 0]
     expected = compare_right(*right, answers=[[0]] * 3, n_resamples=0)
     assert found["coverlap"] == {"en-fr": expected["coverlap"]} == {"en-fr": 1 / 3}
@@ -56,18 +61,12 @@ def test_coverlap_is_over_facts_asked_in_both():
 
 def test_an_english_full_stop_is_forgiven_behind_the_slot():
     rows = {"forms": "Apple Inc.", "prompt": "It is [Y] ."}
-    assert summarize_predictions({"en": table(["apple inc"] * 4, **rows)}, OFF)["accuracy"] == {
-        "en": 1.0
-    }
-    assert summarize_predictions({"fr": table(["apple inc"] * 4, **rows)}, OFF)["accuracy"] == {
-        "fr": 0.0
-    }
+    assert measure({"en": table(["apple inc"] * 4, **rows)})["accuracy"] == {"en": 1.0}
+    assert measure({"fr": table(["apple inc"] * 4, **rows)})["accuracy"] == {"fr": 0.0}
 
 
 def test_intervals():
-    found = summarize_predictions({x: table(["gold", "x"] * 2) for x in ("en", "fr")}, {
-        **OFF, "n_resamples": 100
-    })  # fmt: skip
+    found = measure({x: table(["gold", "x"] * 2) for x in ("en", "fr")}, Units(100))
     low, high = found["intervals"]["accuracy"]["en"]
     assert low <= found["accuracy"]["en"] <= high
     low, high = found["intervals"]["coverlap"]["en-fr"]
@@ -76,7 +75,7 @@ def test_intervals():
 
 def test_a_language_in_which_nothing_was_asked():
     nothing = table([None] * 4, single=[None] * 4)
-    found = summarize_predictions({"en": table(["gold"] * 4), "zh": nothing}, OFF)
+    found = measure({"en": table(["gold"] * 4), "zh": nothing})
     assert found["accuracy"] == {"en": 1.0, "zh": None}
     assert found["mean"] == {"accuracy": 1.0, "coverlap": None}
     assert found["left_out"] == {"coverlap": 1, "facts": {"en": 0, "zh": 4}}

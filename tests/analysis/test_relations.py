@@ -10,11 +10,11 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
-from polyprobe.analysis.figures.compute import find_results, summarize
+from polyprobe.analysis.figures.compute import find_results, summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.floors import find_floors
-from polyprobe.analysis.figures.options import Bootstrap
-from polyprobe.analysis.figures.predictions import summarize_predictions
+from polyprobe.analysis.figures.options import Bootstrap, Units
+from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
 from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.run import make_relations_table
@@ -114,7 +114,7 @@ def test_accuracy_is_counted_by_hand(run):
 
 def test_a_relation_of_one_fact_has_no_interval(run):
     tables = {x: run.read(x).slice(0, 2) for x in LANGUAGES}  # P36 and P19
-    found = summarize(ScoredFacts(tables), "bmlama", Bootstrap(50))["by_relation"]
+    found = summarize_facts(ScoredFacts(tables), Units(50))["by_relation"]
     assert {tuple(x["intervals"].values()) for x in found.values()} == {(None,) * len(REPORTED)}
     assert "frequency" in find_floors(ScoredFacts(tables))
 
@@ -128,17 +128,16 @@ def test_older_scores_have_neither_floors_nor_corrected_figures(dataset, tmp_pat
 
 
 def test_free_predictions_are_counted_by_hand():
-    off = {"n_resamples": 0, "seed": 0, "clusters": None}
     tables = {
         "en": predictions(["gold", "gold", "x", "gold"]),  # P36, P36, P36, P19
         "fr": predictions(["gold", "x", "gold", None], single=(True, True, True, None)),
     }
-    found = summarize_predictions(tables, off)["by_relation"]
+    found = summarize_predictions(PredictedFacts(tables), Units())["by_relation"]
     assert found["P36"]["accuracy"] == {"en": pytest.approx(2 / 3), "fr": pytest.approx(2 / 3)}
     assert found["P36"]["mean"] == {"accuracy": pytest.approx(2 / 3), "coverlap": 1 / 3}
     assert found["P19"]["accuracy"] == {"en": 1.0, "fr": None}
     assert found["P19"]["mean"] == {"accuracy": 1.0, "coverlap": None}
-    drawn = summarize_predictions(tables, {**off, "n_resamples": 40})["by_relation"]
+    drawn = summarize_predictions(PredictedFacts(tables), Units(40))["by_relation"]
     assert drawn["P36"]["intervals"]["accuracy"][0] < drawn["P36"]["intervals"]["accuracy"][1]
 
 

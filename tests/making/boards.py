@@ -93,7 +93,7 @@ def write_many(folder: Path) -> list[Path]:
     rng = np.random.default_rng(0)
     pairs = ["-".join(pair) for pair in combinations(languages, 2)]
     names = {"accuracy": languages}
-    of_pairs = (f.name for f in SEPARATE if f.per == PAIR and not f.asked)
+    of_pairs = (f.name for f in SEPARATE if f.per == PAIR and not f.on_request)
     names |= dict.fromkeys(of_pairs, pairs)
     found = []
     for number in range(30):

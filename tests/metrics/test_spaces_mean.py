@@ -6,8 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.options import Bootstrap, Units
 from polyprobe.metrics.space import entries
 from polyprobe.schema.run.folder import fill_columns
 from tests.metrics.test_spaces_input import compute, import_app, write_table
@@ -59,6 +60,12 @@ def find_in_results(results, figure):
     return (recall[name], recall[f"{name}_ci"]) if name in recall else None
 
 
+def measure(tables):
+    table = next(iter(tables.values()))
+    units = Units.read(table, Bootstrap().resolve(table, len(tables)))
+    return summarize_facts(ScoredFacts(tables, scoring="bmlama-eq10"), units)
+
+
 @pytest.mark.parametrize("templates", [1, 2])
 @pytest.mark.parametrize(
     ("name", "ties"),
@@ -72,7 +79,7 @@ def find_in_results(results, figure):
 )
 def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
     tables = make_tables(templates, ties)
-    results = summarize(ScoredFacts(tables), "bmlama-eq10")
+    results = measure(tables)
     app = import_app(name)
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()
@@ -90,7 +97,7 @@ def test_the_files_of_a_run_give_its_results(name, ties, templates, tmp_path):
 
 def test_recall_of_all_languages_is_the_mean_of_theirs(tmp_path):
     tables = make_tables(1, True)
-    results = summarize(ScoredFacts(tables), "bmlama-eq10")["recall_at_k"]
+    results = measure(tables)["recall_at_k"]
     app = import_app("recall_at_k")
     files = [
         write_table(tmp_path / f"{x}.parquet", table.to_pydict()) for x, table in tables.items()

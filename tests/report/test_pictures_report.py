@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.options import MetricOptions
@@ -30,7 +31,7 @@ from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
 
 SVG = "{http://www.w3.org/2000/svg}"
-UNDIRECTED = [figure.name for figure in HEADLINE_PAIRS if not figure.twice]
+UNDIRECTED = [figure.name for figure in HEADLINE_PAIRS if figure.input is not SECOND_RANKINGS]
 DIRECTED = ("right_given_right", "right_alone")
 
 
@@ -53,7 +54,7 @@ def list_cells(picture):
 
 
 def test_heat_maps_have_the_values_of_the_results(run):
-    compute_results(run, options=MetricOptions(figures=("default", *DIRECTED)))
+    compute_results(run, options=MetricOptions.of(figures=("default", *DIRECTED)))
     results, found = run.read_results(), write_report([run.folder], None)
     for name in (*UNDIRECTED, *DIRECTED):
         heat = found[name]

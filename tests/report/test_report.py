@@ -12,6 +12,7 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.cli import app
 from polyprobe.report.page import page, write_report
@@ -23,7 +24,9 @@ from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import COUNTS, SCORES, write_run
 
-MEASURES = {figure.name: figure.title for figure in HEADLINE_PAIRS if not figure.twice}
+MEASURES = {
+    figure.name: figure.title for figure in HEADLINE_PAIRS if figure.input is not SECOND_RANKINGS
+}
 
 
 @pytest.fixture
@@ -182,7 +185,7 @@ def test_two_runs_are_side_by_side(tmp_path, facts, run):
     names = ["synthetic (run)", "synthetic (other)"]
     assert head == ["figure", *names, " − ".join(names)]
     for figure in HEADLINE[0], *HEADLINE_PAIRS:
-        if not figure.twice:
+        if figure.input is not SECOND_RANKINGS:
             shown = [cell.split(" (")[0] for cell in rows[figure.title][:2]]
             assert shown == [f"{mean[figure.name]:.3f}" for mean in means]
     assert means[0] != means[1]

@@ -25,7 +25,7 @@ from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import write_run
 
 TEMPLATES = 3
-ASKED = MetricOptions(by_template=True)
+ASKED = MetricOptions.of(by_template=True)
 FEW = Bootstrap(200)
 
 
@@ -215,7 +215,7 @@ def test_without_several_templates(tmp_path):
     with pytest.raises(
         PolyprobeError, match="--figures rankc_templates needs a dataset with sever"
     ):
-        find_results(run, FEW, options=MetricOptions(figures=("rankc_templates",)))
+        find_results(run, FEW, options=MetricOptions.of(figures=("rankc_templates",)))
 
 
 def test_templates_with_other_answers_are_not_compared():

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 from scipy.special import log_softmax
 
-from polyprobe.analysis.figures.compute import summarize
+from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.options import Units
 from polyprobe.eval import load_scorer
 from polyprobe.eval.work.fill import as_scores
 from polyprobe.eval.work.score_store import as_known
@@ -66,7 +66,8 @@ class Planted:
             "answers": pa.array([[k] for k in answers], pa.list_(pa.int32())),
         }
         table = as_scores(pa.table(rows), as_known(scored))
-        return summarize(ScoredFacts({"en": table}), "letters", Bootstrap(200, seed, "none"))
+        facts = ScoredFacts({"en": table}, scoring="letters")
+        return summarize_facts(facts, Units(200, seed))
 
 
 def cover(permutations):

@@ -15,7 +15,7 @@ N_BINS = 10
 
 
 def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, Any]:
-    """Return the expected calibration error (ECE) of some answers, and its bins.
+    """Compute the expected calibration error (ECE) of some answers, and its bins.
 
     ECE = sum_b n_b / N |acc_b - conf_b| over ten bins of equal width, [0, .1), …, [.9, 1]; 0 is
     best. With few facts it is too high: also a perfect model has about N_b^(-1/2) in each bin.
@@ -29,13 +29,15 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
         `accuracy` of each bin, means None in an empty bin.
     """
     places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
-    n, sure, known = (np.bincount(places, weights, N_BINS) for weights in (None, confidence, right))
+    n, sums, correct = (
+        np.bincount(places, weights, N_BINS) for weights in (None, confidence, right)
+    )
     means = [
         [float(total / size) if size else None for total, size in zip(totals, n, strict=True)]
-        for totals in (sure, known)
+        for totals in (sums, correct)
     ]
     return {
-        "ece": float(np.abs(known - sure).sum() / len(right)) if len(right) else None,
+        "ece": float(np.abs(correct - sums).sum() / len(right)) if len(right) else None,
         "n_queries": len(right),
         "bins": {"n": n.tolist(), "confidence": means[0], "accuracy": means[1]},
     }
@@ -44,7 +46,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
 def calibrate_predictions(
     table: pa.Table, right: np.ndarray, length_norm: bool = False
 ) -> dict[str, Any]:
-    """Return the calibration of one language's free predictions, of all, single and multi.
+    """Compute the calibration of one language's free predictions, of all, single and multi.
 
     The confidence is exp(mean log c) of the prediction's tokens, with and without length
     normalisation.
@@ -58,18 +60,18 @@ def calibrate_predictions(
         The keys of `measure_calibration`, and `ece_single`, `n_single`, `bins_single`, `ece_multi`,
         `n_multi`, `bins_multi`.
     """
-    asked = ~np.isnan(right)
-    columns = table.select(["n_masks", "log_probability"]).filter(pa.array(asked))
+    answered = ~np.isnan(right)
+    columns = table.select(["n_masks", "log_probability"]).filter(pa.array(answered))
     masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)
     confidence = np.exp(values if length_norm else values / masks)
-    single = np.array(table["single_token"].filter(pa.array(asked)).to_pylist(), dtype=bool)
-    result = measure_calibration(confidence, right[asked])
+    single = np.array(table["single_token"].filter(pa.array(answered)).to_pylist(), dtype=bool)
+    result = measure_calibration(confidence, right[answered])
     for name, part in {"single": single, "multi": ~single}.items():
-        found = measure_calibration(confidence[part], right[asked][part])
+        figures = measure_calibration(confidence[part], right[answered][part])
         result |= {
-            f"ece_{name}": found["ece"],
-            f"n_{name}": found["n_queries"],
-            f"bins_{name}": found["bins"],
+            f"ece_{name}": figures["ece"],
+            f"n_{name}": figures["n_queries"],
+            f"bins_{name}": figures["bins"],
         }
     return result
 
@@ -77,7 +79,7 @@ def calibrate_predictions(
 def calibrate_candidates(
     scores: Mapping[str, Rows], right: Mapping[str, np.ndarray]
 ) -> dict[str, dict[str, Any]]:
-    """Return the calibration of each language's best candidates.
+    """Compute the calibration of each language's best candidates.
 
     The confidence is the softmax of a fact's scores, in nats, at their maximum.
 
@@ -89,7 +91,7 @@ def calibrate_candidates(
 
 
 def find_confidence(rows: Rows) -> np.ndarray:
-    """Return the largest softmax probability of each row; uniform where all scores are -inf."""
+    """Compute the largest softmax probability of each row; uniform where all scores are -inf."""
     starts = rows.sizes.cumsum() - rows.sizes
     scores: np.ndarray = rows.flat.astype(np.float64)
     best: np.ndarray = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)

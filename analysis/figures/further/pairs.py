@@ -30,14 +30,14 @@ class Partner(NamedTuple):
 
 
 def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:
-    """Return the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7).
+    """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7).
 
     A pair is one if its value is greater than or equal to the mean of all pairs with a value.
     """
     high = [set(_list_high(results, name)) for name in (first, second)]
-    ordered = ["-".join(pair) for pair in combinations(results["languages"], 2)]
+    names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
-    return HighPairs(*([pair for pair in ordered if pair in part] for part in parts))
+    return HighPairs(*([pair for pair in names if pair in part] for part in parts))
 
 
 def _list_high(results: Mapping[str, Any], name: str) -> Iterator[str]:
@@ -46,23 +46,23 @@ def _list_high(results: Mapping[str, Any], name: str) -> Iterator[str]:
 
 
 def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
-    """Return the best partner of each language, the first in the run's order of equal ones.
+    """Find the best partner of each language, the first in the run's order of equal ones.
 
     Of an ordered figure the language comes first: P(language | partner). A language without a value
     has no partner.
     """
     values, bounds = results[name], results.get("intervals", {}).get(name, {})
-    ordered, found = BY_NAME[name].per == WAY, []
+    directed, partners = BY_NAME[name].per == WAY, []
     for language in results["languages"]:
         keys = {}
-        for other in results["languages"]:
-            key = f"{language}-{other}"
-            keys[other] = key if ordered or key in values else f"{other}-{language}"
-        known = [other for other, key in keys.items() if values.get(key) is not None]
-        if known:
-            best = max(known, key=lambda other: values[keys[other]])
-            found.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
-    return found
+        for second in results["languages"]:
+            key = f"{language}-{second}"
+            keys[second] = key if directed or key in values else f"{second}-{language}"
+        defined = [second for second, key in keys.items() if values.get(key) is not None]
+        if defined:
+            best = max(defined, key=lambda second: values[keys[second]])
+            partners.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
+    return partners
 
 
 def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:

@@ -10,6 +10,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.metrics.paraphrase_consistency.formulas import (
     measure_consistency,
 )
+from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
 
@@ -21,17 +22,15 @@ NOTHING: dict[str, Any] = {
 BATCH = 1000  # rows whose scores are lists at a time
 
 
-def has_paraphrases(facts: ScoredFacts, scoring: str) -> bool:
-    """Return whether facts have several rows, all rows of a fact with as many candidates."""
+def has_paraphrases(facts: ScoredFacts) -> bool:
+    """Tell whether facts have several rows, all rows of a fact with as many candidates."""
     ids = facts.table["fact_id"].to_pylist()
     sizes = set(zip(ids, facts.sizes.tolist(), strict=True))
     return len(sizes) == len(set(ids)) < len(ids)
 
 
-def measure_paraphrases(
-    facts: ScoredFacts, language: str, options: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Return consistency, accuracy and consistency-accuracy of a language.
+def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
+    """Compute consistency, accuracy and consistency-accuracy of a language.
 
     The averages are those of `options`, the tuples and templates those of the facts' options.
     `NAME_sd` is the standard deviation over relations, which the released code reports.
@@ -42,19 +41,19 @@ def measure_paraphrases(
         PolyprobeError: templates of a fact with other candidates; a run without the marks that
             they need; no reviewed template.
     """
-    table, chosen = facts.tables[language], facts.options
+    table, choices = facts.tables[language], facts.options
     predicted: dict[str, list[str]] = {}
     right: dict[str, list[int]] = {}
     relations: dict[str, str] = {}
     clusters: dict[str, Any] = {}
-    units = options["clusters"] or table["fact_id"].to_pylist()
-    if chosen.templates == "reviewed":
+    units = options.clusters or table["fact_id"].to_pylist()
+    if choices.templates == "reviewed":
         _check_reviewed(table, language)
-    marks = _read_marks(table, language) if chosen.repeated_subjects == "label" else {}
+    marks = _read_marks(table, language) if choices.repeated_subjects == "label" else {}
     rows = table.select(["fact_id", "relation", "answers", "reviewed"]).to_pylist()
     for row, best, unit in zip(rows, _choose(table), units, strict=True):
         fact = row["fact_id"]
-        if marks.get(fact) or (chosen.templates == "reviewed" and not row["reviewed"]):
+        if marks.get(fact) or (choices.templates == "reviewed" and not row["reviewed"]):
             continue
         _, gold = _ends(fact)
         predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
@@ -65,7 +64,7 @@ def measure_paraphrases(
             )
         relations[fact], clusters[fact] = row["relation"], unit
     counts: dict[str, int] = {}
-    if chosen.repeated_subjects == "label":
+    if choices.repeated_subjects == "label":
         twins = sum("twin" in names for names in marks.values())
         repeated = sum("subject" in names and "twin" not in names for names in marks.values())
         counts = {"n_ambiguous": repeated, "n_same_labels": twins}
@@ -76,22 +75,22 @@ def measure_paraphrases(
         list(predicted.values()),
         objects,
         groups=list(relations.values()),
-        subjects=subjects if chosen.repeated_subjects == "id" else None,
+        subjects=subjects if choices.repeated_subjects == "id" else None,
         clusters=list(clusters.values()),
-        average=options["average"],
-        n_resamples=options["n_resamples"],
-        seed=options["seed"],
+        average=options.average,
+        n_resamples=options.n_resamples,
+        seed=options.seed,
     )
     return figures | _spread(figures.pop("by_group")) | counts
 
 
 def _spread(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
-    """Return the population standard deviation over relations of each figure, as `NAME_sd`."""
-    found = {}
+    """Compute the population standard deviation over relations of each figure, as `NAME_sd`."""
+    spread = {}
     for name in FIGURES:
-        values = [own[name] for own in groups.values() if own[name] is not None]
-        found[f"{name}_sd"] = pstdev(values) if values else None
-    return found
+        values = [of_group[name] for of_group in groups.values() if of_group[name] is not None]
+        spread[f"{name}_sd"] = pstdev(values) if values else None
+    return spread
 
 
 def _check_reviewed(table: pa.Table, language: str) -> None:
@@ -105,7 +104,7 @@ def _check_reviewed(table: pa.Table, language: str) -> None:
 
 
 def _read_marks(table: pa.Table, language: str) -> dict[str, list[str]]:
-    """Return {fact id: marks of its labels}."""
+    """Read {fact id: marks of its labels}."""
     if table["repeated"].null_count:
         raise PolyprobeError(
             f"--repeated-subjects label: the scores of '{language}' have no labels of subjects; "
@@ -122,6 +121,6 @@ def _choose(table: pa.Table) -> Iterator[int]:
 
 
 def _ends(fact: str) -> tuple[str, str]:
-    """Return subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
+    """Split subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
     parts = split_fact(fact)
     return parts[1:] if parts else (fact, fact)

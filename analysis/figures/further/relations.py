@@ -1,36 +1,36 @@
 """The figures of each relation, from the sums over facts of the whole run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, choose_figures
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, index_labels
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE
+from polyprobe.analysis.figures.options import Units
+from polyprobe.metrics.shared.intervals import Figure, Resampling, estimate, index_labels
 from polyprobe.metrics.shared.rows import take
 
 REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 
 
 def estimate_relations(
-    facts: ScoredFacts, clusters: Sequence[str] | None, n_resamples: int, seed: int
+    facts: ScoredFacts, units: Units, names: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Return the headline figures and the accuracy gain of each relation, see `split_figures`.
+    """Compute the headline figures and the accuracy gain of each relation, see `split_figures`.
 
     `floors` has the accuracy of the most frequent answers, if known.
     """
-    chosen = choose_figures(facts.options.figures)
-    figures = {f.name: f.measure(facts) for f in REPORTED if f.name in chosen and f.applies(facts)}
+    figures = {f.name: f.measure(facts) for f in REPORTED if f.name in names and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
-    found = split_figures(figures, relations, clusters, n_resamples, seed)
+    results = split_figures(figures, relations, units.within, units.n_resamples, units.seed)
     baseline = facts.baseline
     for relation, rows in list_rows(relations).items():
-        found[relation]["floors"] = {}
+        results[relation]["floors"] = {}
         if baseline is not None and "accuracy" in figures:
             level = float(np.mean([values[rows] for values in baseline.values()]))
-            found[relation]["floors"] = {"frequency": {"accuracy": level}}
-    return found
+            results[relation]["floors"] = {"frequency": {"accuracy": level}}
+    return results
 
 
 def split_figures(
@@ -40,7 +40,7 @@ def split_figures(
     n_resamples: int,
     seed: int,
 ) -> dict[str, dict[str, Any]]:
-    """Return the figures of each group of facts, in the order of first occurrence.
+    """Compute the figures of each group of facts, in the order of first occurrence.
 
     Args:
         figures: by name.
@@ -54,36 +54,36 @@ def split_figures(
         `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
         (language to value; empty if it is not among the figures).
     """
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
+    options = Resampling(n_resamples=n_resamples, seed=seed)
     for label, rows in list_rows(labels).items():
-        options: dict[str, Any] = {"n_resamples": n_resamples, "seed": seed}
-        options["clusters"] = clusters and take(clusters, rows.tolist())
+        options = options._replace(clusters=take(clusters or None, rows.tolist()))
         parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
-        means = {name: estimate_figure(_mean_of(part), **options) for name, part in parts.items()}
+        means = {name: estimate(_mean_of(part), options) for name, part in parts.items()}
         bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}
-        found[label] = {
+        results[label] = {
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
             "intervals": bounds if n_resamples else {},
             "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
         }
-    return found
+    return results
 
 
 def list_rows(labels: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return the row numbers of each label, in the order of first occurrence."""
+    """List the row numbers of each label, in the order of first occurrence."""
     names, codes = index_labels(labels, len(labels), "labels")
     return {str(name): np.flatnonzero(codes == code) for code, name in enumerate(names)}
 
 
 def pick_facts(figure: Figure, rows: np.ndarray) -> Figure:
-    """Return a figure of some of its facts."""
+    """Pick some facts of a figure."""
     shares = figure.shares if len(figure.shares) == 1 else figure.shares[rows]
     return figure._replace(table=figure.table[rows], shares=shares)
 
 
 def _mean_of(figure: Figure) -> Figure:
-    """Return the mean alone: intervals of each of 1,378 pairs would take most of the time."""
+    """Make the mean alone: intervals of each of 1,378 pairs would take most of the time."""
     statistic = figure.statistic
     return Figure(
         ["mean"], figure.table, lambda sums: statistic(sums)[..., -1:], figure.shares[:, -1:]

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.relations import list_rows
+from polyprobe.analysis.figures.options import Units
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.schema.identity import key_rows, name_candidates
@@ -35,7 +36,7 @@ class Templates(NamedTuple):
 
 
 def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
-    """Return the templates of rows of a run, from its dataset.
+    """Read the templates of rows of a run, from its dataset.
 
     Raises:
         PolyprobeError: the dataset cannot be read, or has changed.
@@ -53,7 +54,7 @@ def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
 
 
 def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[str]:
-    """Return the template ids; where a fact's are not distinct, the places among its rows."""
+    """Name the template ids; where a fact's are not distinct, the places among its rows."""
     if "template_id" in table.column_names:
         names = [str(name) for name in table["template_id"].to_pylist()]
         if len({(fact, name) for (fact, _), name in zip(keys, names, strict=True)}) == len(names):
@@ -62,43 +63,41 @@ def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[st
 
 
 def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Return the sentence of each relation's template, from its first row.
+    """Read the sentence of each relation's template, from its first row.
 
     The subject becomes SUBJECT. A template without a subject in its sentence is known by its name.
     Two relations may have templates of one name.
     """
     prompts = table["prompt"].to_pylist()
-    known = "subject" in table.column_names
-    subjects = table["subject"].to_pylist() if known else [None] * len(prompts)
+    subjects = [None] * len(prompts)
+    if "subject" in table.column_names:
+        subjects = table["subject"].to_pylist()
     keys = zip(table["relation"].to_pylist(), names, strict=True)
     texts: dict[tuple[str, str], str] = {}
     for key, prompt, subject in zip(keys, prompts, subjects, strict=True):
         if key not in texts:
-            found = subject and subject in prompt
-            texts[key] = prompt.replace(subject, SUBJECT, 1) if found else key[1]
+            inside = subject and subject in prompt
+            texts[key] = prompt.replace(subject, SUBJECT, 1) if inside else key[1]
     return texts
 
 
 def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
-    """Return a number for each candidate of all rows; rows with one list are numbered once."""
+    """Number each candidate of all rows; rows with one list are numbered once."""
     numbers: dict[str, int] = {}
-    known: dict[int, list[int]] = {}
+    of_rows: dict[int, list[int]] = {}
     for row in rows:
-        if id(row) not in known:
-            known[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
-    return np.concatenate([known[id(row)] for row in rows])
+        if id(row) not in of_rows:
+            of_rows[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
+    return np.concatenate([of_rows[id(row)] for row in rows])
 
 
-def measure_templates(
-    facts: ScoredFacts, templates: Templates, n_resamples: int, seed: int
-) -> dict[str, Any]:
-    """Return accuracy and consistency of each template, and the split of the inconsistency.
+def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) -> dict[str, Any]:
+    """Compute accuracy and consistency of each template, and the split of the inconsistency.
 
     Args:
         facts: with several templates.
         templates: of the same rows.
-        n_resamples: resamples of the intervals; 0: none.
-        seed: seed of the draws.
+        units: of the intervals, with their number and seed of resamples.
 
     Returns:
         `answer`, unless languages have other candidates, and `right`: the split of the first
@@ -115,7 +114,9 @@ def measure_templates(
     quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
     split = {
         name: split_inconsistency(
-            [_ask(values, facts, wordings, rows) for rows in of.values()], n_resamples, seed
+            [_ask(values, facts, wordings, rows) for rows in of.values()],
+            units.n_resamples,
+            units.seed,
         )
         for name, values in quantities.items()
     }
@@ -147,29 +148,28 @@ def _list_templates(
     facts: ScoredFacts, templates: Templates, answers: csr_array, language: str, rows: np.ndarray
 ) -> Iterator[dict[str, Any]]:
     """Yield the templates of a relation in a language, in the order of first occurrence."""
-    given, right = answers[rows], facts.right[language][rows]
+    outcomes, right = answers[rows], facts.right[language][rows]
     ids = facts.table["fact_id"].take(rows).to_pylist()
     fact = index_labels(ids, len(ids), "facts")[1]
-    alike = given.multiply(sum_by(fact, given)[fact]).sum(axis=1) - given.multiply(given).sum(
-        axis=1
-    )
-    others = np.bincount(fact)[fact] - 1
+    same = outcomes.multiply(sum_by(fact, outcomes)[fact]).sum(axis=1)
+    same -= outcomes.multiply(outcomes).sum(axis=1)
+    counts = np.bincount(fact)[fact] - 1  # other templates
     relation = facts.table["relation"][int(rows[0])].as_py()
     names = [templates.names[language][row] for row in rows.tolist()]
     for name, places in list_rows(names).items():
-        several = places[others[places] > 0]
-        same = alike[several] / others[several]
+        several = places[counts[places] > 0]
+        shares = same[several] / counts[several]
         yield {
             "template": name,
             "text": templates.texts[language][relation, name],
             "n": len(places),
             "accuracy": float(right[places].mean()),
-            "consistency": float(same.mean()) if len(same) else None,
+            "consistency": float(shares.mean()) if len(shares) else None,
         }
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], language: str) -> dict[str, Any]:
-    """Return the mean over relations of the worst, the mean and the best template's accuracy."""
+    """Compute the mean over relations of the worst, the mean and the best template's accuracy."""
     of_relation: dict[str, list[float]] = {}
     for row in rows:
         if row["language"] == language:
