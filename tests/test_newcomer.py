@@ -1,5 +1,6 @@
 """The files and entries of docs/adding.md work in a copy of the checkout."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -59,10 +60,9 @@ def place(path: Path, where: str | None, name: str | None, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return
-    before, start, after = re.split(
-        rf"^({name}\b.*[\[{{]\n|{name}\b)", path.read_text(), maxsplit=1, flags=re.MULTILINE
-    )
-    path.write_text(before + (start + text if where == "in" else text + start) + after)
+    start = rf"^( *{name}\b.*[\[{{]\n)" if where == "in" else rf"^( *{name}\b)"
+    before, line, after = re.split(start, path.read_text(), maxsplit=1, flags=re.MULTILINE)
+    path.write_text(before + (line + text if where == "in" else text + line) + after)
 
 
 @pytest.fixture
@@ -104,6 +104,39 @@ def test_a_dataset(tree, run, tmp_path):
     assert "# Capitals" in (tmp_path / "datasets" / "capitals" / "README.md").read_text()
     run("eval", "geolm", "--dataset", "datasets/capitals", "--output", "run")
     assert (tmp_path / "run" / "results.json").exists()
+
+
+def test_an_analysis(tree, run, tmp_path):
+    write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    run("metrics", "run", "--resamples", "0")
+    outputs = ["--json", "spread.json", "--output", "spread.html", "--figure", "spread.svg"]
+    shown = run("spread", "run", *outputs)
+    assert "distance of the best from the worst" in shown
+    figures = json.loads((tmp_path / "spread.json").read_text())
+    values = figures["accuracy"].values()
+    assert figures["distance"] == max(values) - min(values) > 0
+    page = (tmp_path / "spread.html").read_text()
+    assert "how far apart the languages are" in page
+    assert "Accuracy by language" in page
+    assert (tmp_path / "spread.svg").read_text().endswith("</svg>\n")
+    assert "spread" in run("--help")
+
+
+def test_an_option_of_the_runner(tree, run, tmp_path):
+    write_facts(tmp_path / "facts")
+    run("eval", "geolm", "--dataset", "facts", "--remark", "mine", "--output", "run")
+    assert "remark:mine" in (tmp_path / "run" / "run.json").read_text()
+    assert "A remark of yours" in run("eval", "--help")
+
+
+@pytest.mark.upstream
+def test_a_source_of_facts(upstream, tree, run, tmp_path):
+    source = ["--source", "peaks", "--languages", "en,es", "--candidates", "3"]
+    run("build", "balanced", *source, "--mirror", str(upstream), "--output", "peaks")
+    [file] = (tmp_path / "peaks").glob("data/*/es.parquet")
+    table = pq.read_table(file)
+    assert "Cervino es una montaña de [Y]." in table["prompt"].to_pylist()
+    assert {*table["candidates"].to_pylist()[0]} == {"Suiza", "Argentina", "Indonesia"}
 
 
 def test_a_model_family(tree, run, tmp_path):
