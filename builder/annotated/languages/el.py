@@ -17,54 +17,23 @@ from polyprobe.builder.annotated.entities import (
 )
 from polyprobe.builder.annotated.inflection import CasedLabel, Inflector, split_tail
 
-DEFINITE = {
-    (MASC, SG): {"NOM": "ο", "GEN": "του", "ACC": "τον"},
-    (FEM, SG): {"NOM": "η", "GEN": "της", "ACC": "την"},
-    (NEUT, SG): {"NOM": "το", "GEN": "του", "ACC": "το"},
-    (MASC, PL): {"NOM": "οι", "GEN": "των", "ACC": "τους"},
-    (FEM, PL): {"NOM": "οι", "GEN": "των", "ACC": "τις"},
-    (NEUT, PL): {"NOM": "τα", "GEN": "των", "ACC": "τα"},
-}
-INDEFINITE = {
-    MASC: {"NOM": "ένας", "GEN": "ενός", "ACC": "έναν"},
-    FEM: {"NOM": "μία", "GEN": "μίας", "ACC": "μία"},
-    NEUT: {"NOM": "ένα", "GEN": "ενός", "ACC": "ένα"},
-}
-# Without accents: first words of foreign names, which have no Greek gender, and adverbs.
-NEUTERS = {"λος", "λας", "σαν", "σαο", "σαντα", "ελ", "νιου", "μπουενος", "ριο", "πορτ", "ντε",
-           "τεξας", "κανσας", "αρκανσας"}  # fmt: skip
-ADVERBS = {"κατω", "ανω", "διεθνης"}  # or an adjective without gender
-PLURAL_NEUTERS = {"ηνωμενα", "νησια", "σκοπια", "τιρανα", "βαλκανια", "εμιρατα", "χανια",
-                  "μπαρμπαντος"}  # fmt: skip
+from .words import read_words
+
+WORDS = read_words("el")
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
-# Without accents: neuter and feminine nouns in -ος, and masculine countries in -ος.
+# Without accents: neuter and feminine nouns in -ος.
 NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
 FEMININES_IN_OS = re.compile(r"παφος|κνιδος|κορινθος|.*(νησος|οδος|ηπειρος)")
-MASCULINE_LANDS = {"λιβανος", "ισημερινος", "μαυρικιος", "αγιος", "πορος"}
 # A title's own article: Ο Νονός.
-OWN_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
-                "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
-OWN = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
+TITLE_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
+                  "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
+TITLE = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
 KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|[^α-ω]|$")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
-# All words after these stay unchanged: articles, prepositions, "and".
-STOPS = frozenset({
-    "ο", "η", "το", "του", "της", "των", "τον", "την", "τη", "τους", "τις", "τα", "και", "σε",
-    "στο", "στον", "στην", "στη", "στα", "για", "από", "με", "εν", "ως", "προς", "ή",
-})  # fmt: skip
+STOPS = frozenset(WORDS["stops"])
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
 GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
 MALE_GENITIVES = ("ου", "ων")  # after a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης
-# First words of foreign names that decline inconsistently.
-FOREIGN = frozenset({"Λα", "Λε", "Κόστα", "Ιλόκος", "Νέγκρος", "Μίνας"})
-KNOWN = {"Πανεπιστήμιο": "Πανεπιστημίου", "Βασίλειο": "Βασιλείου", "Δουκάτο": "Δουκάτου",
-         "Μεγάλο": "Μεγάλου", "Καντόνιο": "Καντονίου", "Κόμμα": "Κόμματος", "Κύπελλο": "Κυπέλλου",
-         "Διαμέρισμα": "Διαμερίσματος", "Ινστιτούτο": "Ινστιτούτου", "Κέντρο": "Κέντρου",
-         "Παγκόσμιο": "Παγκοσμίου", "Συμβούλιο": "Συμβουλίου", "Κοινοβούλιο": "Κοινοβουλίου",
-         "Κράτος": "Κράτους", "Εθνικό": "Εθνικού", "Μεξικό": "Μεξικού", "Βερολίνο": "Βερολίνου",
-         "Λονδίνο": "Λονδίνου", "Παρίσι": "Παρισιού", "Νησί": "Νησιού", "Μιλάνο": "Μιλάνου",
-         "Μόναχο": "Μονάχου", "Βέλγιο": "Βελγίου", "Λουξεμβούργο": "Λουξεμβούργου",
-         "Πεκίνο": "Πεκίνου", "Κάιρο": "Καΐρου", "Δουβλίνο": "Δουβλίνου"}  # fmt: skip
 GENITIVES = {
     FEM: {"α": "ας", "η": "ης", "ος": "ου"},
     MASC: {"ης": "η", "ας": "α", "ος": "ου"},
@@ -84,15 +53,15 @@ def agree(label: str, traits: Traits) -> Agreement:
     if traits.sex:
         return agree_plainly(label, traits)
     words = [strip_accents(word) for word in label.lower().split(" ")]
-    head = words[1] if words[0] in ADVERBS and len(words) > 1 else words[0]
+    head = words[1] if words[0] in WORDS["adverbs"] and len(words) > 1 else words[0]
     if "language" in kinds and re.search("[αά]$", words[-1]) and not head.endswith("γλωσσα"):
         return Agreement(NEUT, PL)
-    if "human" not in kinds and head in NEUTERS:
+    if "human" not in kinds and head in WORDS["neuters"]:
         return Agreement(NEUT)
-    if head in PLURAL_NEUTERS or (head.endswith("ικα") and len(words) > 1):
+    if head in WORDS["plural_neuters"] or (head.endswith("ικα") and len(words) > 1):
         return Agreement(NEUT, PL)
-    if title := OWN.match(label):
-        return OWN_ARTICLES[title[1]]
+    if title := TITLE.match(label):
+        return TITLE_ARTICLES[title[1]]
     ended = _agree_by_ending(head, kinds)
     if "human" in kinds:
         return ended if ended and ended.gender == FEM else Agreement(MASC, SG, False)
@@ -113,7 +82,9 @@ def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
     if head.endswith("ος") and "human" not in kinds and NEUTERS_IN_OS.fullmatch(head):
         return Agreement(NEUT)
     if head.endswith("ος"):
-        feminine = FEMININES_IN_OS.fullmatch(head) or (land and head not in MASCULINE_LANDS)
+        feminine = FEMININES_IN_OS.fullmatch(head) or (
+            land and head not in WORDS["masculine_lands"]
+        )
         return Agreement(FEM if feminine else MASC)
     if head.endswith(("ης", "ας", "ους")):
         return Agreement(MASC)
@@ -133,12 +104,12 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"
     if name == "INDEF":
-        return Phrase(INDEFINITE[gender][case] if number == SG else "", form)
+        return Phrase(WORDS["indefinite"][gender][case] if number == SG else "", form)
     if name not in ("DEF", "PREPDEF"):
         return None
-    if name == "DEF" and case == "NOM" and OWN.match(form):
+    if name == "DEF" and case == "NOM" and TITLE.match(form):
         return Phrase("", form)
-    article = DEFINITE[gender, number]["ACC" if name == "PREPDEF" else case]
+    article = WORDS["definite"][gender][number]["ACC" if name == "PREPDEF" else case]
     if article == "την" and not KEEPS_N.match(strip_accents(form.lower())):
         article = "τη"
     return Phrase(f"σ{article}" if name == "PREPDEF" else article, form)
@@ -166,7 +137,7 @@ class Greek(Inflector):
         words = head.split(" ")
         man = gender == MASC and "human" in kinds
         until = next((at for at in range(len(words)) if ends_head(words, at, man)), len(words))
-        is_greek = words[0] not in FOREIGN and all(map(GREEK.fullmatch, words[:until]))
+        is_greek = words[0] not in WORDS["foreign"] and all(map(GREEK.fullmatch, words[:until]))
         if not until or not is_greek:
             return None
         forms = [decline_greek(word, case, gender) for word in words[:until]]
@@ -188,15 +159,15 @@ def decline_greek(word: str, case: str, gender: str) -> str | None:
     Abbreviations and words in a consonant other than ς do not inflect. Words in -ων, -ωρ, -ξ and -ψ
     have unknown stems.
 
-    >>> decline_greek("Ελλάδα", "GEN", "FEM"), decline("Πέτρος", "ACC", "MASC")
+    >>> decline_greek("Ελλάδα", "GEN", "FEM"), decline_greek("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
-    >>> decline_greek("άνθρωπος", "GEN", "MASC") is decline("Όσλο", "GEN", "NEUT") is None
+    >>> decline_greek("άνθρωπος", "GEN", "MASC") is decline_greek("Όσλο", "GEN", "NEUT") is None
     True
     """
     if word.isupper() or word.isdigit():
         return word
-    if gender == NEUT and case == "GEN" and word in KNOWN:
-        return KNOWN[word]
+    if gender == NEUT and case == "GEN" and word in WORDS["genitives"]:
+        return str(WORDS["genitives"][word])
     plain = strip_tonos(word)
     if case == "ACC" and (gender == NEUT or (gender == FEM and not plain.endswith("ος"))):
         return word

@@ -59,7 +59,7 @@ def clean_name(label: str, language: str) -> str:
     `&` becomes the language's word for it, the Russian abbreviation of islands is expanded, a dash
     between spaces becomes a hyphen, and Japanese spaces are removed.
 
-    >>> clean_name("Reyk\u00adja\u00advik", "de"), clean("Trinidad & Tobago", "en")
+    >>> clean_name("Reyk\u00adja\u00advik", "de"), clean_name("Trinidad & Tobago", "en")
     ('Reykjavik', 'Trinidad and Tobago')
     """
     label = _INVISIBLE.sub("", unicodedata.normalize("NFC", label))
@@ -74,7 +74,7 @@ def clean_name(label: str, language: str) -> str:
 def drop_bracket(label: str) -> str:
     """Return the name without final brackets, which contain a second name or a description.
 
-    >>> drop_bracket("Myanmar (Burma)"), without_bracket("Meksyk (miasto)")
+    >>> drop_bracket("Myanmar (Burma)"), drop_bracket("Meksyk (miasto)")
     ('Myanmar', 'Meksyk')
     """
     return _TRAILING_BRACKET.sub("", label)
