@@ -9,7 +9,7 @@ import typer
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.system.errors import PolyprobeError
 
-from .options import parse_choice, take_options
+from .options import take_options
 from .outputs import Outputs
 
 
@@ -47,15 +47,14 @@ def compare(
 
     first, second, *others = (Run(folder) for folder in (run_a, run_b, *(wordings or ())))
     outcome = compare_folders([first, second, *others], options)
-    choice = parse_choice(options.relations, options.exclude)
 
     def write(page: Path | None) -> Any:
         assert isinstance(outcome, Outcome)
-        return write_comparison((first, second), outcome, page, choice)
+        return write_comparison((first, second), outcome, page, options.choice)
 
     finding = make_comparison_finding(outcome)
     if options.figure:
         finding = finding._replace(pictures=write(None))
     options.write(finding, outcome.as_json, lambda _, page: write(page))
-    if outcome.failures and (options.gender or options.comet):
+    if (options.gender or options.comet_python) and outcome.failures:
         raise typer.Exit(1)

@@ -22,13 +22,13 @@ from .options import (
     Relations,
     Resamples,
     Seed,
-    check_drawn,
     one_of,
     parse_choice,
     save_chosen,
     say,
     split_list,
 )
+from .outputs import Outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +193,7 @@ def report(
     names: LanguageNames = "codes",
 ) -> None:
     """Write the report of one or several runs as one HTML file, or save one of its pictures."""
-    check_drawn(figure, draw, order, names)
+    Outputs(None, None, figure, draw, order, names)  # refuses options without --figure
     if not (output or figure):
         raise PolyprobeError(
             "nothing to write; give --output FILE.html for the report, or --figure FILE for a "

@@ -212,16 +212,6 @@ LanguageNames = Annotated[
 ]
 
 
-def check_drawn(
-    figure: Path | None, draw: str | None, order: str = "given", names: str = "codes"
-) -> None:
-    """Refuse options of the picture without --figure."""
-    usual = {"--draw": (draw, None), "--order": (order, "given"), "--names": (names, "codes")}
-    given = [option for option, (value, default) in usual.items() if value != default]
-    if given and figure is None:
-        raise PolyprobeError(f"{given[0]} requires --figure FILE")
-
-
 def save_chosen(
     pictures: "Mapping[str, Picture]",
     file: Path,

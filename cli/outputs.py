@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from polyprobe.report.pictures import LABELS, ORDERS
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import Options, option
 
 from .options import (
     PICTURES,
-    check_drawn,
     check_figure_file,
     check_page_file,
     save_chosen,
@@ -64,7 +64,9 @@ class Outputs(Options):
     def check(self) -> None:
         """Refuse options of the picture without --figure."""
         super().check()
-        check_drawn(self.figure, self.draw, self.order, self.names)
+        for name in ("draw", "order", "names") if self.figure is None else ():
+            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
+                raise PolyprobeError(f"--{name} requires --figure FILE")
 
     def write(
         self,

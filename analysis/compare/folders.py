@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 from polyprobe.metrics.joint.significance import Difference
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 
 from .options import ComparisonOptions
@@ -77,18 +76,19 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> Outcome 
     Raises:
         PolyprobeError: runs that are not comparable, or measures of wordings for other runs.
     """
-    choice = make_choice(options.relations, options.exclude)
-    test: dict[str, Any] = {"choice": choice, **options.keywords}
+    requests, keywords = options.requests, options.keywords
     if len(runs) > 2:
-        return compare_several(runs, options, options.by_relation, **test)
+        return compare_several(runs, options, options.by_relation, **keywords)
     first, second = runs
-    free = "predictions" in (first.settings().kind, second.settings().kind)
+    configs = [run.settings().data_name for run in runs]
+    free = "predictions" in [run.settings().kind for run in runs]
     versions = None if free else find_versions(first, second)
-    if options.requests and not versions:
-        configs = " and ".join(run.settings().data_name for run in runs)
+    if requests and not versions:
         raise PolyprobeError(
-            f"{', '.join(options.requests)}: only for two wordings of a configuration; got "
-            f"{configs}, expected a configuration and the same one with -sentence or -chatgpt"
+            f"{', '.join(requests)}: only for two wordings of a configuration; got "
+            f"{' and '.join(configs)}, expected a configuration and the same one with -sentence "
+            "or -chatgpt"
         )
-    comparison = compare_runs(first, second, by_relation=options.by_relation, **test)
-    return Outcome(comparison, compare_versions(versions, options, **test) if versions else None)
+    comparison = compare_runs(first, second, by_relation=options.by_relation, **keywords)
+    wording = compare_versions(versions, options, **keywords) if versions else None
+    return Outcome(comparison, wording)

@@ -1,6 +1,6 @@
 """Compute how much of a gap between languages belongs to the protocol, of two runs."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +9,6 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import list_differing
 
 # Parts of the signature that belong to the protocol, and those that may differ beside it: of two
 # runs the common rows are compared, and the product changes scores by rounding only.
@@ -62,9 +60,12 @@ class Gaps(NamedTuple):
         return {"best": self.best, "above_floor": self.above_floor, "gaps": by_name}
 
 
-def differ_in_protocol(runs: Sequence[Run]) -> bool:
-    """Check that runs differ in their protocol, and otherwise at most in rows or product."""
-    names = list_differing(runs).keys() - BESIDE
+def differ_in_protocol(differing: Mapping[str, Sequence[str]]) -> bool:
+    """Check that runs differ in their protocol, and otherwise at most in rows or product.
+
+    `differing` is the result of `naming.list_differing`.
+    """
+    names = differing.keys() - BESIDE
     return bool(names) and names <= PROTOCOL
 
 
@@ -87,11 +88,12 @@ def compare_gaps(
     figures = (first, second, find_share(first, second), *accuracy)
     *estimates, of_first, of_second = (estimate_figure(x, **resampling) for x in figures)
     name = accuracy[0].names[best]
+    joint = [_join(row, *estimates) for row in rows]
     above_floor = (
         _is_above_floor(of_first.get(f"{name}_ci"), facts[0], name),
         _is_above_floor(of_second.get(f"{name}_ci"), facts[1], name),
     )
-    return Gaps(name, [_join(row, *estimates) for row in rows], above_floor)
+    return Gaps(name, joint, above_floor)
 
 
 def _is_above_floor(

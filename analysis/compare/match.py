@@ -31,11 +31,6 @@ class Match(NamedTuple):
     left_out: tuple[int, int]
     left_out_rows: dict[str, int]
 
-    @property
-    def table(self) -> pa.Table:
-        """Take the rows of one language; fact ids and relations are those of all."""
-        return self.tables[0][self.languages[0]]
-
 
 def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     """Match the languages and facts of two runs; flags of rows are those of the first run.
@@ -102,7 +97,9 @@ def match_facts(
         )
     rows = ([row for row, _ in pairs], [row for _, row in pairs])
     if "scores" in first.column_names:
-        questions = [_read_questions(table) for table in (first, second)]
+        columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
+        # of each row, the correct candidates and the number of all
+        questions = [[*zip(x["answers"], map(len, x["scores"]), strict=True)] for x in columns]
         for row, place in pairs:
             if questions[0][row] != questions[1][place]:
                 raise PolyprobeError(
@@ -111,9 +108,3 @@ def match_facts(
                     "runs on the same dataset and configuration"
                 )
     return rows
-
-
-def _read_questions(table: pa.Table) -> list[tuple[list[int], int]]:
-    """List the indices of the correct candidates and the number of candidates of each row."""
-    columns = table.select(["answers", "scores"]).to_pydict()
-    return list(zip(columns["answers"], map(len, columns["scores"]), strict=True))

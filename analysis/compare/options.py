@@ -3,12 +3,15 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from polyprobe.analysis.figures import CLUSTERS
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import Options, list_options, option
+
+if TYPE_CHECKING:
+    from polyprobe.schema.run.rows import Choice
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
@@ -56,9 +59,17 @@ class SignificanceOptions(Options):
     by_relation: bool = option(False, "Also test the means of each relation.")
 
     @property
+    def choice(self) -> "Choice":
+        """Name the rows to compare; all by default."""
+        from polyprobe.schema.run.rows import make_choice  # imports pyarrow
+
+        return make_choice(self.relations, self.exclude)
+
+    @property
     def keywords(self) -> dict[str, Any]:
-        """List the keywords of `significance.compare_figures`; clusters are not resolved."""
+        """List the keywords of `runs.compare_runs`."""
         return {
+            "choice": self.choice,
             "test": self.test,
             "correction": self.correction,
             "n_resamples": self.resamples,

@@ -23,7 +23,7 @@ from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import describe_differing, name_runs
+from polyprobe.schema.run.naming import describe_differing, list_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.errors import PolyprobeError
@@ -117,9 +117,13 @@ def compare_runs(
     """
     runs = (first, second)
     match = match_runs(first, second, choice)
-    clusters = resolve_clusters(match.table, clusters)
-    units = read_clusters(match.table, clusters)
-    relations = list_rows(match.table["relation"].to_pylist()) if by_relation else {}
+    settings = {"clusters": clusters, **test, **choice.as_json()}
+    table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
+    units = read_clusters(table, clusters)
+    settings["clusters"] = clusters = resolve_clusters(table, clusters)
+    relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
+    signatures = (first.settings().signature, second.settings().signature)
+    names, differ, differing = name_runs(runs), describe_differing(runs), list_differing(runs)
     gaps = decodings = None
     try:
         if first.settings().kind == "predictions":
@@ -134,28 +138,27 @@ def compare_runs(
             name: compare_figures(*pair, clusters=units, **test)
             for name, pair in track(list(pairs.items()), "comparing")
         }
-        if not decodings and len(match.languages) > 1 and differ_in_protocol(runs):
+        if not decodings and len(match.languages) > 1 and differ_in_protocol(differing):
             gaps = compare_gaps(facts, units, **test)
-        within = clusters_within(match.table, clusters)
-        headline = [figure.name for figure in HEADLINE if by_relation and figure.name in pairs]
-        by_figure = {
-            name: compare_relations(pairs[name], relations, within, test)
-            for name in track(headline, "comparing relations")
-        }
+        by_figure = {}
+        if by_relation:
+            within = clusters_within(table, clusters)
+            headline = [figure.name for figure in HEADLINE if figure.name in pairs]
+            for name in track(headline, "comparing relations"):
+                by_figure[name] = compare_relations(pairs[name], relations, within, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
-    names = name_runs(runs)
     return Comparison(
         (names[0], names[1]),
-        (first.settings().signature, second.settings().signature),
-        describe_differing(runs),
+        signatures,
+        differ,
         match.languages,
         match.left_out_languages,
-        len(match.table),
-        len(set(units)) if units else len(match.table),
+        len(table),
+        len(set(units)) if units else len(table),
         match.left_out,
         differences,
-        {"clusters": clusters, **test, **choice.as_json()},
+        settings,
         match.left_out_rows,
         {name: len(rows) for name, rows in relations.items()},
         by_figure,

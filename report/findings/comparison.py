@@ -15,7 +15,7 @@ from polyprobe.report.finding import Column, Estimate, Finding, Part, Role, Tabl
 from polyprobe.report.format import NARROW, NO_WIDTH, has_no_width
 
 from .decodings import make_decodings_part
-from .differences import make_differences_table, name_units
+from .differences import make_differences_table
 from .wordings import make_several_finding, make_wording_part
 
 LEVEL = 0.05
@@ -70,7 +70,8 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
     yield (
         f"{comparison.n_queries:,} rows, {len(comparison.languages)} languages: "
         f"{', '.join(comparison.languages)}; {settings['test']}, "
-        f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} {name_units(settings)}"
+        f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} "
+        f"{_name_units(comparison, 'facts')}"
     )
     if comparison.left_out_languages:
         yield f"excluded (only in one run): languages {', '.join(comparison.left_out_languages)}"
@@ -86,6 +87,11 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         yield _count_significant(figure, rows, settings["correction"], " relations")
     if line := explain_least(comparison):
         yield line
+
+
+def _name_units(comparison: Comparison, single: str) -> str:
+    clusters = comparison.settings["clusters"]
+    return single if clusters == "none" else f"{clusters}s"
 
 
 def _count_significant(
@@ -126,7 +132,7 @@ def explain_least(comparison: Comparison) -> str | None:
         return None
     return (
         f"p ({correction}) cannot fall below .05 with {comparison.n_units:,} "
-        f"{name_units(settings, 'rows')} and {n_resamples:,} resamples; least possible p: "
+        f"{_name_units(comparison, 'rows')} and {n_resamples:,} resamples; least possible p: "
         f"{', '.join(figures)}"
     )
 

@@ -1,8 +1,7 @@
-"""Tables of tested differences, and the units of the tests in words."""
+"""Tables of tested differences."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from textwrap import fill
-from typing import Any
 
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.report.finding import Column, Role, Table
@@ -31,8 +30,3 @@ def make_differences_table(
     ]
     values = [[name, x.first, x.second, x.difference, x.ci, x.p_adjusted] for name, x in rows]
     return Table(columns, values, title, ruled=True)
-
-
-def name_units(settings: Mapping[str, Any], single: str = "facts") -> str:
-    """Name what is swapped and drawn: clusters, or `single`."""
-    return single if settings["clusters"] == "none" else f"{settings['clusters']}s"

@@ -9,7 +9,7 @@ from polyprobe.analysis.compare.sentences.several import Several
 from polyprobe.metrics.joint.significance import Paired
 from polyprobe.report.finding import Cell, Column, Finding, Part, Role, Table
 
-from .differences import make_differences_table, name_units
+from .differences import make_differences_table
 
 _GROUPS = ("women", "men")
 _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
@@ -118,7 +118,7 @@ def make_several_finding(several: Several) -> Finding:
     settings = several.settings
     if "n_resamples" in settings:
         test = settings.get("test", "randomisation")
-        units = name_units(settings)
+        units = "facts" if settings["clusters"] == "none" else f"{settings['clusters']}s"
         blocks.append(f"p: {test}, {settings['n_resamples']:,} resamples of {units}")
     for wording, comparison in zip(wordings, several.comparisons, strict=True):
         blocks += [f"{wording}: {line}" for line in list_notes_of_wording(comparison)]

@@ -211,20 +211,20 @@ def compare_versions(
     """
     genders = read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)
-    relations = match.table["relation"].to_pylist()
-    units = read_clusters(match.table, clusters)
+    table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
+    relations, units = table["relation"].to_pylist(), read_clusters(table, clusters)
     paired = {**test, "relations": relations, "clusters": units}
     variant, reference = map(read_ranks, match.tables)
     boxes = zip(draw_boxes(variant), draw_boxes(reference), strict=True)
     measures = list_measures(match.tables, options, genders, (variant, reference), paired)
     ranks = compare_ranks(variant, reference, paired)
-    results, failures = _measure(versions, match.languages, match.table, measures)
+    results, failures = _measure(versions, match.languages, table, measures)
     changes = list_changes(match.tables, (variant, reference), results)
     comparison = VersionComparison(
         versions,
         match.languages,
         match.left_out_languages,
-        len(match.table),
+        len(table),
         match.left_out,
         ranks,
         dict(zip(match.languages, boxes, strict=True)),
