@@ -41,7 +41,7 @@ from .gender import (
 )
 from .quality import Overlap, Quality, measure_overlap, measure_quality
 from .relations import RECALL, ByRelation, split_by_relation
-from .texts import ENGLISH, WIDE, Texts, Versions, accepts_aliases, asks_whole_relations, load_texts
+from .texts import ENGLISH, Texts, Versions, find_obstacle, load_texts
 
 Measure = Callable[[Texts], Any]
 
@@ -299,7 +299,9 @@ def note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
     names = ("inflection delta", "verb forms", "feminine verb forms", "QE")
     inflection, words, feminine, quality = map(results.get, names)
     if inflection and inflection.delta is None:
-        lines.append(f"inflection delta: {explain_no_forms(versions)}")
+        reason = find_obstacle(versions.runs)
+        reason = reason or "0 rows have a label and another form as right candidates"
+        lines.append(f"inflection delta: {reason}")
     if words and not words.figures:
         lines.append(
             "verb forms: 0 rows have a subject of --gender FILE and a relation and language of "
@@ -318,18 +320,6 @@ def note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
             f"configuration or in a configuration '{ENGLISH}', and a language beside it are needed"
         )
     return lines
-
-
-def explain_no_forms(versions: Versions) -> str:
-    """Explain why no row has exactly a label and another form as correct candidates."""
-    if asks_whole_relations(*versions.runs):
-        return (
-            "a run's candidates are all objects of a relation, which of them are label and form is "
-            "not known; score both wordings with --scoring object"
-        )
-    if accepts_aliases(*versions.runs):
-        return f"aliases are correct too; compare the configurations without {WIDE}"
-    return "0 rows have a label and another form as right candidates"
 
 
 def _measure(

@@ -126,8 +126,8 @@ def measure_inflection(tables: Pair, texts: Texts, paired: Mapping[str, Any]) ->
         np.column_stack([find_deltas(side[x], texts.forms[x]) for x in languages])
         for side in tables
     )
-    counted = marks[rows].astype(float)
-    ratios = (Ratio(variant[rows], counted), Ratio(reference[rows], counted))
+    weights = marks[rows].astype(float)
+    ratios = (Ratio(variant[rows], weights), Ratio(reference[rows], weights))
     return Inflection(
         compare_some(languages, {"delta": ratios}, rows.tolist(), paired)["delta"], counts
     )

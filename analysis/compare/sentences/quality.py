@@ -23,6 +23,15 @@ from .texts import ENGLISH, Texts
 
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
 INSTALL = "unbabel-comet 'setuptools<81'"
+_FREE = f"give a reference-free model such as {REFERENCE_FREE}"
+# Errors of the worker by stage.
+REMEDIES = {
+    "import": f"{{python}} cannot import comet ({{detail}}); {{python}} -m pip install {INSTALL}",
+    "model": f"COMET cannot load --comet-model {{model!r}} ({{detail}}); {_FREE} (its licence is "
+    "to be accepted on the Hub, with a login there) or the path of a checkpoint (.ckpt)",
+    "references": "--comet-model {model!r} needs references, which are not available; " + _FREE,
+    "predict": "COMET ({python}, {model}) failed ({detail}); try another --comet-model",
+}
 WORKER = Path(__file__).with_name("comet_worker.py")
 Translation = tuple[str, str]  # source and translation
 
@@ -149,7 +158,8 @@ def score(pairs: Sequence[Translation], comet: Comet) -> tuple[list[float], str]
         ) from error
     answer = _read_answer(process, comet)
     if "error" in answer:
-        raise PolyprobeError(_explain(answer["error"], answer["detail"], comet))
+        message = REMEDIES[answer["error"]]
+        raise PolyprobeError(message.format(detail=answer["detail"], **comet._asdict()))
     scores = answer["scores"]
     if len(scores) != len(pairs) or not all(map(math.isfinite, scores)):
         raise PolyprobeError(
@@ -178,19 +188,3 @@ def _read_answer(process: subprocess.CompletedProcess[bytes], comet: Comet) -> d
             f"{last}; expected a Python with unbabel-comet"
         )
     return answer
-
-
-def _explain(stage: str, detail: str, comet: Comet) -> str:
-    """Write the worker's error with its remedy; stages are those of `comet_worker`."""
-    free = f"give a reference-free model such as {REFERENCE_FREE}"
-    if stage == "import":
-        remedy = f"{comet.python} -m pip install {INSTALL}"
-        return f"{comet.python} cannot import comet ({detail}); {remedy}"
-    if stage == "model":
-        return (
-            f"COMET cannot load --comet-model {comet.model!r} ({detail}); {free} (its licence is "
-            "to be accepted on the Hub, with a login there) or the path of a checkpoint (.ckpt)"
-        )
-    if stage == "references":
-        return f"--comet-model {comet.model!r} needs references, which are not available; {free}"
-    return f"COMET ({comet.python}, {comet.model}) failed ({detail}); try another --comet-model"

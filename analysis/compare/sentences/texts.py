@@ -52,8 +52,7 @@ class Texts(NamedTuple):
             its label in templates.
         starts: by language, the variant's and the reference's prompts up to the slot.
         forms: by language, label and form of each row, if exactly these two are correct in both
-            wordings; else None, also if a run's candidates are not the dataset's (see
-            `asks_whole_relations`).
+            wordings; else None, also if there is an obstacle (see `find_obstacle`).
         subjects: subject id of each row, "" if unknown.
         english: English sentence of each row, None without one.
         english_from: configuration of the English sentences; "" without any.
@@ -107,7 +106,7 @@ def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[
     wording_of_reference, wording = versions.wordings
     english, origin = find_english(runs, (wording, wording_of_reference), keys)
     forms: dict[str, list[FormPair | None]] = {x: [None] * len(keys) for x in languages}
-    if not asks_whole_relations(*runs) and not accepts_aliases(*runs):
+    if not find_obstacle(runs):
         forms = {x: find_forms(variants[x], references[x]) for x in languages}
     return Texts(
         {x: fill_slots(table, wording) for x, table in variants.items()},
@@ -120,17 +119,17 @@ def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[
     )
 
 
-def accepts_aliases(*runs: Run) -> bool:
-    """Check whether aliases are correct answers of a run, besides label and forms."""
-    return any((run.settings().config or "").endswith(WIDE) for run in runs)
-
-
-def asks_whole_relations(*runs: Run) -> bool:
-    """Check whether a run's candidates are all objects of a relation, as mParaRel's are.
-
-    Then the indices of the dataset's candidates are not those of its scores.
-    """
-    return any(protocol_of(run.settings().scoring).whole_relation for run in runs)
+def find_obstacle(runs: Sequence[Run]) -> str:
+    """Explain why label and form cannot be told among the candidates; "" if they can."""
+    if any(protocol_of(run.settings().scoring).whole_relation for run in runs):
+        # the indices of the dataset's candidates are not those of the scores
+        return (
+            "a run's candidates are all objects of a relation, which of them are label and form is "
+            "not known; score both wordings with --scoring object"
+        )
+    if any((run.settings().config or "").endswith(WIDE) for run in runs):
+        return f"aliases are correct too; compare the configurations without {WIDE}"
+    return ""
 
 
 def fill_slots(table: pa.Table, wording: str) -> list[str]:
