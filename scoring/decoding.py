@@ -98,7 +98,7 @@ def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
     for step in range(steps):
         moves = [(h, _slots(h, step - first, options)) for h in beam]
         questions = [SlotQuestion(h.without(k), k) for h, slots in moves for k in slots]
-        if not questions:
+        if not questions:  # all hypotheses have converged
             break
         yield from _ask(readings, questions)
         offered = [child for h, slots in moves for child in _extend(h, slots, readings, options)]
@@ -117,7 +117,7 @@ def _slots(h: Hypothesis, step: int, options: DecodingOptions) -> list[int]:
         return gaps[:1] if options.initial == "order" else gaps
     if options.refinement == "order":
         return [step % len(h.tokens)]
-    return [min(range(len(h.tokens)), key=h.logs.__getitem__)]
+    return [min(range(len(h.tokens)), key=h.logs.__getitem__)]  # of equal ones the leftmost
 
 
 def _ask(
@@ -147,7 +147,7 @@ def _extend(
     if options.initial == "independent" and UNFILLED in h.tokens:
         return _fill_all(list(best.values()), options.beam)
     offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
-    offers.sort(key=lambda offer: -offer[2])
+    offers.sort(key=lambda offer: -offer[2])  # stable: equal offers stay in the order of slots
     return [_put(h, *offer, options) for offer in offers[: options.beam]]
 
 
@@ -244,6 +244,7 @@ def decode(
     waiting = _start(frames, max_masks, options)
     live: list[_ActiveSearch] = []
     done, total = 0, len(frames) * max_masks
+    # Searches end after different numbers of steps; new ones take the places of those that ended.
     while live := [*live, *islice(waiting, max(0, _window(scorer) - len(live)))]:
         questions = [(state.frame, question) for state in live for question in state.questions]
         answers = iter(_answer(scorer, questions, options.beam))
@@ -279,6 +280,7 @@ def read_confidences(
     """
     plan, questions = Plan(), []
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
+        # The whole sentence is planned only to check its length; nothing runs it.
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
         for k, token in enumerate(tokens):
             question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)

@@ -140,6 +140,7 @@ class Network:
 
     def head_inputs(self, hidden: torch.Tensor) -> dict[str, Any]:
         """Return keywords of `forward` with [1, places, width] in place of the trunk's output."""
+        # Only the shape of the ids matters; some classes derive positions or masks from it.
         return {"input_ids": torch.zeros(hidden.shape[:2], dtype=torch.long, device=hidden.device)}
 
     def encode(self, batch: Sequence[Input]) -> dict[str, torch.Tensor]:
@@ -289,6 +290,7 @@ def _pick(
     states: torch.Tensor, plan: Plan, batch: Sequence[Input]
 ) -> tuple[torch.Tensor, list[int]]:
     """Gather the states of the places that are read, [places, width], with each read's place."""
+    # Each place once, however many targets are read there: the head is the largest product.
     reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
     places = {place: number for number, place in enumerate(dict.fromkeys(reads))}
     at = torch.tensor(list(places), device=states.device).T
@@ -369,7 +371,7 @@ class Trie:
         for row in sorted(inputs):
             common = count_common(before, row.ids)
             size = len(self.ids)
-            self._close(trail[common:])
+            self._close(trail[common:])  # in sorted order no later row descends from these
             trail = trail[:common] + list(range(size, size + len(row.ids) - common))
             self.ids.extend(row.ids[common:])
             self.depths.extend(range(common, len(row.ids)))

@@ -90,6 +90,7 @@ class CausalScorer(Scorer):
     @cached_property
     def _n_appended(self) -> int:
         """Return the number of special tokens that the tokenizer appends to any text."""
+        # Tokenizers do not say which special tokens they append: a letter is tokenized both ways.
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         complete = self.tokenizer("a")["input_ids"]
         ends = range(len(bare), len(complete) + 1)
@@ -174,6 +175,7 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
+        # The signature says so, because `auto` means a BOS for BLOOM in the other scorings.
         dropped = self.bos == "auto" and self.engine.model_type not in self.adds_bos
         if (
             dropped

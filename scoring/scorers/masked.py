@@ -33,7 +33,7 @@ class MaskedNetwork(Network):
         rows = [row.ids for row in batch]
         return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows)}
 
-    trunk_inputs = forward_inputs
+    trunk_inputs = forward_inputs  # unlike a decoder's, its trunk needs the mask of the padding
 
 
 class MaskedScorer(Scorer):
@@ -75,6 +75,7 @@ class MaskedScorer(Scorer):
 
     def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the ids before and behind the mask, special tokens included."""
+        # The mask token may absorb a blank in front of it (XLM-R): it is tokenized in the text.
         ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
         if ids.count(self.mask) != 1:
             raise PolyprobeError(
@@ -139,6 +140,7 @@ class MparaRelScorer(MaskedScorer):
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return log p(c) from the log-probabilities of its sub-words."""
+        # Probabilities of rare names underflow in float32, their logarithms do not.
         return float(np.logaddexp.reduce(values, dtype=np.float64) - np.log(len(values)))
 
 
@@ -247,6 +249,7 @@ def number_words(text: str, encoding: Any) -> list[int | None]:
         if special:
             numbers.append(None)
             continue
+        # The offsets of a token may or may not include the blank in front of it.
         new = any(map(str.isspace, text[last : start + (start < end)]))
         if new or (word != before and not _inside_word(text, start)):
             number += 1

@@ -56,7 +56,7 @@ class _Settling(FirstPieceScorer, Scorer):
             for row, entry in plan.reads.items()
             for number, target in zip(entry.numbers, entry.targets, strict=True)
         )
-        extended = Plan()
+        extended = Plan()  # in the order of the numbers, so that each read keeps its own
         for _, row, target in sorted(reads):
             extended.read(ends[row], [len(ends[row].ids) - 1], (target,))
         return extended

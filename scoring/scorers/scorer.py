@@ -85,7 +85,7 @@ class Scorer(ABC):
             self.engine: Any = model
             self.path = model.server.name
             return
-        self.model = model.eval()
+        self.model = model.eval()  # dropout would draw other scores each time
         special = _special_ids(tokenizer, model.config)
         self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, special)
         self.path = self.engine.path.name
@@ -135,6 +135,7 @@ class Scorer(ABC):
         report = progress or (lambda done, total: None)
         values = self.engine.run(prepared.plan, self.values, report)
         self.check_numbers(values)
+        # The numbers of a candidate are a range, so its values are a view and not a copy.
         combined = [
             self.combine_query([values[n.start : n.stop : n.step] for n in numbers], candidates)
             for numbers, candidates in zip(prepared.numbers, prepared.candidates, strict=True)
@@ -172,6 +173,7 @@ class Scorer(ABC):
 
     def combine(self, values: np.ndarray, candidate: str) -> float:
         """Return a candidate's score, here the mean of the values of its reads."""
+        # In float64 the sum does not depend on the order of its terms, to the digits of float32.
         return float(np.mean(values, dtype=np.float64))
 
     def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
@@ -204,6 +206,7 @@ class Scorer(ABC):
             )
 
     def _check_ids(self, plan: Plan) -> None:
+        # An embedding of a GPU fails for such an id in a later call, without a name of the cause.
         n_tokens = self.engine.vocabulary
         for row, reads in plan.reads.items():
             largest = max(*row.ids, *row.source, *reads.targets)
@@ -215,6 +218,7 @@ class Scorer(ABC):
                 )
 
     def _check_lengths(self, plan: Plan) -> None:
+        # Learned positions end there; rotary ones go on, but were not trained behind it.
         limit = min(self.tokenizer.model_max_length, self.engine.positions)
         for row in plan.reads:
             if row.length > limit:
@@ -229,6 +233,7 @@ def _special_ids(tokenizer: Any, config: Any) -> list[int]:
     names = ("bos", "eos", "cls", "sep", "mask", "unk")
     ids = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
     padding = getattr(config.get_text_config(), "pad_token_id", None)
+    # RoBERTa's kind skips the positions of the model's padding, which may be a word elsewhere.
     ids += [padding] if padding != tokenizer.pad_token_id else []
     return list(dict.fromkeys(id_ for id_ in ids if id_ is not None))
 
@@ -258,6 +263,7 @@ class Family(NamedTuple):
 
     def fits(self, config: Any, names: list[str]) -> bool:
         """Return whether the class names, or without any the model type, are of this family."""
+        # BART, say, has causal and encoder-decoder classes under one model type.
         if config.is_encoder_decoder != self.encoder_decoder:
             return False
         if not names:

@@ -80,6 +80,7 @@ class Seq2SeqScorer(Scorer):
 
     @cached_property
     def _sentinel(self) -> int:
+        # A tokenizer may put a piece for a blank in front of the sentinel.
         ids = self.tokenizer(SENTINEL, add_special_tokens=False)["input_ids"]
         matches = [i for i in ids if self.tokenizer.decode([i]).strip() == SENTINEL]
         if len(matches) != 1:
@@ -107,6 +108,7 @@ class Seq2SeqScorer(Scorer):
         raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
 
     def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
+        # Position 0 predicts the sentinel, which every candidate has.
         decoder = (self._start, self._sentinel, *filling[:-1])
         return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)
 

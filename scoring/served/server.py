@@ -191,6 +191,7 @@ def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
         return "no list of tokens"
     if server_ids == [*ids]:
         return ""
+    # Two lists of equal beginnings differ where the shorter one ends.
     pairs = enumerate(zip(server_ids, ids, strict=False))
     at = next((k for k, (a, b) in pairs if a != b), min(len(server_ids), len(ids)))
     return f"token {at} is {server_ids[at : at + 1]}, here {[*ids[at : at + 1]]}"

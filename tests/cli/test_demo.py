@@ -6,7 +6,7 @@ from itertools import combinations
 import pytest
 
 from polyprobe.cli.eval import OTHERS, TRAINED
-from polyprobe.scoring.embedded import train
+from polyprobe.scoring.embedded.train import GEOLM
 from tests.blocks.output import missing_line
 from tests.blocks.pages import read_blocks
 from tests.hub.client import run_polyprobe
@@ -61,6 +61,6 @@ def test_trained_languages_agree_and_others_do_not(results):
 
 
 def test_the_demo_names_the_languages_of_the_training():
-    assert TRAINED == train.TRAINED
+    assert GEOLM.languages == TRAINED
     assert not set(TRAINED) & set(OTHERS)
     assert len(TRAINED) + len(OTHERS) >= 12

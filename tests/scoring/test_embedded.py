@@ -8,7 +8,8 @@ import torch
 from polyprobe.eval import load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.rows import choose_rows
-from polyprobe.scoring.embedded.train import MODEL_RECIPES, TRAINED_IN_TESTS, train
+from polyprobe.scoring.embedded.train import GEOLM, train
+from tests.making.trained_models import LANGUAGES
 
 MODELS = {
     "causal": "geolm",
@@ -20,7 +21,7 @@ OTHERS = ("ka", "th")
 
 @pytest.fixture(scope="module")
 def facts():
-    return load_facts("geofacts", None, [*TRAINED_IN_TESTS, *OTHERS])
+    return load_facts("geofacts", None, [*LANGUAGES, *OTHERS])
 
 
 def accuracy(scorer, table):
@@ -32,12 +33,12 @@ def accuracy(scorer, table):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("family", MODEL_RECIPES)
+@pytest.mark.parametrize("family", MODELS)
 @pytest.mark.acceptance
 def test_a_model_knows_the_languages_it_was_taught(family, facts):
     """Chance is .13: six candidates for a continent, seven or ten for other relations."""
     scorer = load_scorer(MODELS[family])
-    for language in TRAINED_IN_TESTS:
+    for language in LANGUAGES:
         assert accuracy(scorer, facts[language]) > 0.8, language
     for language in OTHERS:
         assert accuracy(scorer, facts[language]) < 0.3, language
@@ -45,13 +46,12 @@ def test_a_model_knows_the_languages_it_was_taught(family, facts):
 
 @pytest.mark.slow
 @pytest.mark.acceptance
-def test_training_twice_gives_the_same_bytes(tmp_path, monkeypatch):
+def test_training_twice_gives_the_same_bytes(tmp_path):
     """One epoch of the recipe of geolm; all of its epochs take five minutes."""
-    monkeypatch.setitem(MODEL_RECIPES, "causal", MODEL_RECIPES["causal"]._replace(epochs=1))
     threads = torch.get_num_threads()
     try:
         for name in ("first", "second"):
-            train("causal", tmp_path / name)
+            train(GEOLM._replace(epochs=1), tmp_path / name)
     finally:
         torch.set_num_threads(threads)
         torch.use_deterministic_algorithms(False)
