@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from polyprobe.system.files import locked
+from tests.making.waiting import PATIENCE
 
 POLYPROBE = Path(sys.executable).with_name("polyprobe")
 
@@ -41,7 +42,7 @@ def test_three_configurations_at_once_are_listed_once(tmp_path):
     run = [sys.executable, "-c", code]
     configs = ("default", "second", "third")
     processes = [subprocess.Popen([*run, config, folder]) for config in configs]
-    assert [process.wait(120) for process in processes] == [0, 0, 0]
+    assert [process.wait(PATIENCE) for process in processes] == [0, 0, 0]
     card = yaml.safe_load((folder / "README.md").read_text(encoding="utf-8").split("---")[1])
     assert [config["config_name"] for config in card["configs"]] == [*configs]
     assert sorted(path.name for path in (folder / "data").iterdir()) == [*configs]

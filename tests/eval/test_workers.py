@@ -27,6 +27,7 @@ from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.tiny import save_model
+from tests.making.waiting import PATIENCE
 
 PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
 SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столица {} — [Y]."]
@@ -85,7 +86,7 @@ class TestHere:
                 return super().prepare(prompts, candidates)
 
             def score_prepared(self, prepared, progress):
-                assert next_prepared.wait(30)
+                assert next_prepared.wait(PATIENCE)
                 return super().score_prepared(prepared, progress)
 
         assert len(list(score_here(Waits(), stub_tasks("a", "b"), silent))) == 2
@@ -140,26 +141,23 @@ def command_of(process):
 class TestDeviceWorkers:
     @pytest.mark.acceptance
     def test_two_workers_one_killed_in_mid_run_give_the_scores_of_one(self, model):
-        tasks, seen, seen_workers = tasks_of(400), {}, []
+        tasks, seen, seen_workers = tasks_of(400), {}, set()
 
         def progress(task, done, total):
             seen[task.number] = (done, total)
+            seen_workers.update(workers())  # with the one that has scored this task
 
         results = score_in_processes(Source(model, OPTIONS), tasks, 2, progress)
         first, scored = next(results)
-        killed, other = workers()
+        killed, _ = workers()
         killed.kill()
         killed.wait()  # which reaps it, so that its parent never sees its status
         got = {first.number: scored}
-        for task, scored in results:
-            got[task.number] = scored
-            seen_workers = workers() or seen_workers
+        got |= {task.number: scored for task, scored in results}
         assert got == here(model, tasks)
         assert sorted(seen) == list(range(400))
         assert all(done == total > 0 for done, total in seen.values())
-        assert killed not in seen_workers
-        assert other in seen_workers
-        assert len(seen_workers) == 2
+        assert len(seen_workers) == 3  # the killed one is replaced
         assert not workers()
 
     def test_a_mistake_in_a_task_comes_in_one_line_after_what_was_done(self, model):
@@ -192,11 +190,13 @@ class TestDeviceWorkers:
             "from polyprobe.scoring.load import Source\n"
             f"for _ in score_in_processes(Source({model!r}, OPTIONS), tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"
+            "    input()\n"  # there is work left when it is killed
         )
         root = str(Path(__file__).parents[2])
         run = subprocess.Popen(
             [sys.executable, script],
             env={**os.environ, "PYTHONPATH": root},
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
         assert run.stdout.readline() == b"one\n"
@@ -204,7 +204,7 @@ class TestDeviceWorkers:
         assert len([p for p in started if "--multiprocessing-fork" in command_of(p)]) == 2
         run.kill()
         run.communicate()
-        _, alive = psutil.wait_procs(started, timeout=60)
+        _, alive = psutil.wait_procs(started, timeout=PATIENCE)
         assert not alive
 
 

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 import pytest
 
 from polyprobe.publish.source import bundle
+from tests.making.waiting import PATIENCE
 from tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
 
 if not find_spec("gradio"):  # which takes seconds to import
@@ -125,7 +126,7 @@ def wait_for(name, port, processes, log):
 def page(browser):
     """A page without errors and without requests to servers other than the Space."""
     page, complaints = browser.new_page(), []
-    page.set_default_timeout(30_000)
+    page.set_default_timeout(1000 * PATIENCE)
     page.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
     page.on("pageerror", lambda error: complaints.append(str(error)))
     page.on("request", lambda request: complaints.append(request.url) if foreign(request) else None)

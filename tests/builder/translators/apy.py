@@ -11,10 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+from tests.making.waiting import PATIENCE
+
 PROGRAM, DATA = "apertium-apy", Path("/usr/share/apertium")
 PACKAGES = ("apertium-apy", "apertium-eng-spa", "apertium-eng-cat", "apertium-en-gl")
 MODES = ("eng-spa", "eng-cat", "en-gl")
-PATIENCE = 60.0  # maximum seconds to start
 
 
 def find_missing():

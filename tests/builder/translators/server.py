@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
+from tests.making.waiting import PATIENCE
+
 
 class Server(ThreadingHTTPServer):
     """Answers each request with the next kind of `plan`, then with `always`.
@@ -42,7 +44,7 @@ class Server(ThreadingHTTPServer):
     def wait_for(self, number):
         """Block until this many requests have arrived."""
         with self.seen:
-            assert self.seen.wait_for(lambda: len(self.sentences) >= number, timeout=60)
+            assert self.seen.wait_for(lambda: len(self.sentences) >= number, timeout=PATIENCE)
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -73,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
             kind = server.plan.popleft() if server.plan else server.always
             server.seen.notify_all()
         if kind == "slow":
-            server.closing.wait(60)
+            server.closing.wait(PATIENCE)
         status, _, later = kind.partition(" ") if kind[0].isdecimal() else ("200", "", "")
         text = {"empty": "", "unchanged": sentence}.get(kind, sentence.upper())
         body = json.dumps(wrap(text) if status == "200" else self.explain()).encode()

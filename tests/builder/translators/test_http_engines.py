@@ -73,6 +73,7 @@ def test_a_slow_answer_is_a_timeout(engine, server, kind):
     engine.timeout, server.always = 0.8, kind
     [found] = engine.translate_each([SENTENCE], "en", "es")
     assert found == ("", "no answer: timeout, 3 times")
+    server.wait_for(3)
     assert len(server.sentences) == 3
 
 

@@ -12,6 +12,7 @@ from polyprobe.builder.translators.translator import hash_job
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
 from tests.builder.translators.server import serving
+from tests.making.waiting import PATIENCE
 
 SENTENCES = [f"sentence {number}" for number in range(30)]
 TRANSLATE = """
@@ -45,7 +46,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was(stop):
         with subprocess.Popen(run, stderr=subprocess.PIPE) as process:
             server.wait_for(12)
             process.send_signal(stop)
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         assert server.sentences == SENTENCES[:12]
         server.sentences.clear()
@@ -73,7 +74,7 @@ def test_processes_share_the_file(tmp_path):
     for process in processes:
         process.stdin.write("go\n")
         process.stdin.flush()
-    assert [process.communicate(timeout=60)[1] for process in processes] == ["", ""]
+    assert [process.communicate(timeout=PATIENCE)[1] for process in processes] == ["", ""]
     found = store_in(file).find(b"%d" % number for number in range(100))
     assert found == {b"%d" % number: str(number) for number in range(90)}
 

@@ -16,6 +16,7 @@ from polyprobe.publish.hub import Remote, check_ours
 from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE, environment
+from tests.making.waiting import PATIENCE
 from tests.publish.push.clients import TOKEN, api, hub_token
 from tests.publish.push.folders import edit, metric, small_dataset
 from tests.publish.push.test_push import contents, held, run
@@ -250,7 +251,7 @@ def test_ctrl_c_is_reported_and_the_same_line_goes_on(hub, folder, tmp_path):
     assert any("Rate limited" in line or "429" in line for line in lines)
     os.kill(process.pid, signal.SIGINT)
     said = process.stderr.read()
-    assert process.wait(timeout=60) == 130
+    assert process.wait(timeout=PATIENCE) == 130
     assert "interrupted; run the same command again to resume" in said
     assert "Traceback" not in said
     hub.clear()

@@ -15,6 +15,8 @@ from importlib.resources import files
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
+from tests.making.waiting import PATIENCE
+
 GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
 # Nats, of a server that computes in float32 in batches, and of two that compute in few bits.
@@ -282,7 +284,7 @@ def dying(every, times, model_after=None, wait=0.05):
     ready = threading.Event()
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    ready.wait(30)
+    assert ready.wait(PATIENCE)
     try:
         yield state
     finally:
