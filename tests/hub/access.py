@@ -10,7 +10,6 @@ UNKNOWN_TOKEN = "Invalid credentials in Authorization header"
 NO_TOKEN = "Invalid username or password."
 READ_ONLY = "Forbidden: you must use a write token to upload to a repository."
 NOT_YOURS = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
-GATED = "Access to {kind} {name} is restricted"
 
 
 def require_token(call: Call) -> Token:
@@ -33,20 +32,6 @@ def find_repository(call: Call) -> Repository:
     if call.token is None:
         raise HubError(HTTPStatus.UNAUTHORIZED, "RepoNotFound", NO_TOKEN)
     raise HubError(HTTPStatus.NOT_FOUND, "RepoNotFound", "Repository not found")
-
-
-def check_gate(call: Call, repository: Repository) -> None:
-    """Refuse the files of a gated repository to whom its owner did not let in."""
-    message = GATED.format(kind=repository.kind, name=repository.name)
-    if not repository.gated:
-        return
-    if call.token is None:
-        message += ". You must have access to it and be authenticated to access it. Please log in."
-        raise HubError(HTTPStatus.UNAUTHORIZED, "GatedRepo", message)
-    inside = call.token.owns(repository.name.split("/")[0]) or call.token.user in repository.granted
-    if not inside:
-        message += " and you are not in the authorized list."
-        raise HubError(HTTPStatus.FORBIDDEN, "GatedRepo", message)
 
 
 def find_to_write(call: Call, pull: bool = False, revision: str = "") -> Repository:

@@ -28,9 +28,3 @@ def is_lfs(path: str, size: int, attributes: str) -> bool:
     patterns = [line.split()[0] for line in attributes.splitlines() if "filter=lfs" in line]
     name = path.rpartition("/")[2]
     return size > LIMIT or any(fnmatch(name, each) or fnmatch(path, each) for each in patterns)
-
-
-def is_ignored(path: str, ignored: str) -> bool:
-    """Return whether a `.gitignore` of plain patterns excludes a path, by the name of any part."""
-    patterns = [line.strip("/ ") for line in ignored.splitlines() if line[:1] not in ("", "#")]
-    return any(fnmatch(part, each) for each in patterns for part in (*path.split("/"), path))

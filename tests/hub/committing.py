@@ -6,8 +6,8 @@ from http import HTTPStatus
 from typing import Any
 
 from tests.hub.access import find_commit, find_to_write, require_token
-from tests.hub.attributes import is_ignored, is_lfs
-from tests.hub.cards import check_card
+from tests.hub.attributes import is_lfs
+from tests.hub.cards import check_card, list_messages
 from tests.hub.creating import tell_url
 from tests.hub.history import Commit, Repository
 from tests.hub.messages import Answer, Call, HubError, send_json
@@ -24,13 +24,9 @@ REJECTED = "Your push was rejected during YAML metadata verification"
 
 
 def answer_card(call: Call) -> Answer:
-    """Check a README's metadata: errors give status 400, as JSON or, on request, plain text."""
-    asked = call.fields()
-    found = check_card(asked["content"], asked["repoType"])
-    status = HTTPStatus.BAD_REQUEST if found.errors else HTTPStatus.OK
-    if call.headers.get("Accept") == "text/plain":
-        return Answer(found.text().encode(), {"Content-Type": "text/plain"}, status)
-    return send_json(found.fields(), status)
+    """Check a README's metadata: errors give status 400."""
+    errors = check_card(call.fields()["content"])
+    return send_json(list_messages(errors), HTTPStatus.BAD_REQUEST if errors else HTTPStatus.OK)
 
 
 def answer_preupload(call: Call) -> Answer:
@@ -38,21 +34,16 @@ def answer_preupload(call: Call) -> Answer:
     repository = find_to_write(call, call.asks("create_pr"), call.values["rev"])
     commit, asked = find_commit(repository, call.values["rev"]), call.fields()
     attributes = read_text(commit, ".gitattributes")
-    ignored = asked.get("gitIgnore", read_text(commit, ".gitignore"))
-    return send_json(
-        {"files": [tell_mode(file, commit, attributes, ignored) for file in asked["files"]]}
-    )
+    return send_json({"files": [tell_mode(file, commit, attributes) for file in asked["files"]]})
 
 
-def tell_mode(
-    file: dict[str, Any], commit: Commit, attributes: str, ignored: str
-) -> dict[str, Any]:
+def tell_mode(file: dict[str, Any], commit: Commit, attributes: str) -> dict[str, Any]:
     """Return a file's entry; `oid` is its SHA-256 if it is a file of LFS."""
     path, blob = file["path"], commit.files.get(file["path"])
     entry = {
         "path": path,
         "uploadMode": "lfs" if is_lfs(path, file["size"], attributes) else "regular",
-        "shouldIgnore": is_ignored(path, ignored),
+        "shouldIgnore": False,
     }
     return entry | ({"oid": blob.etag} if blob else {})
 
@@ -76,7 +67,7 @@ def answer_commit(call: Call) -> Answer:
     files = dict(base.files)
     for line in lines[1:]:
         change(call, repository, files, line["key"], line["value"])
-    check_readme(base, files, repository.kind)
+    check_readme(base, files)
     branch = call.values["rev"]
     if pull:
         branch = open_pull(repository, told["summary"], token.user, base)
@@ -115,22 +106,18 @@ def change(
         raise HubError(HTTPStatus.BAD_REQUEST, "", DANGLING.format(path=path))
     elif key == "lfsFile":
         files[path] = repository.objects[value["oid"]]
-    elif key in ("deletedFile", "deletedFolder"):
-        under = f"{path}/" if key == "deletedFolder" else "\0"
-        gone = [each for each in files if each == path or each.startswith(under)]
-        if not gone:
-            raise HubError(HTTPStatus.NOT_FOUND, "EntryNotFound", NO_FILE)
-        for each in gone:
-            del files[each]
+    elif key == "deletedFile" and path not in files:
+        raise HubError(HTTPStatus.NOT_FOUND, "EntryNotFound", NO_FILE)
+    elif key == "deletedFile":
+        del files[path]
     else:
         raise HubError(HTTPStatus.BAD_REQUEST, "", f"unknown operation: {key}")
 
 
-def check_readme(base: Commit, files: dict[str, Blob], kind: str) -> None:
+def check_readme(base: Commit, files: dict[str, Blob]) -> None:
     """Refuse a commit that brings a README with wrong metadata."""
     blob = files.get("README.md")
     if blob is None or blob == base.files.get("README.md"):
         return
-    found = check_card(blob.file.read_text(encoding="utf-8"), kind)
-    if found.errors:
-        raise HubError(HTTPStatus.BAD_REQUEST, "", REJECTED, fields=found.fields())
+    if errors := check_card(blob.file.read_text(encoding="utf-8")):
+        raise HubError(HTTPStatus.BAD_REQUEST, "", REJECTED, fields=list_messages(errors))

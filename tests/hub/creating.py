@@ -1,8 +1,7 @@
-"""The routes that create, change and delete repositories, branches and tags."""
+"""The routes that create repositories, branches and tags."""
 
 import re
 from http import HTTPStatus
-from typing import Any
 
 from tests.hub.access import find_commit, find_to_write, require_token
 from tests.hub.attributes import write_attributes
@@ -42,7 +41,7 @@ def answer_create(call: Call) -> Answer:
         message = f"You already created this {kind} repo: {name}"
         raise HubError(HTTPStatus.CONFLICT, "", message, fields={"url": url})
     repository = Repository(kind, name)
-    change_settings(repository, asked)
+    repository.private = asked.get("visibility") == "private" or bool(asked.get("private"))
     begin(call, repository, asked.get("sdk", ""))
     call.server.repositories[kind, name] = repository
     return send_json({"url": url, "name": name, "id": repository.commit()[:24]})
@@ -57,8 +56,6 @@ def begin(call: Call, repository: Repository, sdk: str) -> None:
             raise HubError(HTTPStatus.BAD_REQUEST, "", '"sdk" is required')
         repository.sdk = sdk
         files["README.md"] = keep_text(call, SPACE_CARD.format(title=title, sdk=sdk))
-        if sdk == "static":
-            files |= {name: keep_text(call, name) for name in ("index.html", "style.css")}
     repository.write("main", files, "initial commit", "", "system")
 
 
@@ -67,52 +64,9 @@ def keep_text(call: Call, text: str) -> Blob:
     return call.server.store.keep(text.encode(), lfs=False)
 
 
-def answer_delete(call: Call) -> Answer:
-    """Delete a repository, with its uploaded objects."""
-    repository = find_to_write(name_in_body(call))
-    del call.server.repositories[repository.kind, repository.name]
-    return Answer()
-
-
-def answer_move(call: Call) -> Answer:
-    """Rename a repository; the old name is free immediately (the Hub would redirect)."""
-    asked = call.fields()
-    values = {"kind": asked["type"], "name": asked["fromRepo"]}
-    repository = find_to_write(call._replace(values=values))
-    if (repository.kind, asked["toRepo"]) in call.server.repositories:
-        raise HubError(HTTPStatus.CONFLICT, "", f"{asked['toRepo']} exists already")
-    if not require_token(call).may_write(asked["toRepo"]):
-        raise HubError(HTTPStatus.FORBIDDEN, "", "You don't have the rights to move there")
-    del call.server.repositories[repository.kind, repository.name]
-    repository.name = asked["toRepo"]
-    call.server.repositories[repository.kind, repository.name] = repository
-    return Answer()
-
-
-def answer_settings(call: Call) -> Answer:
-    """Change the visibility of a repository and whether its files are gated."""
-    repository = find_to_write(call)
-    change_settings(repository, call.fields())
-    return send_json({"private": repository.private, "gated": repository.gated})
-
-
-def change_settings(repository: Repository, asked: dict[str, Any]) -> None:
-    """Set `visibility` (or `private`) and `gated` if they are given."""
-    if "visibility" in asked or "private" in asked:
-        repository.private = asked.get("visibility") == "private" or bool(asked.get("private"))
-    repository.gated = asked.get("gated", repository.gated)
-
-
 def answer_branch(call: Call) -> Answer:
-    """Make a branch at a revision (default: `main`), or delete one."""
+    """Make a branch at a revision (default: `main`)."""
     repository, branch = find_to_write(call), call.values["branch"]
-    if call.method == "DELETE":
-        if branch not in repository.branches:
-            raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {branch}")
-        if branch == "main":
-            raise HubError(HTTPStatus.FORBIDDEN, "", "Cannot delete default branch main")
-        del repository.branches[branch]
-        return Answer()
     if branch in repository.branches:
         message = f"Reference already exists: refs/heads/{branch}"
         raise HubError(HTTPStatus.CONFLICT, "", message)
@@ -122,25 +76,10 @@ def answer_branch(call: Call) -> Answer:
 
 
 def answer_tag(call: Call) -> Answer:
-    """Tag a revision, or delete the tag that the route names."""
-    repository, named = find_to_write(call), call.values["rev"]
-    if call.method == "DELETE":
-        if repository.tags.pop(named, None) is None:
-            raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {named}")
-        return Answer()
-    tag = call.fields()["tag"]
-    if tag in repository.tags:
-        message = f"Tag reference exists already: refs/tags/{tag}"
-        raise HubError(HTTPStatus.CONFLICT, "", message)
-    repository.tags[tag] = find_commit(repository, named).oid
+    """Tag a revision."""
+    repository = find_to_write(call)
+    repository.tags[call.fields()["tag"]] = find_commit(repository, call.values["rev"]).oid
     return Answer()
-
-
-def name_in_body(call: Call) -> Call:
-    """Return the call with the repository that its body names, as a route would have."""
-    token, asked = require_token(call), call.fields()
-    name = f"{asked.get('organization') or token.user}/{asked['name']}"
-    return call._replace(values={"kind": asked.get("type") or "model", "name": name})
 
 
 def tell_url(call: Call, kind: str, name: str) -> str:

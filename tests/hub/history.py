@@ -39,13 +39,11 @@ class Repository:
     """Commits by id and the names that point at them; `objects` are uploaded LFS contents.
 
     Objects stay if no commit follows their upload: a repeated upload resumes from them.
-    `granted` are the users whom a gated repository lets read its files.
     """
 
     def __init__(self, kind: str, name: str) -> None:
         self.kind, self.name = kind, name
-        self.private, self.gated, self.sdk = False, False, ""
-        self.granted: set[str] = set()
+        self.private, self.sdk = False, ""
         self.commits: dict[str, Commit] = {}
         self.branches: dict[str, str] = {}
         self.tags: dict[str, str] = {}
@@ -78,10 +76,6 @@ class Repository:
         """Return the bytes of a revision's files by their path, sorted."""
         return {path: blob.file.read_bytes() for path, blob in self.blobs(revision).items()}
 
-    def has_revision(self, revision: str) -> bool:
-        """Return whether `find` finds the revision."""
-        return self.find(revision) is not None
-
     def log(self, revision: str = "main") -> list[Commit]:
         """Return a revision's commits, the last first."""
         found = [self.commits[self.commit(revision)]]
@@ -93,14 +87,6 @@ class Repository:
         """Return who opened the pull request `refs/pr/N`; empty for any other revision."""
         opened = {f"refs/pr/{n}": pull.author for n, pull in enumerate(self.pulls, start=1)}
         return opened.get(revision, "")
-
-    def last_change(self, path: str, commit: Commit) -> Commit:
-        """Return the commit that gave a file of `commit` its present content."""
-        for older in self.log(commit.oid)[1:]:
-            if older.files.get(path) != commit.files[path]:
-                break
-            commit = older
-        return commit
 
     def write(
         self, branch: str, files: dict[str, Blob], title: str, message: str, author: str

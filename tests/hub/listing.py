@@ -10,12 +10,10 @@ from tests.hub.store import Blob
 from tests.hub.tokens import DATE
 
 
-def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, Any]:
-    """Return the answer of `/api/KINDs/NAME` at a commit; `blobs` adds sizes and ids of files."""
+def tell_info(repository: Repository, commit: Commit) -> dict[str, Any]:
+    """Return the answer of `/api/KINDs/NAME` at a commit."""
     name = {"modelId": repository.name} if repository.kind == "model" else {}
     sdk = {"sdk": repository.sdk} if repository.kind == "space" else {}
-    files = commit.files.items()
-    siblings = [{"rfilename": path} | (tell_sibling(blob) if blobs else {}) for path, blob in files]
     return {
         **name,
         **sdk,
@@ -26,31 +24,23 @@ def tell_info(repository: Repository, commit: Commit, blobs: bool) -> dict[str, 
         "lastModified": commit.date,
         "createdAt": DATE,
         "private": repository.private,
-        "gated": repository.gated,
+        "gated": False,
         "disabled": False,
         "downloads": 0,
         "likes": 0,
         "tags": [],
         "cardData": read_card(commit.files),
-        "siblings": siblings,
+        "siblings": [{"rfilename": path} for path in commit.files],
     }
 
 
-def tell_sibling(blob: Blob) -> dict[str, Any]:
-    """Return size and ids of a file as in `info`."""
-    lfs = {"sha256": blob.sha256, "size": blob.size, "pointerSize": len(blob.pointer)}
-    return {"size": blob.size, "blobId": blob.oid} | ({"lfs": lfs} if blob.lfs else {})
-
-
-def tell_refs(repository: Repository, pulls: bool) -> dict[str, Any]:
-    """Return the answer of `/refs`: branches and tags, and pull requests on demand."""
+def tell_refs(repository: Repository) -> dict[str, Any]:
+    """Return the answer of `/refs`: branches and tags."""
     repository.refresh()
     heads = repository.branches.items()
     branches = [tell_ref(n, f"refs/heads/{n}", oid) for n, oid in heads if n[:5] != "refs/"]
     tags = [tell_ref(n, f"refs/tags/{n}", oid) for n, oid in repository.tags.items()]
-    answer = {"branches": branches, "tags": tags, "converts": []}
-    requests = [tell_ref(n.split("/")[2], n, oid) for n, oid in heads if n[:8] == "refs/pr/"]
-    return answer | ({"pullRequests": requests} if pulls else {})
+    return {"branches": branches, "tags": tags, "converts": []}
 
 
 def tell_ref(name: str, ref: str, oid: str) -> dict[str, str]:
@@ -64,42 +54,26 @@ def tell_commit(commit: Commit) -> dict[str, Any]:
     return told | {"authors": [{"user": commit.author}], "date": commit.date}
 
 
-def list_entries(
-    repository: Repository, commit: Commit, paths: list[str], expand: bool
-) -> list[dict[str, Any]]:
+def list_entries(commit: Commit, paths: list[str]) -> list[dict[str, Any]]:
     """Return the entries of existing paths; others are excluded, as by the Hub."""
     folders = list_folders(commit)
     return [
-        tell_entry(repository, commit, path, expand)
+        tell_file(path, commit.files[path]) if path in commit.files else tell_folder(path)
         for path in paths
         if path in commit.files or path in folders
     ]
 
 
-def list_tree(
-    repository: Repository, commit: Commit, under: str, recursive: bool, expand: bool
-) -> list[dict[str, Any]]:
+def list_tree(commit: Commit, under: str, recursive: bool) -> list[dict[str, Any]]:
     """Return the entries of a folder (empty: the root), of its subfolders too on demand."""
     prefix = f"{under}/" if under else ""
     inside = [p for p in sorted({*commit.files, *list_folders(commit)}) if p.startswith(prefix)]
-    wanted = [path for path in inside if recursive or "/" not in path[len(prefix) :]]
-    return [tell_entry(repository, commit, path, expand) for path in wanted]
+    return list_entries(commit, [x for x in inside if recursive or "/" not in x[len(prefix) :]])
 
 
 def list_folders(commit: Commit) -> set[str]:
     """Return the folders that have files, without the root."""
     return {str(parent) for path in commit.files for parent in Path(path).parents} - {"."}
-
-
-def tell_entry(repository: Repository, commit: Commit, path: str, expand: bool) -> dict[str, Any]:
-    """Return the entry of a file or a folder; that of an LFS file names its content's SHA-256."""
-    blob = commit.files.get(path)
-    entry = tell_folder(path) if blob is None else tell_file(path, blob)
-    if not expand:
-        return entry
-    last = commit if blob is None else repository.last_change(path, commit)
-    told = {"id": last.oid, "title": last.title, "date": last.date}
-    return entry | {"lastCommit": told, "securityFileStatus": None}
 
 
 def tell_file(path: str, blob: Blob) -> dict[str, Any]:

@@ -1,9 +1,9 @@
-"""The routes of pull requests: open with or without a commit, list, show, merge."""
+"""Pull requests: opened by a commit, listed, shown."""
 
 from http import HTTPStatus
 from typing import Any
 
-from tests.hub.access import find_commit, find_repository, find_to_write, require_token
+from tests.hub.access import find_repository
 from tests.hub.history import Commit, Pull, Repository
 from tests.hub.messages import Answer, Call, HubError, send_json
 from tests.hub.tokens import DATE
@@ -15,16 +15,6 @@ def open_pull(repository: Repository, title: str, author: str, base: Commit) -> 
     reference = f"refs/pr/{len(repository.pulls)}"
     repository.branches[reference] = base.oid
     return reference
-
-
-def answer_open(call: Call) -> Answer:
-    """Open a pull request on `main` that changes nothing yet."""
-    repository, token = find_to_write(call, pull=True), require_token(call)
-    asked = call.fields()
-    if not asked.get("pullRequest"):
-        raise HubError(HTTPStatus.NOT_IMPLEMENTED, "", "only pull requests are served here")
-    open_pull(repository, asked["title"], token.user, find_commit(repository, "main"))
-    return send_json(tell_pull(repository, len(repository.pulls)))
 
 
 def answer_pulls(call: Call) -> Answer:
@@ -42,18 +32,6 @@ def answer_pull(call: Call) -> Answer:
     changes = {"base": "refs/heads/main", "mergeCommitId": pull.merged or None}
     told = {"changes": changes, "filesWithConflicts": [], "events": [], "diff": ""}
     return send_json(tell_pull(repository, number) | told)
-
-
-def answer_merge(call: Call) -> Answer:
-    """Make the request's files the head of `main`, if `main` has not changed since its opening."""
-    repository, number = find_to_write(call), find_number(call)
-    pull = repository.pulls[number - 1]
-    if repository.commit() != pull.base:
-        raise HubError(HTTPStatus.CONFLICT, "", "This branch has conflicts")
-    files = repository.blobs(f"refs/pr/{number}")
-    made = repository.write("main", files, f"{pull.title} (#{number})", "", pull.author)
-    repository.pulls[number - 1] = pull._replace(status="merged", merged=made.oid)
-    return send_json(tell_pull(repository, number))
 
 
 def find_number(call: Call) -> int:

@@ -4,15 +4,13 @@ import re
 from http import HTTPStatus
 
 from tests.hub.access import (
-    check_gate,
     find_commit,
     find_repository,
-    find_to_write,
     require_token,
 )
 from tests.hub.history import Commit
 from tests.hub.listing import list_entries, list_tree, tell_commit, tell_info, tell_refs
-from tests.hub.messages import Answer, Call, HubError, is_true, send_json
+from tests.hub.messages import Answer, Call, HubError, send_json
 from tests.hub.store import Blob
 
 
@@ -21,28 +19,16 @@ def answer_whoami(call: Call) -> Answer:
     return send_json(require_token(call).whoami())
 
 
-def answer_check(call: Call) -> Answer:
-    """Tell whether the files of a repository may be read."""
-    check_gate(call, find_repository(call))
-    return send_json({})
-
-
-def answer_write_check(call: Call) -> Answer:
-    """Tell whether a repository may be written."""
-    find_to_write(call)
-    return send_json({})
-
-
 def answer_info(call: Call) -> Answer:
     """Answer with a repository's info at a revision or at its head."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values.get("rev") or "main")
-    return send_json(tell_info(repository, commit, call.asks("blobs")))
+    return send_json(tell_info(repository, commit))
 
 
 def answer_refs(call: Call) -> Answer:
-    """List branches and tags, pull requests on demand."""
-    return send_json(tell_refs(find_repository(call), call.asks("include_prs")))
+    """List branches and tags."""
+    return send_json(tell_refs(find_repository(call)))
 
 
 def answer_commits(call: Call) -> Answer:
@@ -56,7 +42,7 @@ def answer_tree(call: Call) -> Answer:
     """List a folder's entries; a missing folder is an error."""
     repository, under = find_repository(call), call.values.get("path") or ""
     commit = find_commit(repository, call.values["rev"])
-    entries = list_tree(repository, commit, under, call.asks("recursive"), call.asks("expand"))
+    entries = list_tree(commit, under, call.asks("recursive"))
     if under and not entries:
         raise no_entry(call, under, commit)
     return send_json(entries)
@@ -66,15 +52,12 @@ def answer_paths(call: Call) -> Answer:
     """Describe the paths of the body that exist."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values["rev"])
-    fields = call.fields()
-    expand = is_true(fields.get("expand"))
-    return send_json(list_entries(repository, commit, fields["paths"], expand))
+    return send_json(list_entries(commit, call.fields()["paths"]))
 
 
 def answer_file(call: Call) -> Answer:
     """Send a file, or the part in the Range header."""
     repository, path = find_repository(call), call.values["path"]
-    check_gate(call, repository)
     commit = find_commit(repository, call.values["rev"])
     blob = commit.files.get(path)
     if blob is None:

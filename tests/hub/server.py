@@ -5,26 +5,25 @@ evaluate 0.4.6;
 KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
 
     GET       /api/whoami-v2
-    GET       /api/KINDs/NAME[/revision/REV]          info; ?blobs=…
-    GET       /api/KINDs/NAME/tree/REV[/PATH]         ?recursive=…&expand=…
-    POST      /api/KINDs/NAME/paths-info/REV          form or JSON: paths, expand
-    GET       /api/KINDs/NAME/refs, /commits/REV, /auth-check[/write]
+    GET       /api/KINDs/NAME[/revision/REV]          info
+    GET       /api/KINDs/NAME/tree/REV[/PATH]         ?recursive=…
+    POST      /api/KINDs/NAME/paths-info/REV          form or JSON: paths
+    GET       /api/KINDs/NAME/refs, /commits/REV
     HEAD GET  /PAGE/resolve/REV/PATH                  ETag, X-Repo-Commit, ranges
 
-    POST      /api/repos/create, /api/repos/move; DELETE /api/repos/delete
-    PUT       /api/KINDs/NAME/settings                visibility, gated
-    POST DELETE /api/KINDs/NAME/branch/NAME, /tag/REV
+    POST      /api/repos/create
+    POST      /api/KINDs/NAME/branch/NAME, /tag/REV
     POST      /api/validate-yaml                      a README's metadata: errors, warnings
     POST      /api/KINDs/NAME/preupload/REV           ?create_pr=…; regular or lfs for each file
     POST      /api/KINDs/NAME/commit/REV              NDJSON; ?create_pr=…
-    GET POST  /api/KINDs/NAME/discussions[/N[/merge]] pull requests only
-    POST      /PAGE.git/info/lfs/objects/batch        basic and multipart
-    PUT POST  /storage/KIND/NAME/OID[/PART|/verify]   a content, its parts, their list, the check
+    GET       /api/KINDs/NAME/discussions[/N]         pull requests only
+    POST      /PAGE.git/info/lfs/objects/batch
+    PUT POST  /storage/KIND/NAME/OID[/verify]         a content, its check
     GET       /api/KINDs/NAME/xet-write-token/REV     and the Xet storage itself, see xet.py
 
 A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are served without Xet headers,
 so every client downloads them over plain HTTP. Errors have the Hub's codes:
-RepoNotFound (401, with a token 404), GatedRepo, RevisionNotFound, EntryNotFound. Any other
+RepoNotFound (401, with a token 404), RevisionNotFound, EntryNotFound. Any other
 request is answered 404 without a code and stored in `HubServer.unknown`, and the fixture fails the
 test.
 """
@@ -53,7 +52,7 @@ class HubServer(ThreadingHTTPServer):
     """The server with its repositories, by kind and name, its tokens and the requests so far.
 
     `received` has the paths (of small files) and the SHA-256 (of large files) of the received
-    contents, `parts` the parts of incomplete uploads.
+    contents.
     """
 
     daemon_threads = True
@@ -65,7 +64,6 @@ class HubServer(ThreadingHTTPServer):
         self.requests: list[Request] = []
         self.unknown: list[str] = []
         self.received: list[str] = []
-        self.parts: dict[tuple[str, int], bytes] = {}
         self.failures: list[Failure] = []
         self.xet = XetStore()
         self.lock = Lock()
@@ -148,9 +146,6 @@ class HubHandler(BaseHTTPRequestHandler):
         self.respond()
 
     def do_PUT(self) -> None:
-        self.respond()
-
-    def do_DELETE(self) -> None:
         self.respond()
 
     def respond(self) -> None:

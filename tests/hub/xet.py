@@ -3,7 +3,7 @@
 It answers hf_xet 1.8 during an upload (downloads from the stand-in Hub are plain HTTP):
 
     GET   /api/KINDs/NAME/xet-write-token/REV      address, token, expiry
-    GET   /v1/chunks/default/CHUNK                 404, or a shard of the xorb with the chunk
+    GET   /v1/chunks/default/CHUNK                 404: no chunk is known
     POST  /v1/xorb-grants/default/XORB             200: stored; 201: upload address
     PUT   /v1/xorb-uploads/GRANT                   the xorb itself, without a token
     POST  /v1/xorb-commits/default/XORB/grant/GRANT
@@ -42,10 +42,9 @@ def find_writer(call: Call) -> Repository:
 
 
 def answer_chunk(call: Call) -> Answer:
-    """Return the xorb of a chunk, and the other chunks of that xorb."""
+    """Know no chunk: a client then sends all but those of its own records."""
     find_writer(call)
-    shard = call.server.xet.tell_holder(call.values["hash"])
-    return Answer(status=HTTPStatus.NOT_FOUND) if shard is None else Answer(shard)
+    return Answer(status=HTTPStatus.NOT_FOUND)
 
 
 def answer_grant(call: Call) -> Answer:

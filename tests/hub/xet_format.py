@@ -1,4 +1,4 @@
-"""Read the two containers of a Xet upload, and write the answer to a query for duplicates.
+"""Read the two containers of a Xet upload.
 
 A *xorb* is a sequence of compressed chunks; a *shard* lists the chunks of xorbs that form each
 file, and the chunks of every new xorb. Formats: xorb.md and shard.md of the specification,
@@ -13,8 +13,6 @@ import pyarrow as pa
 MAGIC = b"HFRepoMetaData\0" + bytes.fromhex("55 6967456a7b815783a5bdd95ccdd14aa9")
 HEADER = struct.Struct("<32sQQ")  # magic, version, size of the footer
 ENTRY = struct.Struct("<32s4I")  # every entry of a shard: a hash, four numbers
-CHUNK = struct.Struct("<32s2IQ")  # hash, start and size of the unpacked chunk, flags
-FOOTER = struct.Struct("<9Q32sQQ72xQ")
 BOOKEND = b"\xff" * 32 + bytes(16)
 VERIFIED, WITH_SHA256 = 1 << 31, 1 << 30  # flags of a file
 STORED, LZ4, GROUPED_LZ4 = range(3)
@@ -35,21 +33,6 @@ class File(NamedTuple):
     hash: str
     sha256: str
     terms: list[Term]
-
-
-class Xorb(NamedTuple):
-    """One xorb of a shard: its hash, the hashes of its chunks, and its block."""
-
-    hash: str
-    chunks: list[str]
-    block: bytes
-
-
-class Shard(NamedTuple):
-    """What one shard registers."""
-
-    files: list[File]
-    xorbs: list[Xorb]
 
 
 class XetError(Exception):
@@ -105,8 +88,8 @@ def ungroup(content: bytes) -> bytes:
     return bytes(answer)
 
 
-def read_shard(content: bytes) -> Shard:
-    """Return the files and the xorbs of a shard; a footer may follow them and is not read."""
+def read_files(content: bytes) -> list[File]:
+    """Return the files of a shard; the lists of chunks after them are not read."""
     magic, version, _ = HEADER.unpack_from(content)
     if magic != MAGIC or version != 2:
         raise XetError("shard: not one of version 2")
@@ -114,11 +97,7 @@ def read_shard(content: bytes) -> Shard:
     while not content.startswith(BOOKEND, position):
         file, position = read_file(content, position)
         files.append(file)
-    xorbs, position = [], position + ENTRY.size
-    while not content.startswith(BOOKEND, position):
-        xorb, position = read_chunk_list(content, position)
-        xorbs.append(xorb)
-    return Shard(files, xorbs)
+    return files
 
 
 def read_file(content: bytes, position: int) -> tuple[File, int]:
@@ -132,26 +111,3 @@ def read_file(content: bytes, position: int) -> tuple[File, int]:
     named = [Term(read_hash(xorb), start, stop, size) for xorb, _, size, start, stop in parts]
     sha256 = read_hash(ENTRY.unpack_from(content, last)[0])
     return File(read_hash(digest), sha256, named), last + ENTRY.size
-
-
-def read_chunk_list(content: bytes, position: int) -> tuple[Xorb, int]:
-    """Return the xorb whose block begins at the position, and the position after the block."""
-    digest, _, count, *_ = ENTRY.unpack_from(content, position)
-    stop = position + ENTRY.size * (1 + count)
-    starts = range(position + ENTRY.size, stop, ENTRY.size)
-    chunks = [read_hash(CHUNK.unpack_from(content, start)[0]) for start in starts]
-    return Xorb(read_hash(digest), chunks, content[position:stop]), stop
-
-
-def write_duplicates(blocks: list[bytes], created: int, expires: int) -> bytes:
-    """Return the shard that lists the known chunks for a client, in the clear (no key).
-
-    `created` and `expires` are seconds since 1970; until then the client may refer to the chunks.
-    The footer's three lookup tables are empty and must begin where the lists end: hf_xet takes the
-    length of the lists from there, although the specification calls these 48 bytes reserved.
-    """
-    head = HEADER.pack(MAGIC, 2, FOOTER.size) + BOOKEND
-    body = head + b"".join(blocks) + BOOKEND
-    tables = (len(body), 0) * 3
-    places = (1, HEADER.size, len(head), *tables, bytes(32), created, expires, len(body))
-    return body + FOOTER.pack(*places)

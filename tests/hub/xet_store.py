@@ -1,20 +1,12 @@
 """The stand-in Xet storage: xorbs, the chunks in each, and places to upload more."""
 
 import hashlib
-import time
 from collections.abc import Callable
 
 from tests.hub.history import Repository
-from tests.hub.xet_format import (
-    File,
-    XetError,
-    Xorb,
-    read_shard,
-    read_xorb,
-    write_duplicates,
-)
+from tests.hub.xet_format import File, XetError, read_files, read_xorb
 
-LIFETIME = 3600  # seconds, of a token and of the answer about a chunk
+LIFETIME = 3600  # seconds, of a token
 
 
 class XetStore:
@@ -28,8 +20,6 @@ class XetStore:
         self.writers: dict[str, Repository] = {}
         self.grants: dict[str, bytes] = {}
         self.xorbs: dict[str, list[bytes]] = {}
-        self.lists: dict[str, Xorb] = {}
-        self.holders: dict[str, str] = {}
 
     def issue_token(self, repository: Repository) -> str:
         """Return a new token that writes a repository."""
@@ -49,21 +39,10 @@ class XetStore:
         self.xorbs[name] = read_xorb(content)
         return new
 
-    def tell_holder(self, chunk: str) -> bytes | None:
-        """Return the shard of the xorb with a chunk, None if no shard has it."""
-        if chunk not in self.holders:
-            return None
-        now = int(time.time())
-        return write_duplicates([self.lists[self.holders[chunk]].block], now, now + LIFETIME)
-
     def register(self, content: bytes, keep: Callable[[bytes], object]) -> None:
         """Assemble and store the files of a shard, all of them or none."""
-        shard = read_shard(content)
-        for file in [self.put_together(file) for file in shard.files]:
+        for file in [self.put_together(file) for file in read_files(content)]:
             keep(file)
-        for xorb in shard.xorbs:
-            self.lists[xorb.hash] = xorb
-            self.holders |= dict.fromkeys(xorb.chunks, xorb.hash)
 
     def put_together(self, file: File) -> bytes:
         """Return a file's content; a chunk that is not here or another SHA-256 is an error."""
