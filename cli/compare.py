@@ -10,11 +10,11 @@ from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.system.errors import PolyprobeError
 
 from .options import take_options
-from .outputs import Outputs
+from .outputs import MapOutputs
 
 
 @dataclass(frozen=True)
-class CompareOptions(Outputs, ComparisonOptions):
+class CompareOptions(MapOutputs, ComparisonOptions):
     """All options of the command."""
 
 

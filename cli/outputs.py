@@ -30,18 +30,25 @@ _picture = partial(option, panel=PICTURES)
 
 @dataclass(frozen=True)
 class Outputs(Options):
-    """Files that a command writes beside its text, and how the picture is drawn."""
+    """Files that a command writes beside its text."""
 
     json_file: Path | None = option(
         None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
     )
-    page: Path | None = option(
-        None,
-        "Write an HTML report to this file.",
-        flag="--output",
-        metavar="FILE",
-        check=check_page_file,
-    )
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        from polyprobe.report.show import render
+
+        show(render(finding, Console().width))
+        if self.json_file:
+            write_json(self.json_file, as_json())
+
+
+@dataclass(frozen=True)
+class PictureOutputs(Outputs):
+    """Also a picture."""
+
     figure: Path | None = _picture(
         None,
         "Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
@@ -52,6 +59,58 @@ class Outputs(Options):
         "Name of the picture that --figure saves (default: the first); an unknown name lists all "
         "names.",
     )
+
+    def check(self) -> None:
+        """Refuse options of the picture without --figure."""
+        super().check()
+        arrangement = {"draw": self.draw, **self._arrangement}
+        for name, value in arrangement.items() if self.figure is None else ():
+            if value != type(self).__dataclass_fields__[name].default:
+                raise PolyprobeError(f"--{name} requires --figure FILE")
+
+    @property
+    def _arrangement(self) -> dict[str, str]:
+        """Return order and labels of languages, if the pictures have them."""
+        return {}
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        super().write(finding, as_json)
+        if self.figure:
+            save_chosen(finding.pictures, self.figure, self.draw, **self._arrangement)
+
+
+@dataclass(frozen=True)
+class PageOutputs(PictureOutputs):
+    """Also a page, of the finding itself unless another writer is given."""
+
+    page: Path | None = option(
+        None,
+        "Write an HTML report to this file.",
+        flag="--output",
+        metavar="FILE",
+        check=check_page_file,
+    )
+
+    def write(
+        self,
+        finding: "Finding",
+        as_json: Callable[[], Any],
+        write_page: "Callable[[Finding, Path], Any] | None" = None,
+    ) -> None:
+        """Print a finding, and write the files that were named."""
+        super().write(finding, as_json)
+        if self.page:
+            from polyprobe.report.page.page import write_finding
+
+            (write_page or write_finding)(finding, self.page)
+            say(f"report: {self.page}")
+
+
+@dataclass(frozen=True)
+class MapOutputs(PageOutputs):
+    """Pictures of languages, in an order and with labels."""
+
     order: str = _picture(
         "given",
         "Order of languages in the picture: given, similarity (clusters), family or script.",
@@ -61,27 +120,6 @@ class Outputs(Options):
         "codes", "Labels of the languages in the picture: codes or names.", choices=LABELS
     )
 
-    def check(self) -> None:
-        """Refuse options of the picture without --figure."""
-        super().check()
-        for name in ("draw", "order", "names") if self.figure is None else ():
-            if getattr(self, name) != type(self).__dataclass_fields__[name].default:
-                raise PolyprobeError(f"--{name} requires --figure FILE")
-
-    def write(
-        self,
-        finding: "Finding",
-        as_json: Callable[[], Any],
-        write_page: "Callable[[Finding, Path], None] | None" = None,
-    ) -> None:
-        """Print a finding, and write the files that were named."""
-        from polyprobe.report.show import render
-
-        show(render(finding, Console().width))
-        if self.json_file:
-            write_json(self.json_file, as_json())
-        if self.page and write_page:
-            write_page(finding, self.page)
-            say(f"report: {self.page}")
-        if self.figure:
-            save_chosen(finding.pictures, self.figure, self.draw, self.order, self.names)
+    @property
+    def _arrangement(self) -> dict[str, str]:
+        return {"order": self.order, "names": self.names}

@@ -1,32 +1,17 @@
 """`polyprobe relate`: what correlates with the consistency of two languages."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from polyprobe.analysis.relate import FILLED, NAMES, check_with
-from polyprobe.schema.languages import TRAITS
+from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 
-from .options import (
-    Cluster,
-    DrawnName,
-    Exclude,
-    FigureFile,
-    JsonFile,
-    LanguageNames,
-    Order,
-    PageFile,
-    Relations,
-    Seed,
-    checked,
-    one_of,
-    parse_choice,
-    parse_splits,
-)
-from .outputs import Outputs
+from .options import checked, parse_splits, take_options
+from .outputs import MapOutputs
 
 
 def check_items(texts: str) -> None:
@@ -38,11 +23,12 @@ def check_items(texts: str) -> None:
         check_with(item)
 
 
-def check_control(item: str) -> None:
-    """Refuse an item that is neither a name nor a file or folder."""
-    check_with(item, "--given")
+@dataclass(frozen=True)
+class CommandOptions(MapOutputs, RelateOptions):
+    """All options of the command."""
 
 
+@take_options(CommandOptions)
 def relate(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     items: Annotated[
@@ -55,93 +41,20 @@ def relate(
             "another run folder.",
         ),
     ],
-    of: Annotated[
-        str,
-        typer.Option(help="Figure of pairs: rankc, rankc_adjusted, rankc_subject, coverlap, …"),
-    ] = "rankc",
-    control: Annotated[
-        str | None,
-        typer.Option(
-            "--given",
-            callback=checked(check_control),
-            metavar="WHAT",
-            help="Also report partial correlations that control for this similarity.",
-        ),
-    ] = None,
-    languages: Annotated[
-        str | None, typer.Option(help="Comma-separated language codes (default: all).")
-    ] = None,
-    corpus: Annotated[
-        str,
-        typer.Option(
-            help="Corpus for subwords: filled (prompts with each candidate), prompts, a folder "
-            "with a file for each language (eng_Latn.devtest), or a dataset with a split for each "
-            "language."
-        ),
-    ] = FILLED,
-    tokenizer: Annotated[
-        str | None,
-        typer.Option(help="Tokenizer for subwords: a model.", show_default="that of the run"),
-    ] = None,
-    by_query: Annotated[
-        bool,
-        typer.Option(
-            "--by-query", help="Also correlate subword overlap with RankC over single queries."
-        ),
-    ] = False,
-    resamples: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=1_000_000,
-            help="Number of permutations of the languages, and maximum number of bootstrap "
-            "resamples.",
-        ),
-    ] = 10_000,
-    within: Annotated[
-        str | None,
-        typer.Option(
-            callback=one_of(TRAITS),
-            help=f"Permute languages only within the same {', '.join(TRAITS[:-1])} or "
-            f"{TRAITS[-1]}.",
-        ),
-    ] = None,
-    seed: Seed = 0,
-    cluster: Cluster = "auto",
-    relations: Relations = None,
-    exclude: Exclude = None,
-    json_file: JsonFile = None,
-    page: PageFile = None,
-    figure: FigureFile = None,
-    draw: DrawnName = None,
-    order: Order = "given",
-    names: LanguageNames = "codes",
+    **keywords: Any,
 ) -> None:
     """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
 
     It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
     pairs share languages.
     """
-    splits = parse_splits(languages)
-    outputs = Outputs(json_file, page, figure, draw, order, names)
-    outputs.check()
-    from polyprobe.analysis.figures.options import Bootstrap
-    from polyprobe.analysis.relate.relate import SubwordOptions, relate_run
+    options = CommandOptions(**keywords)
+    splits = parse_splits(options.languages)
+    from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
-    from polyprobe.report.page.page import write_finding
     from polyprobe.schema.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", others=True):
-        result = relate_run(
-            Run(run),
-            split_list(items),
-            of=of,
-            control=control,
-            languages=splits,
-            choice=parse_choice(relations, exclude),
-            subwords=SubwordOptions(corpus, tokenizer, by_query),
-            bootstrap=Bootstrap(resamples, seed, cluster),
-            within=within,
-        )
-    outputs.write(make_relate_finding(result), result.as_json, write_finding)
+        result = relate_run(Run(run), split_list(items), options, splits)
+    options.write(make_relate_finding(result), result.as_json)

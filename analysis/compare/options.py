@@ -5,13 +5,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from polyprobe.analysis.figures import CLUSTERS
+from polyprobe.analysis.options import SampleOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import Options, list_options, option
 
 if TYPE_CHECKING:
-    from polyprobe.schema.run.rows import Choice
+    pass
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
@@ -26,7 +26,7 @@ class Comet(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SignificanceOptions(Options):
+class SignificanceOptions(SampleOptions):
     """How differences are tested, and over which of the common rows."""
 
     test: str = option(
@@ -45,25 +45,7 @@ class SignificanceOptions(Options):
         least=1,
         most=10_000_000,
     )
-    seed: int = option(0, "Random seed.", least=0)
-    cluster: str = option(
-        "auto",
-        "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
-        "name it, else none.",
-        choices=CLUSTERS,
-    )
-    relations: str | None = option(None, "Use only the rows of these relations, comma-separated.")
-    exclude: str | None = option(
-        None, "Exclude rows of these relations or with these flags (default: none)."
-    )
     by_relation: bool = option(False, "Also test the means of each relation.")
-
-    @property
-    def choice(self) -> "Choice":
-        """Name the rows to compare; all by default."""
-        from polyprobe.schema.run.rows import make_choice  # imports pyarrow
-
-        return make_choice(self.relations, self.exclude)
 
     @property
     def keywords(self) -> dict[str, Any]:

@@ -1,8 +1,11 @@
 """Figures of a run by group of facts or languages, and tests of their differences."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
+from polyprobe.analysis.options import BootstrapOptions
 from polyprobe.system.errors import PolyprobeError, check_path, guess
+from polyprobe.system.options import option
 
 OF_LANGUAGES = ("script", "family", "branch")  # schema.languages.TRAITS
 OF_FACTS = ("relation", "subject", "object", "continent", "gender")
@@ -18,3 +21,19 @@ def check_by(by: str) -> None:
             f"unknown --by '{by}';{guess(by, names)} known: {', '.join(names)}, or a TSV file of "
             "ids and groups"
         )
+
+
+@dataclass(frozen=True)
+class GroupOptions(BootstrapOptions):
+    """How the groups of a run are made and tested."""
+
+    gender: Path | None = option(
+        None, "TSV file of subject ids and female, male or none (for --by gender)."
+    )
+    unit: str = option(
+        "auto",
+        "Unit whose rows keep one label in the permutation: language, subject or fact (auto: the "
+        "largest unit that never spans two groups).",
+        choices=UNITS,
+    )
+    each_language: bool = option(False, "Test groups of facts separately in each language.")

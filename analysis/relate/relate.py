@@ -20,10 +20,10 @@ from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.errors import PolyprobeError, check_option
 
-from . import ACCURACIES, ACCURACY, FILLED, PROMPTS, SUBWORDS
+from . import DEFAULTS, SUBWORDS, RelateOptions
 from .pairs import (
     EXPLAINED,
     Pairs,
@@ -70,37 +70,33 @@ class Correlations(NamedTuple):
         rows: one for each similarity.
         control: third table, which partial correlations control for; None without one.
         bootstrap: resolved options of the intervals.
-        n_permutations: maximum number of permutations of the languages.
-        within: trait whose values limit the permutations; None without one.
+        options: the figure, the rows and the tests.
         queries: correlation over single queries; None without `by_query`.
-        choice: choice of rows.
     """
 
     pairs: Pairs
     rows: list[Related]
     control: Similarity | None
     bootstrap: Bootstrap
-    n_permutations: int
-    within: str | None
+    options: RelateOptions
     queries: Queries | None
-    choice: Choice
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings, the figure of each pair, and each similarity with its correlations.
 
         Undefined values are null. `languages` of a similarity are those in its correlations.
         """
-        pairs = self.pairs
+        pairs, choice = self.pairs, self.options.choice
         return {
             "signature": pairs.run.settings().signature,
             "of": pairs.of.name,
             "languages": pairs.languages,
             "n_queries": len(pairs.table),
             "left_out": pairs.left_out,
-            "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
+            "subset": None if choice == ALL_ROWS else choice.as_json(),
             "given": self.control.name if self.control else None,
-            "permutations": self.n_permutations,
-            "permuted_within": self.within,
+            "permutations": self.options.resamples,
+            "permuted_within": self.options.within,
             "resampling": self.bootstrap._asdict(),
             "accuracy": dict(zip(pairs.languages, map(_defined, pairs.accuracy), strict=True)),
             "values": self._name_values(pairs.values),
@@ -131,103 +127,61 @@ class Correlations(NamedTuple):
         return dict(zip(name_pairs(languages), map(_defined, values), strict=True))
 
 
-class SubwordOptions(NamedTuple):
-    """Options of the similarity `subwords`.
-
-    Attributes:
-        corpus: see `vocabularies.read_subwords`.
-        tokenizer: a model; None: that of the run.
-        by_query: also correlate subword overlap with RankC over single queries.
-    """
-
-    corpus: str = FILLED
-    tokenizer: str | None = None
-    by_query: bool = False
-
-
-SUBWORD_OPTIONS, BOOTSTRAP = SubwordOptions(), Bootstrap(10_000)
-
-
 def relate_run(
     run: Run,
     items: Sequence[str],
-    *,
-    of: str = "rankc",
-    control: str | None = None,
+    options: RelateOptions = DEFAULTS,
     languages: Sequence[str] | None = None,
-    choice: Choice = ALL_ROWS,
-    subwords: SubwordOptions = SUBWORD_OPTIONS,
-    bootstrap: Bootstrap = BOOTSTRAP,
-    within: str | None = None,
 ) -> Correlations:
     """Correlate similarities of languages with a figure of a run's pairs.
 
     Args:
         run: run with scores or predictions.
         items: names of similarities, TSV files and run folders, see `sources.find_similarities`.
-        of: name of the figure.
-        control: another such item, which partial correlations control for.
+        options: the figure, the rows and the tests.
         languages: splits; None: all.
-        choice: choice of rows.
-        subwords: options of the similarity `subwords`.
-        bootstrap: options of the bootstrap; its number of resamples is also the maximum number of
-            permutations of the languages.
-        within: permute languages with the same value of this trait only (`TRAITS`); None: all.
 
     Raises:
         PolyprobeError: any mistake that the caller can correct, in one line.
     """
-    sources = [*items, control] if control else [*items]
-    _check(of, sources, control, subwords)
+    check_option("--of", options.of, EXPLAINED)  # before anything slow
+    sources = [*items, options.control] if options.control else [*items]
+    if options.by_query and SUBWORDS not in sources:
+        raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
+    choice = options.choice
     tables, left_out = read_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         future: Future[Subwords] | None = None
         if SUBWORDS in sources:
-            arguments = (run, tables, subwords.corpus, subwords.tokenizer)
-            future = thread.submit(read_subwords, *arguments)
-        pairs = measure_pairs(run, of, tables, left_out)
+            corpus = (options.corpus, options.tokenizer)
+            future = thread.submit(read_subwords, run, tables, *corpus)
+        pairs = measure_pairs(run, options.of, tables, left_out)
         parts = [find_similarities(item, pairs, choice, future) for item in sources]
-    third = parts.pop()[0] if control else None
+    third = parts.pop()[0] if options.control else None
     similarities = [similarity for part in parts for similarity in part]
     names = [similarity.name for similarity in similarities]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise PolyprobeError(f"--with has {doubled[0]} twice; leave one out, or rename it")
-    n_permutations = bootstrap.n_resamples or 0
-    n_resamples = min(n_permutations, choose_resamples(len(pairs.table), len(pairs.figure.names)))
-    bootstrap = bootstrap._replace(n_resamples=n_resamples)
+    most = choose_resamples(len(pairs.table), len(pairs.figure.names))
+    bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, most))
     bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
-    options = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
+    draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
     queries = None
-    if subwords.by_query and future:
-        queries = relate_queries(pairs, future.result().corpus, options)
-    tests = _test(pairs, similarities, third, n_permutations, within, bootstrap.seed)
-    rows = _bound(pairs, tests, options)
-    return Correlations(pairs, rows, third, bootstrap, n_permutations, within, queries, choice)
-
-
-def _check(of: str, sources: Sequence[str], control: str | None, subwords: SubwordOptions) -> None:
-    """Refuse options that do not fit together, before anything slow."""
-    check_option("--of", of, EXPLAINED)
-    if control == ACCURACY:
-        raise PolyprobeError(f"--given takes one similarity: {', '.join(ACCURACIES)}")
-    if subwords.by_query and SUBWORDS not in sources:
-        raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
-    if subwords.by_query and subwords.corpus not in (FILLED, PROMPTS):
-        raise PolyprobeError(
-            f"--by-query requires --corpus {FILLED} or {PROMPTS}; got {subwords.corpus}"
-        )
+    if options.by_query and future:
+        queries = relate_queries(pairs, future.result().corpus, draws)
+    rows = _bound(pairs, _test(pairs, similarities, third, options), draws)
+    return Correlations(pairs, rows, third, bootstrap, options, queries)
 
 
 def _test(
     pairs: Pairs,
     similarities: Sequence[Similarity],
     third: Similarity | None,
-    n_permutations: int,
-    within: str | None,
-    seed: int,
+    options: RelateOptions,
 ) -> list[Related]:
     """Correlate each similarity; similarities with the same languages are tested together."""
     values, languages = pairs.values, pairs.languages
+    within = options.within
     traits = list_traits(languages, within) if within else dict.fromkeys(languages, "")
     blocks = np.array([traits.get(language, language) for language in languages])
     controls = [third.values] if third else []
@@ -244,7 +198,8 @@ def _test(
             )
         tables = np.array([flatten(similarities[i].values, common) for i in numbers])
         codes = np.unique(blocks[[*common]], return_inverse=True)[1]
-        how: dict[str, Any] = {"n_permutations": n_permutations, "seed": seed, "blocks": codes}
+        how: dict[str, Any] = {"n_permutations": options.resamples, "seed": options.seed}
+        how["blocks"] = codes
         figures = flatten(values, common)
         plain = correlate(figures, tables, **how)
         partial: Sequence[Correlation | None] = [None] * len(numbers)

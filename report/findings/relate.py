@@ -60,20 +60,22 @@ def _list_correlations(correlations: Correlations) -> Table:
 
 def _list_notes(correlations: Correlations) -> Iterator[str]:
     """Yield the notes, one line each."""
-    pairs, bootstrap, within = correlations.pairs, correlations.bootstrap, correlations.within
+    pairs, bootstrap, within = (
+        correlations.pairs,
+        correlations.bootstrap,
+        correlations.options.within,
+    )
     yield (
         f"{pairs.of.title} of {len(pairs.languages)} languages, {len(pairs.table):,} facts: "
         f"{shorten_signature(pairs.run.settings().signature)}"
     )
     yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
     blocks = f" within the same {within}" if within else ""
-    yield (
-        f"Mantel p: {correlations.n_permutations:,} permutations of the languages{blocks}, or all "
-        "if fewer"
-    )
+    n = correlations.options.resamples
+    yield f"Mantel p: {n:,} permutations of the languages{blocks}, or all if fewer"
     units = "facts" if bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
-    n = bootstrap.n_resamples
-    yield f"95%: bootstrap of r, {n:,} resamples of {units}; languages are fixed"
+    of_units = f"{bootstrap.n_resamples:,} resamples of {units}"
+    yield f"95%: bootstrap of r, {of_units}; languages are fixed"
     if correlations.control:
         yield f"partial: controls for {correlations.control.name}; residuals are permuted"
     for row in correlations.rows:

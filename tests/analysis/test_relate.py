@@ -8,8 +8,7 @@ import pytest
 from scipy.stats import linregress, pearsonr, spearmanr
 from typer.testing import CliRunner
 
-from polyprobe.analysis.figures.options import Bootstrap
-from polyprobe.analysis.relate import ACCURACIES
+from polyprobe.analysis.relate import ACCURACIES, RelateOptions
 from polyprobe.analysis.relate.pairs import find_complete
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.sources import compare_traits
@@ -18,7 +17,6 @@ from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.pictures.picture import Heat, Points
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.analysis.test_decodings import write_predictions
 from tests.making.browser import open_page
@@ -50,7 +48,9 @@ def test_the_correlations_are_those_of_results_json(run):
     results = run.read_results()
     pairs = [*combinations(LANGUAGES, 2)]
     for of in ("rankc", "rankc_adjusted", "coverlap", "agreement"):
-        found = relate_run(run, ["script", "branch", "accuracy"], of=of, bootstrap=Bootstrap(50))
+        found = relate_run(
+            run, ["script", "branch", "accuracy"], RelateOptions(of=of, resamples=50)
+        )
         y = [results[of]["-".join(pair)] for pair in pairs]
         accuracy = results["accuracy"]
         x = {
@@ -71,7 +71,7 @@ def test_the_correlations_are_those_of_results_json(run):
 
 def test_another_run_and_languages_of_both(run, tmp_path):
     other = make_run(tmp_path / "other", ["el", "ru", "es", "en", "fr"], seed=1)
-    [row] = relate_run(run, [str(other.folder)], bootstrap=Bootstrap(10)).rows
+    [row] = relate_run(run, [str(other.folder)], RelateOptions(resamples=10)).rows
     assert row.left_out == {"uk": "not in synthetic (other)", "hi": "not in synthetic (other)"}
     common = ["en", "es", "ru", "el"]
     one, two = run.read_results()["rankc"], other.read_results()["rankc"]
@@ -84,7 +84,7 @@ def test_another_run_and_languages_of_both(run, tmp_path):
 
 def test_some_languages_and_rows(run):
     found = relate_run(
-        run, ["script"], languages=["ru", "en", "uk", "es"], choice=make_choice(["P36"])
+        run, ["script"], RelateOptions(relations="P36"), languages=["ru", "en", "uk", "es"]
     )
     assert found.pairs.languages == ["en", "es", "ru", "uk"]
     assert {*found.pairs.table["relation"].to_pylist()} == {"P36"}
@@ -93,12 +93,14 @@ def test_some_languages_and_rows(run):
 
 
 def test_given_a_third_table(run):
-    found = relate_run(run, ["branch", "accuracy_min"], control="script", bootstrap=Bootstrap(10))
+    found = relate_run(
+        run, ["branch", "accuracy_min"], RelateOptions(control="script", resamples=10)
+    )
     for row in found.rows:
         assert row.partial.n == row.correlation.n
         assert row.partial.r != pytest.approx(row.correlation.r)
     with pytest.raises(PolyprobeError, match="--given takes one similarity: accuracy_min, acc"):
-        relate_run(run, ["script"], control="accuracy")
+        relate_run(run, ["script"], RelateOptions(control="accuracy"))
     with pytest.raises(PolyprobeError, match="--with has accuracy_min twice"):
         relate_run(run, ["accuracy", "accuracy_min"])
 
@@ -123,7 +125,7 @@ def test_a_language_that_is_not_known_is_left_out(run):
 def test_two_languages_with_values_are_refused(run, tmp_path):
     (tmp_path / "two.tsv").write_text("en\t1\nes\t2\n")
     with pytest.raises(PolyprobeError, match="--with two: .* requires 3 languages .* ru: not in"):
-        relate_run(run, [str(tmp_path / "two.tsv")], bootstrap=Bootstrap(10))
+        relate_run(run, [str(tmp_path / "two.tsv")], RelateOptions(resamples=10))
 
 
 def write(file, *lines):
@@ -139,7 +141,7 @@ def test_numbers_of_languages(run, tmp_path):
     names = ["EN", "spa", "rus_Cyrl", "Ukrainian", "el", "hi"]
     lines = [*zip(names, NUMBERS.values(), strict=True), ("xx", 3)]
     file = write(tmp_path / "size.tsv", ("language", "articles"), *lines)
-    [row] = relate_run(run, [file], bootstrap=Bootstrap(10)).rows
+    [row] = relate_run(run, [file], RelateOptions(resamples=10)).rows
     results, pairs = run.read_results(), [*combinations(LANGUAGES, 2)]
     x = [min(NUMBERS[a], NUMBERS[b]) for a, b in pairs]
     y = [results["rankc"]["-".join(pair)] for pair in pairs]
@@ -158,7 +160,7 @@ def test_numbers_of_pairs(run, tmp_path):
     pairs = [*combinations(LANGUAGES[:5], 2)]
     lines = [(b, a, k * k) for k, (a, b) in enumerate(pairs)]
     file = write(tmp_path / "trade.tsv", *lines, ("es", "en", 0))
-    [row] = relate_run(run, [file], bootstrap=Bootstrap(10)).rows
+    [row] = relate_run(run, [file], RelateOptions(resamples=10)).rows
     y = [run.read_results()["rankc"]["-".join(pair)] for pair in pairs]
     assert row.left_out == {"hi": "not in trade.tsv"}
     assert row.correlation.r == pytest.approx(pearsonr([k * k for k in range(10)], y).statistic)
@@ -247,7 +249,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     assert "partial: controls for branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))
     found = relate_run(
-        Run(run.folder), ["script", "accuracy_min"], control="branch", bootstrap=Bootstrap(100)
+        Run(run.folder), ["script", "accuracy_min"], RelateOptions(control="branch", resamples=100)
     )
     assert made == json.loads(json.dumps(found.as_json()))
     assert made["similarities"]["script"]["values"]["en-es"] == 1
@@ -271,7 +273,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
 
 
 def test_pictures_are_the_values(run):
-    found = relate_run(run, ["script", "accuracy_min"], bootstrap=Bootstrap(10))
+    found = relate_run(run, ["script", "accuracy_min"], RelateOptions(resamples=10))
     pictures = make_relate_finding(found).pictures
     assert [*pictures] == ["script", "accuracy_min", "rankc-map", "script-map", "accuracy_min-map"]
     points, heat = pictures["accuracy_min"], pictures["script-map"]
@@ -288,7 +290,8 @@ def test_pictures_are_the_values(run):
 
 def test_every_name_of_accuracy_is_one_of_them(run):
     names = [
-        row.similarity.name for row in relate_run(run, ["accuracy"], bootstrap=Bootstrap(5)).rows
+        row.similarity.name
+        for row in relate_run(run, ["accuracy"], RelateOptions(resamples=5)).rows
     ]
     assert names == [*ACCURACIES]
 
@@ -317,9 +320,9 @@ def test_free_predictions_have_coverlap_alone(tmp_path):
     said = {x: ["gold" if k in own else "x" for k in range(6)] for x, own in right.items()}
     run = write_predictions(tmp_path, said)
     y = [len(a & b) / len(a | b) for a, b in combinations(right.values(), 2)]
-    [row] = relate_run(run, ["script"], of="coverlap", bootstrap=Bootstrap(10)).rows
+    [row] = relate_run(run, ["script"], RelateOptions(of="coverlap", resamples=10)).rows
     assert row.correlation.r == pytest.approx(pearsonr([1, 0, 0, 0, 0, 0], y).statistic)
-    found = relate_run(run, ["accuracy_min"], of="coverlap", bootstrap=Bootstrap(10))
+    found = relate_run(run, ["accuracy_min"], RelateOptions(of="coverlap", resamples=10))
     assert [*found.pairs.accuracy] == pytest.approx([3 / 6, 2 / 6, 3 / 6, 2 / 6])
     with pytest.raises(PolyprobeError, match="free predictions, which have no rankc; use --of cov"):
         relate_run(run, ["script"])

@@ -11,9 +11,8 @@ from tokenizers import decoders, models, trainers
 from tokenizers import normalizers as norm
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from polyprobe.analysis.figures.options import Bootstrap
-from polyprobe.analysis.relate import sources
-from polyprobe.analysis.relate.relate import SubwordOptions, relate_run
+from polyprobe.analysis.relate import RelateOptions, sources
+from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.vocabularies import (
     Corpus,
     Texts,
@@ -40,8 +39,7 @@ def run(tmp_path_factory):
 
 
 def relate(run, *items, **options):
-    subwords = SubwordOptions(tokenizer="geolm", **options)
-    return relate_run(run, items, subwords=subwords, bootstrap=Bootstrap(40))
+    return relate_run(run, items, RelateOptions(tokenizer="geolm", resamples=40, **options))
 
 
 def test_vocabularies_of_geolm():
@@ -221,7 +219,7 @@ def test_a_corpus_without_the_languages_is_refused(run, tmp_path):
 def test_a_damaged_tokenizer_is_one_line(run, tmp_path):
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(PolyprobeError, match=r"cannot read the tokenizer in .*tokenizer.json"):
-        relate_run(run, ["subwords"], subwords=SubwordOptions(tokenizer=str(tmp_path)))
+        relate_run(run, ["subwords"], RelateOptions(tokenizer=str(tmp_path)))
 
 
 def test_a_dataset_that_has_changed_is_named(tmp_path):
@@ -247,7 +245,7 @@ def test_agreement_of_geolm_does_not_go_with_subwords(tmp_path):
     evaluate_model("geolm", "geofacts", output=tmp_path, languages=DEMO)
     results = Run(tmp_path).read_results()
     for corpus, r in (("filled", 0.037), ("prompts", 0.033)):
-        [row] = relate_run(Run(tmp_path), ["subwords"], subwords=SubwordOptions(corpus)).rows
+        [row] = relate_run(Run(tmp_path), ["subwords"], RelateOptions(corpus=corpus)).rows
         values = row.similarity.values[np.triu_indices(12, 1)]
         assert row.correlation.r == pytest.approx(r, abs=5e-4)
         assert row.correlation.r == pytest.approx(

@@ -12,9 +12,10 @@ from rich.console import Console
 
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.compare.folders import compare_folders
-from polyprobe.analysis.compare.sentences.compare import TextOptions
+from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.groups.groups import group_run
+from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
 from polyprobe.report import findings
@@ -44,8 +45,7 @@ def runs(tmp_path_factory):
 
 
 def compare(*folders):
-    test = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "seed": 0}
-    return compare_folders(folders, TextOptions(), {}, by_relation=True, **test)
+    return compare_folders(folders, ComparisonOptions(by_relation=True, resamples=99))
 
 
 def count():
@@ -57,7 +57,7 @@ MAKERS = {
     make_run_finding: lambda pair, _: pair[0].read_results(),
     make_groups_finding: lambda pair, _: group_run(pair[0], "relation", bootstrap=FEW),
     make_relate_finding: lambda pair, _: relate_run(
-        pair[0], ["script", "accuracy"], control="family", bootstrap=FEW
+        pair[0], ["script", "accuracy"], RelateOptions(control="family", resamples=99)
     ),
     make_board_finding: lambda pair, _: make_board([run.folder for run in pair]),
     make_comparison_finding: lambda _, wordings: compare(*wordings[:2]),
