@@ -28,7 +28,7 @@ from .options import (
     say,
     split_list,
 )
-from .outputs import Outputs
+from .outputs import MapOutputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -193,7 +193,9 @@ def report(
     names: LanguageNames = "codes",
 ) -> None:
     """Write the report of one or several runs as one HTML file, or save one of its pictures."""
-    Outputs(None, None, figure, draw, order, names)  # refuses options without --figure
+    MapOutputs(
+        figure=figure, draw=draw, order=order, names=names
+    )  # refuses options without --figure
     if not (output or figure):
         raise PolyprobeError(
             "nothing to write; give --output FILE.html for the report, or --figure FILE for a "

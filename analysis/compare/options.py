@@ -3,15 +3,12 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from polyprobe.analysis.options import SampleOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import Options, list_options, option
-
-if TYPE_CHECKING:
-    pass
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
