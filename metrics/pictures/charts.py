@@ -20,7 +20,7 @@ from polyprobe.metrics.pictures.elements import (
     write_text,
     write_tip,
 )
-from polyprobe.metrics.pictures.picture import Bars, Box, Boxes, Curves, Series
+from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Quartiles, Series
 
 
 def draw_bars(
@@ -180,7 +180,7 @@ def draw_boxes(
     return right + 8, bottom + 28, draw()
 
 
-def _draw_box(box: Box, x: float, thick: float, y: Axis, colour: str, tip: str) -> str:
+def _draw_box(box: Quartiles, x: float, thick: float, y: Axis, colour: str, tip: str) -> str:
     """Draw quartiles, median, whiskers and, as a broken line, the mean."""
     low, q1, median, q3, high, mean = (y.place(value) for value in box)
     middle = short(x + thick / 2)

@@ -84,7 +84,7 @@ class Curves(NamedTuple):
     y: str
 
 
-class Box(NamedTuple):
+class Quartiles(NamedTuple):
     """The distribution of a box plot: ends of the whiskers, quartiles, median and mean."""
 
     low: float
@@ -100,7 +100,7 @@ class Boxes(NamedTuple):
 
     title: str
     labels: Sequence[str]
-    series: Mapping[str, Sequence[Box]]
+    series: Mapping[str, Sequence[Quartiles]]
     measure: str
 
 

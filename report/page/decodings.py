@@ -1,25 +1,26 @@
-"""Write the report of runs of free decoding as one HTML file that opens without a network."""
+"""The report of runs of free decoding as a finding."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 
-from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.decodings import list_notes_of_decodings, make_counts_table
-from polyprobe.report.format import format_p_value, number
-from polyprobe.report.page.pictures import list_pictures
-from polyprobe.report.pictures.picture import Picture
-from polyprobe.report.show import format_table
-from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.naming import describe_differing
-from polyprobe.system.errors import PolyprobeError
 
-from .page import write_page
-from .parts import Between, RunPart, Table, list_cautions, with_interval
+from .drawing import Drawing
+from .parts import (
+    Between,
+    Report,
+    RunPart,
+    list_cautions,
+    list_signatures,
+    make_runs_part,
+    with_interval,
+)
+from .pictures import ACCURACY
 
 EXAMPLES = 20  # of each direction and language
-DRAWN = ("languages", "accuracy", "intervals", "by_masks", "calibration", "coverlap")
 # Columns of the table of a run: module and key in results.json, and the head.
 COLUMNS = (
     ("factual_accuracy", "all", "all"),
@@ -43,89 +44,81 @@ TERMS = [
 ]
 
 
-def write_decodings(
-    runs: Sequence[FinishedRun],
-    names: Sequence[str],
-    output: Path | None,
-    compared: Sequence[Comparison | str] = (),
-) -> dict[str, Picture]:
-    """Write the report of runs of free decoding, and of their comparisons with the first one.
-
-    Returns its pictures by name; without an `output` it does this alone.
-
-    Raises:
-        PolyprobeError: results of another version, or the file cannot be written.
-    """
-    parts = [_make_part(finished, name) for finished, name in zip(runs, names, strict=True)]
-    between = [
-        Between((0, place), f"{names[0]} − {names[place]}", comparison)
-        for place, comparison in enumerate(compared, start=1)
-        if isinstance(comparison, Comparison)
-    ]
-    pictures = list_pictures(parts, between)
-    if not output:
-        return pictures
-    write_page(
-        output,
-        "decodings",
-        title=f"polyprobe: {', '.join(names)} on {parts[0].settings.data_name}",
-        data={
-            "runs": [
-                {"name": p.name, "results": {k: p.results[k] for k in DRAWN if k in p.results}}
-                for p in parts
-            ]
-        },
-        parts=parts,
-        tables=[list_accuracies(part) for part in parts],
-        terms=TERMS,
-        cautions=[name for name in list_cautions(parts) if name != "scoring"],  # all accuracies
-        differing=describe_differing([finished.run for finished in runs]),
-        between=[
-            (two.title, *_describe(two.found, (names[0], names[two.runs[1]]))) for two in between
+def make_decodings_finding(report: Report, drawings: Mapping[str, Sequence[Drawing]]) -> Finding:
+    """Make the finding of runs of free decoding, and of their comparisons with the first one."""
+    names = [part.name for part in report.parts]
+    tables = [make_accuracies_table_of_run(part) for part in report.parts]
+    pictures = {x.name: x.picture for of_part in drawings.values() for x in of_part}
+    return Finding(
+        f"{', '.join(names)} on {report.parts[0].settings.data_name}",
+        [
+            Part(ACCURACY, tables),
+            *(Part(title, []) for title in drawings if title and title != ACCURACY),
+            *(_make_part(two, (names[0], names[two.place])) for two in report.between),
+            make_runs_part(report),
         ],
-        notes=[line for line in compared if isinstance(line, str)],
+        "\n".join(_list_leads(report)),
+        notes=report.reasons,
+        settings=list_signatures(report),
+        cautions=list_cautions(report.parts, ignored=["scoring"]),  # all are accuracies
+        terms=TERMS,
+        pictures=pictures,
     )
-    return pictures
 
 
-def _make_part(finished: FinishedRun, name: str) -> RunPart:
-    run, results, _ = finished
-    if "factual_accuracy" not in results:
-        raise PolyprobeError(
-            f"{run.folder}/results.json has no factual_accuracy; run "
-            f"`polyprobe metrics {run.folder}`"
+def _list_leads(report: Report) -> Iterator[str]:
+    for part in report.parts:
+        results = part.results
+        mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
+        n = len(results["languages"])
+        languages = f" and {n} languages" if n > 1 else ""
+        yield (
+            f"{part.name} on {part.settings.data_name}{part.rows} predicts "
+            f"{results['mean']['accuracy']:.1%} of {results['n_queries']:,} facts right (mean over "
+            f"{mean}{languages})."
         )
-    return RunPart(name, run.settings(), results, {})
+    if len(report.parts) > 1:
+        line = describe_differing([finished.run for finished in report.runs])
+        yield f"{line[0].upper()}{line[1:]}."
 
 
-def list_accuracies(part: RunPart) -> Table:
-    """List the accuracies of each language, with the columns that the run has."""
+def make_accuracies_table_of_run(part: RunPart) -> Table:
+    """Make the table of accuracies of each language, with the columns that the run has."""
     columns = [column for column in COLUMNS if column[0] in part.results]
     rows = []
     for language in part.results["languages"]:
         values = [(part.results[module][language], key) for module, key, _ in columns]
         cells = [with_interval(row.get(key), row.get(f"{key}_ci")) for row, key in values]
         rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
-    return ["language", *(head for *_, head in columns)], rows
+    heads = [Column(head, Role.TEXT) for *_, head in columns]
+    return Table([Column("language", Role.LABEL), *heads], rows, part.name)
 
 
-def _describe(comparison: Comparison, names: Sequence[str]) -> tuple[Table, Table, list[str]]:
-    """List the tested differences, the counts of facts, and the notes with examples."""
+def _make_part(two: Between, names: Sequence[str]) -> Part:
+    """Make the part of the tested differences, the counts of facts, and examples."""
+    comparison = two.comparison
     correction = comparison.settings["correction"]
-    tests = [
+    rows = [
         [
             f"{BY_NAME[figure].title} {row.name}",
-            number(row.first),
-            number(row.second),
+            row.first,
+            row.second,
             with_interval(row.difference, row.ci),
-            format_p_value(row.p_adjusted),
+            row.p_adjusted,
         ]
-        for figure, rows in comparison.differences.items()
-        for row in rows
+        for figure, of_figure in comparison.differences.items()
+        for row in of_figure
     ]
-    counts: Table = ([], [])
-    notes = list(list_notes(comparison))
+    columns = [
+        Column("figure (micro)", Role.LABEL),
+        *map(Column, names),
+        Column("Δ", Role.TEXT),
+        Column(f"p ({correction})", Role.P),
+    ]
+    blocks: list[Table | str] = [Table(columns, rows)]
+    notes = [*list_notes(comparison)]
     if comparison.decodings:
-        counts = format_table(make_counts_table(comparison.decodings, names, correction))
+        counts = make_counts_table(comparison.decodings, names, correction)
+        blocks.append(counts._replace(title="Facts that both, one or neither knows"))
         notes += list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
-    return (["figure (micro)", *names, "Δ", f"p ({correction})"], tests), counts, notes
+    return Part(two.title, [*blocks, *notes])

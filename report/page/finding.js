@@ -141,10 +141,13 @@ function nameFramed(figure, view, codes) {
 
 /* Choices of pictures */
 
-/* The place of the picture that has the choices of its block's selects; -1 if there is none. */
+/* The place of the picture that has the choices of its block's selects, or else `–` in their
+   place; -1 if there is none. */
 function chosenPicture(pictures, choices) {
-  return pictures.findIndex(([, options]) =>
-    Object.entries(options).every(([label, option]) => choices[label] === option));
+  const find = (...others) => pictures.findIndex(([, options]) =>
+    Object.entries(options).every(([label, x]) => x === choices[label] || others.includes(x)));
+  const place = find();
+  return place < 0 ? find("–") : place;
 }
 
 function drawBlock(block, pair = []) {

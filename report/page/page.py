@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.report.finding import Cell, Finding, Part, Role, Table
-from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.report.show import format_cell
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
@@ -58,7 +57,7 @@ def write_finding(
         output: the HTML file.
         files: names of files beside the page, to download.
         drawings: title of a part → its pictures with choices of another kind than their names.
-        data: further values for the page's script; with `examples` the page shows them.
+        data: further values for the page's script; `runs` are those with examples.
 
     Raises:
         PolyprobeError: the file cannot be written, or has another ending than .html.
@@ -69,7 +68,7 @@ def write_finding(
     ]
     heats = {id: heats for part in parts for id, heats in part.drawings.data.items()}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
-    name = "report" if "examples" in data else "finding"
+    name = "report" if "runs" in data else "finding"
     scripts = dict.fromkeys(("finding.js", f"{name}.js"))
     text = (
         make_environment()
@@ -91,22 +90,6 @@ def _make_section(finding: Finding, part: Part, drawings: Sequence[Drawing] | No
     if drawings is None:
         drawings = choose_by_name({name: finding.pictures[name] for name in part.pictures})
     return Section(part.title, part.blocks, make_block(drawings))
-
-
-def write_page(output: Path, name: str, **values: Any) -> None:
-    """Write the page of `NAME.html` and `NAME.js`, with styles and scripts inside."""
-    check_output(output)
-    scripts = (HERE / file for file in ("chart.js", f"{name}.js"))
-    text = (
-        make_environment()
-        .get_template(f"{name}.html")
-        .render(
-            **values,
-            style=(HERE / "report.css").read_text(encoding="utf-8"),
-            script="\n".join(path.read_text(encoding="utf-8") for path in scripts),
-        )
-    )
-    write_text(output, text, "choose another --output")
 
 
 def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
@@ -148,12 +131,5 @@ def make_environment() -> Environment:
         "separators": (",", ":"),
         "allow_nan": False,
     }
-    environment.filters |= {
-        "cells": list_cells,
-        "number": number,
-        "interval": format_interval,
-        "p_value": format_p_value,
-        "percent": lambda value: "–" if value is None else f"{100 * value:.1f}%",
-        "thousands": lambda value: f"{value:,}",
-    }
+    environment.filters["cells"] = list_cells
     return environment

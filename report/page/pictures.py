@@ -1,4 +1,4 @@
-"""The heat maps and charts of a report, for files and for the scales of its page."""
+"""The heat maps and charts of a report, with the choices of its page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import permutations
@@ -11,33 +11,42 @@ from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.results import find_chance
 from polyprobe.report.findings.comparison import LEVEL
-from polyprobe.report.format import number
-from polyprobe.report.page.parts import Between, RunPart, list_drawn
-from polyprobe.report.page.templates import list_template_pictures
-from polyprobe.report.pictures.picture import Bars, Heat, Picture, Point, Points, Series
+from polyprobe.report.findings.run import WITHIN
+from polyprobe.report.format import format_p_value, number
+from polyprobe.report.page.drawing import Drawing
+from polyprobe.report.page.parts import Between, Report, RunPart, list_drawn, list_languages
+from polyprobe.report.page.templates import draw_each_template, draw_templates
+from polyprobe.report.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 
-_PARTS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
+# Parts of the page that have the pictures.
+PAIRS, ACCURACY, SHARES = (
+    "Consistency of each pair",
+    "Accuracy by language",
+    "Facts by number of languages",
+)
+CALIBRATION, MASKS = "Calibration", "Accuracy by the largest number of masks"
+TEMPLATES, FILES = "Templates", ""  # files alone have the last
+_ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
 
-def list_pictures(parts: Sequence[RunPart], between: Sequence[Between]) -> dict[str, Picture]:
-    """Return the pictures of a report by name, see docs/running.md; the page's first one first."""
-    found: dict[str, Picture] = {}
-    many = len(parts) > 1
-    for place, part in enumerate(parts, start=1):
+def list_drawings(report: Report) -> dict[str, list[Drawing]]:
+    """List the pictures of a report by the part of the page, see docs/running.md."""
+    runs, many = report.parts, len(report.parts) > 1
+    drawings: dict[str, list[Drawing]] = {PAIRS: []}
+    for place, part in enumerate(runs, start=1):
         end = f"-{place}" if many else ""
-        found |= {f"{name}{end}": heat for name, heat in _list_heats(part, parts)}
-    for two in between:
-        first, second = (place + 1 for place in two.runs)
-        heats = _list_differences(two, parts)
-        found |= {f"{name}-{first}-{second}": heat for name, heat in heats}
-    found["accuracy"] = _draw_accuracy(parts)
-    if any(part.results.get("k_share") for part in parts):
-        found["shares"] = _draw_shares(parts)
-    for place, part in enumerate(parts, start=1):
-        end = f"-{place}" if many else ""
-        charts = dict(_list_charts(part)) | list_template_pictures(part.results)
-        found |= {f"{name}{end}": chart for name, chart in charts.items()}
-    return found
+        drawings[PAIRS] += _list_heats(part, runs, end)
+    for two in report.between:
+        drawings[PAIRS] += _list_differences(two, runs)
+    drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(runs), {})]
+    if any(part.results.get("k_share") for part in runs):
+        drawings[SHARES] = [Drawing("shares", _draw_shares(runs), {})]
+    for place, part in enumerate(runs, start=1):
+        end, run = (f"-{place}", {"run": part.name}) if many else ("", {})
+        for title, name, picture, choice in _list_charts(part):
+            drawing = Drawing(f"{name}{end}", picture, {**run, **choice})
+            drawings.setdefault(title, []).append(drawing)
+    return {title: of_part for title, of_part in drawings.items() if of_part}
 
 
 def _title(parts: Sequence[RunPart]) -> str:
@@ -46,7 +55,7 @@ def _title(parts: Sequence[RunPart]) -> str:
 
 
 def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
-    """Return low, high and chance of the one scale of all runs, in twentieths.
+    """Find low, high and chance of the one scale of all runs, in twentieths.
 
     It goes from chance, or 0 without one, to the highest value; lower values extend it.
     """
@@ -59,11 +68,11 @@ def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, floa
 
 
 def find_scale_of_differences(values: Iterable[float | None]) -> float:
-    """Return the end of the scale from -end to end, in twentieths."""
+    """Find the end of the scale from -end to end, in twentieths."""
     return ceil(20 * max([0.05, *(abs(x) for x in values if x is not None)]) - 1e-9) / 20
 
 
-def _list_heats(part: RunPart, parts: Sequence[RunPart]) -> Iterator[tuple[str, Heat]]:
+def _list_heats(part: RunPart, parts: Sequence[RunPart], end: str) -> Iterator[Drawing]:
     """Yield a figure's heat map, and with squares of the pairs high by it and another one."""
     results, figures = part.results, list_drawn(parts)
     if len(results["languages"]) < 2:
@@ -71,23 +80,26 @@ def _list_heats(part: RunPart, parts: Sequence[RunPart]) -> Iterator[tuple[str, 
     undirected = [figure for figure in figures if figure.per == PAIR]
     for figure in figures:
         heat = _draw_heat(figure, part, parts)
-        yield figure.name, heat
-        for other in undirected if figure in undirected else ():
+        choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
+        squared = figure in undirected and len(undirected) > 1
+        yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
+        for other in undirected if squared else ():
             if other is not figure:
-                high = find_high_pairs(results, figure.name, other.name)
-                squares = {
-                    f"at or above the mean by {figure.title} and {other.title}": high.both,
-                    "by one of them": [*high.first, *high.second],
-                }
-                yield (
-                    f"{figure.name}+{other.name}",
-                    heat._replace(
-                        squares={
-                            name: _find_cells(results["languages"], pairs)
-                            for name, pairs in squares.items()
-                        }
-                    ),
-                )
+                squares = _find_squares(results, figure, other)
+                name = f"{figure.name}+{other.name}{end}"
+                options = choice | {"high by": other.heading}
+                yield Drawing(name, heat._replace(squares=squares), options)
+
+
+def _find_squares(
+    results: Mapping[str, Any], figure: RunFigure, other: RunFigure
+) -> dict[str, list[tuple[int, int]]]:
+    high = find_high_pairs(results, figure.name, other.name)
+    squares = {
+        f"at or above the mean by {figure.title} and {other.title}": high.both,
+        "by one of them": [*high.first, *high.second],
+    }
+    return {name: _find_cells(results["languages"], pairs) for name, pairs in squares.items()}
 
 
 def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
@@ -102,111 +114,136 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
         low,
         high,
         mark=None if chance is None else ("chance", chance),
+        details=_describe_cells(figure, part),
     )
 
 
+def _describe_cells(figure: RunFigure, part: RunPart) -> dict[tuple[int, int], str]:
+    """Describe the intervals of the cells, and for RankC the values within both languages."""
+    results, languages = part.results, part.results["languages"]
+    bounds = results.get("intervals", {}).get(figure.name, {})
+    within = results.get(WITHIN.name) if figure.name == "rankc" else None
+    details = {}
+    for (i, first), (j, second) in permutations(enumerate(languages), 2):
+        ci = _of_pair(bounds, first, second)
+        text = f" ({ci[0]:z.3f} to {ci[1]:z.3f})" if ci else ""
+        if within:
+            values = ", ".join(f"{x} {number(within[x])}" for x in (first, second))
+            text += f"\nwithin over templates: {values}"
+        details[i, j] = text
+    return details
+
+
+def _of_pair(values: Mapping[str, Any], first: str, second: str) -> Any:
+    """Return the value of a pair, in this order if the order counts."""
+    key = f"{first}-{second}"
+    return values.get(key if key in values else f"{second}-{first}")
+
+
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
-    """Return [languages, languages] from `en-fr` → value; the order of a pair may count."""
+    """Make [languages, languages] of `en-fr` → value; the order of a pair may count."""
     matrix = np.full([len(languages)] * 2, np.nan)
-    for (i, one), (j, two) in permutations(enumerate(languages), 2):
-        key = f"{one}-{two}"
-        value = values.get(key if key in values else f"{two}-{one}")
+    for (i, first), (j, second) in permutations(enumerate(languages), 2):
+        value = _of_pair(values, first, second)
         matrix[i, j] = np.nan if value is None else value
     return matrix
 
 
 def _find_cells(languages: Sequence[str], pairs: Iterable[str]) -> list[tuple[int, int]]:
-    chosen = set(pairs)
+    framed = set(pairs)
     return [
         (i, j)
-        for (i, one), (j, two) in permutations(enumerate(languages), 2)
-        if {f"{one}-{two}", f"{two}-{one}"} & chosen
+        for (i, first), (j, second) in permutations(enumerate(languages), 2)
+        if {f"{first}-{second}", f"{second}-{first}"} & framed
     ]
 
 
-def _list_differences(two: Between, parts: Sequence[RunPart]) -> Iterator[tuple[str, Heat]]:
+def _list_differences(two: Between, parts: Sequence[RunPart]) -> Iterator[Drawing]:
     """Yield the differences of two runs, the significant ones in squares."""
-    languages, first = two.found.languages, parts[two.runs[0]].results
+    languages, first = two.comparison.languages, parts[0].results
     for figure in list_drawn(parts):
-        rows = {row.name: row for row in two.found.differences.get(figure.name, ())[:-1]}
+        rows = {x.name: x for x in two.comparison.differences.get(figure.name, ())[:-1]}
         if not rows:
             continue
         end = find_scale_of_differences(row.difference for row in rows.values())
         low = [row.name for row in rows.values() if (row.p_adjusted or 1) < LEVEL]
-        yield (
-            figure.name,
-            Heat(
-                two.title,
-                languages,
-                languages,
-                _fill(languages, {name: row.difference for name, row in rows.items()}),
-                f"{figure.title}, difference",
-                -end,
-                end,
-                diverging=True,
-                mark=("no difference", 0.0),
-                squares={f"p < {LEVEL}": _find_cells(languages, low)},
-                similar=_fill(languages, first[figure.name]),
-            ),
+        details = {}
+        for (i, x), (j, y) in permutations(enumerate(languages), 2):
+            row = _of_pair(rows, x, y)
+            ci = f" ({row.ci[0]:z.3f} to {row.ci[1]:z.3f})" if row and row.ci else ""
+            details[i, j] = f"{ci}, p = {format_p_value(row.p_adjusted)}" if row else ""
+        heat = Heat(
+            two.title,
+            languages,
+            languages,
+            _fill(languages, {name: row.difference for name, row in rows.items()}),
+            f"{figure.title}, difference",
+            -end,
+            end,
+            diverging=True,
+            mark=("no difference", 0.0),
+            squares={f"p < {LEVEL}": _find_cells(languages, low)},
+            similar=_fill(languages, first[figure.name]),
+            details=details,
         )
+        choice = {"measure": figure.title, "show": two.title}
+        yield Drawing(f"{figure.name}-1-{two.place + 1}", heat, choice)
 
 
 def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
-    """Return the accuracies, the highest of the first run first."""
+    """Draw the accuracies, the highest of the first run first."""
     rates = parts[0].results["accuracy"]
-    languages = dict.fromkeys(x for part in parts for x in part.results["languages"])
-    ordered = sorted(languages, key=lambda language: -(rates.get(language) or -1))
+    ordered = sorted(list_languages(parts), key=lambda language: -(rates.get(language) or -1))
     series = []
     for part in parts:
         values = part.results["accuracy"]
         bounds = part.results.get("intervals", {}).get("accuracy", {})
-        series.append(Series(part.name, [*map(values.get, ordered)],
-                             [bounds.get(language) for language in ordered]))  # fmt: skip
+        ends = [bounds.get(language) for language in ordered]
+        series.append(Series(part.name, [*map(values.get, ordered)], ends))
     levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
     levels += [
         ("frequent answers", part.results.get("floors", {}).get("frequency", {}).get("accuracy"))
         for part in parts
     ]
-    known = [(f"{name} {x:.1%}", x) for name, x in dict.fromkeys(levels) if x is not None]
-    return Bars(_title(parts), ordered, series, "accuracy", known)
+    lines = [(f"{name} {x:.1%}", x) for name, x in dict.fromkeys(levels) if x is not None]
+    return Bars(_title(parts), ordered, series, "accuracy", lines)
 
 
 def _draw_shares(parts: Sequence[RunPart]) -> Bars:
-    """Return the facts right in exactly k languages, of those right somewhere."""
-    found = [part.results.get("k_share") or [] for part in parts]
-    count = max(map(len, found))
+    """Draw the facts right in exactly k languages, of those right somewhere."""
+    shares = [part.results.get("k_share") or [] for part in parts]
+    count = max(map(len, shares))
     series = [
-        Series(part.name, [*shares, *[None] * (count - len(shares))])
-        for part, shares in zip(parts, found, strict=True)
+        Series(part.name, [*of_run, *[None] * (count - len(of_run))])
+        for part, of_run in zip(parts, shares, strict=True)
     ]
     labels = [str(k) for k in range(1, count + 1)]
-    return Bars(
-        _title(parts),
-        labels,
-        series,
-        "number of languages; share of the facts right in at least one",
-    )
+    measure = "number of languages; share of the facts right in at least one"
+    return Bars(_title(parts), labels, series, measure)
 
 
-def _list_charts(part: RunPart) -> Iterator[tuple[str, Picture]]:
-    """Yield the charts of each language: reliability and accuracy by the number of masks."""
-    for language, found in part.results.get("calibration", {}).items():
+def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, str]]]:
+    """Yield part, name, picture and choice of the charts of each language, and of templates."""
+    for language, bins in part.results.get("calibration", {}).items():
         points = [
             Point(str(n), confidence, accuracy, group)
-            for suffix, group in _PARTS.items()
-            for n, confidence, accuracy in _list_bins(found.get(f"bins{suffix}"))
+            for suffix, group in _ANSWERS.items()
+            for n, confidence, accuracy in _list_bins(bins.get(f"bins{suffix}"))
         ]
-        title = f"{_title([part])}, {language}: calibration error {number(found.get('ece'))}"
+        title = f"{_title([part])}, {language}: calibration error {number(bins.get('ece'))}"
         axes = ("mean confidence", "accuracy; numbers: facts of a bin")
-        yield (
-            f"reliability-{language}",
-            Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0)),
-        )
+        picture = Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0))
+        yield CALIBRATION, f"reliability-{language}", picture, {"language": language}
     for language, curves in part.results.get("by_masks", {}).items():
         labels = [str(m + 1) for m in range(len(curves["all"]))]
         series = [Series(name, values) for name, values in curves.items()]
         title = f"{_title([part])}, {language}"
-        yield f"masks-{language}", Bars(title, labels, series, "accuracy by number of masks")
+        chart = Curves(title, labels, series, "largest number of masks", "accuracy")
+        yield MASKS, f"masks-{language}", chart, {"language": language}
+    for name, bars in draw_templates(part.results).items():
+        yield TEMPLATES, name, bars, {}
+    for name, bars in draw_each_template(part.results).items():
+        yield FILES, name, bars, {}
 
 
 def _list_bins(bins: Mapping[str, Any] | None) -> Iterator[tuple[int, float, float]]:

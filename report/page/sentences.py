@@ -1,22 +1,32 @@
-"""Write the effect of wording as one HTML file that opens without a network."""
+"""The effect of wording as a finding, for its page."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scipy.stats import linregress
 
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.relations import RECALL
-from polyprobe.metrics.joint.significance import Paired
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
 from polyprobe.report.format import format_interval, format_p_value, number
-from polyprobe.report.pictures.picture import Bars, Picture, Point, Points, Series
-from polyprobe.report.show import format_table
-
-from .page import write_page
+from polyprobe.report.pictures.picture import (
+    Boxes,
+    Curves,
+    Picture,
+    Point,
+    Points,
+    Quartiles,
+    Series,
+)
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
+_TEXTS = {
+    "recall": "Bands: 95% interval of each wording; the tables test the difference. Macro-averaged "
+    "over relations.",
+    "ranks": "Box: quartiles and median; broken line: mean; whiskers: the last ranks within 1.5 "
+    "box lengths. Micro-averaged over facts. 1 is best.",
+}
 _TERMS = {
     "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
     "count with their probability.",
@@ -31,85 +41,126 @@ _TERMS = {
 }
 
 
-def write_versions(
-    comparison: VersionComparison, options: Mapping[str, Any], output: Path | None
-) -> dict[str, Picture]:
-    """Write the effect of wording, and return its pictures; without an `output` only these.
-
-    `options` are the settings of `Comparison`.
-
-    Raises:
-        PolyprobeError: the file cannot be written, or has another ending than .html.
-    """
-    versions, sides = comparison.versions, comparison.versions.sides
+def make_wordings_finding(comparison: VersionComparison, options: Mapping[str, Any]) -> Finding:
+    """Make the finding of the effect of wording, for its page; `options` are those of the test."""
+    versions = comparison.versions
     settings = versions.reference.settings()
-    values = comparison.as_json()
-    curves = [figure["macro"] for name, figure in values["ranks"].items() if "@" in name]
     title = f"{settings.model_name} on {settings.data_name}"
-    pictures = dict(_list_pictures(comparison, values, curves, title))
-    if not output:
-        return pictures
-    write_page(
-        output,
-        "sentences",
-        title=f"polyprobe: {title}",
-        data={
-            "languages": comparison.languages,
-            "curves": curves,
-            "boxes": values["boxes"],
-            "sides": sides,
-            "changes": values["by_relation"],
-        },
-        comparison=comparison,
-        changes={
-            language: format_table(make_changes_table(part))
-            for language, part in comparison.by_relation.items()
-        },
-        change=values["by_relation"]["difference"],
-        mean=comparison.ranks["recall@1"]["macro"][-1],
-        terms=_TERMS.items(),
-        signatures=[
-            (wording, run.settings().signature)
+    pictures = dict(_draw(comparison, title))
+    changes = [
+        make_changes_table(part)._replace(folded=f"{language} by relation")
+        for language, part in comparison.by_relation.items()
+    ]
+    kinds: dict[str, list[str]] = {kind: [] for kind in ("recall", "ranks", "changes")}
+    for name in pictures:
+        kinds[name.partition("-")[0]].append(name)
+    parts = [
+        Part("Recall@k", [_TEXTS["recall"]], kinds["recall"]),
+        Part(
+            "Ranks of the best correct answer",
+            [_TEXTS["ranks"], _make_boxes_table(comparison)],
+            kinds["ranks"],
+        ),
+        Part("Changes by relation", [_describe_changes(comparison), *changes], kinds["changes"]),
+        Part(
+            "All differences",
+            [_describe_tests(comparison, options), *_list_differences(comparison)],
+        ),
+    ]
+    return Finding(
+        title,
+        parts,
+        _describe(comparison),
+        settings=[
+            f"{wording}: {run.settings().signature}"
             for wording, run in zip(versions.wordings, versions.runs, strict=True)
         ],
-        sides=sides,
-        boxes=[
-            [language, side, *(f"{value:.2f}" for value in box)]
-            for language, boxes in comparison.boxes.items()
-            for side, box in zip(sides, boxes, strict=True)
-        ],
-        direction=comparison.direction,
-        options=options,
-        figures={
-            name: {average: map(_cells, rows) for average, rows in averages.items()}
-            for name, averages in comparison.figures.items()
-        },
-        opened=_OPENED,
-        notes=list_notes_of_wording(comparison),
+        notes=[*list_notes_of_wording(comparison)],
+        terms=[*_TERMS.items()],
+        pictures=pictures,
     )
-    return pictures
 
 
-def _list_pictures(
-    comparison: VersionComparison, values: dict[str, Any], curves: Sequence[Any], title: str
-) -> Iterator[tuple[str, Picture]]:
-    """Yield recall@k of each language, the ranks, and the changes by relation."""
-    sides = comparison.versions.sides
-    labels = [str(k + 1) for k in range(len(curves))]
-    for language in ("mean", *comparison.languages):
-        rows = [curve[language] for curve in curves]
-        series = [
-            Series(side, [row[side] for row in rows], [row.get(f"{side}_ci") for row in rows])
-            for side in sides
-        ]
-        yield f"recall-{language}", Bars(f"{title}, {language}", labels, series, "recall@k by k")
-    languages = comparison.languages
-    boxes = [[values["boxes"][language][side] for language in languages] for side in sides]
-    ranks = [
-        Series(side, [box["median"] for box in row], [(box["q1"], box["q3"]) for box in row])
-        for side, row in zip(sides, boxes, strict=True)
+def _describe(comparison: VersionComparison) -> str:
+    """Describe recall@1 of both wordings and its difference in one sentence."""
+    (first, second), languages = comparison.versions.sides, comparison.languages
+    mean = comparison.ranks["recall@1"]["macro"][-1]
+    of = f"mean over {len(languages)} languages" if len(languages) > 1 else languages[0]
+    shares = ("–" if x is None else f"{x:.1%}" for x in (mean.first, mean.second))
+    ranked = " and in ".join(
+        f"{share} of the {side}s" for share, side in zip(shares, (first, second), strict=True)
+    )
+    return (
+        f"A correct answer ranks first in {ranked} ({of}, {comparison.n_queries:,} rows, "
+        f"macro-averaged over relations); difference {number(mean.difference)}, 95% interval "
+        f"{format_interval(mean.ci)}."
+    )
+
+
+def _describe_changes(comparison: VersionComparison) -> str:
+    return (
+        f"Each point is a relation, differences are {comparison.relation_direction}; line: least "
+        "squares. r is Pearson's, with Fisher's 95% interval over relations."
+    )
+
+
+def _describe_tests(comparison: VersionComparison, options: Mapping[str, Any]) -> str:
+    return (
+        f"{comparison.direction}; intervals: paired bootstrap of facts, clusters: "
+        f"{options['clusters']}; p: {options['test']}, {options['n_resamples']:,} resamples, "
+        f"correction over languages: {options['correction']}."
+    )
+
+
+def _make_boxes_table(comparison: VersionComparison) -> Table:
+    """Make the table of the box plots, two decimals each."""
+    rows = [
+        [language, side, *(f"{value:.2f}" for value in box)]
+        for language, boxes in comparison.boxes.items()
+        for side, box in zip(comparison.versions.sides, boxes, strict=True)
     ]
-    yield "ranks", Bars(title, languages, ranks, "median rank with quartiles; 1 is best")
+    columns = [Column("language", Role.LABEL), Column("wording", Role.LABEL)]
+    columns += [Column(head, Role.TEXT) for head in Quartiles._fields]
+    return Table(columns, rows, folded="The boxes as a table")
+
+
+def _list_differences(comparison: VersionComparison) -> Iterator[Table]:
+    """Yield a table of each figure and average, the main ones open."""
+    columns = [Column("language", Role.LABEL)]
+    for head in (*comparison.versions.sides, comparison.direction):
+        columns += [Column(head), Column("95%", Role.INTERVAL)]
+    columns.append(Column("p", Role.P))
+    for name, averages in comparison.figures.items():
+        for average, pairs in averages.items():
+            rows = [
+                [x.name, x.first, x.first_ci, x.second, x.second_ci, x.difference, x.ci,
+                 x.p_adjusted]
+                for x in pairs
+            ]  # fmt: skip
+            title = f"{name}, {average}"
+            is_open = name in _OPENED
+            yield Table(columns, rows, title if is_open else "", folded="" if is_open else title)
+
+
+def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, Picture]]:
+    """Draw recall@k of each language, the ranks, and the changes by relation."""
+    sides = comparison.versions.sides
+    recalls = [averages["macro"] for name, averages in comparison.ranks.items() if "@" in name]
+    labels = [str(k + 1) for k in range(len(recalls))]
+    for language in ("mean", *comparison.languages):
+        rows = [next(x for x in of_k if x.name == language) for of_k in recalls]
+        series = [
+            Series(sides[0], [x.first for x in rows], [x.first_ci for x in rows]),
+            Series(sides[1], [x.second for x in rows], [x.second_ci for x in rows]),
+        ]
+        chart = Curves(f"{title}, {language}", labels, series, "k of recall@k", "recall@k")
+        yield f"recall-{language}", chart
+    languages = comparison.languages
+    boxes = {
+        side: [Quartiles(*comparison.boxes[language][place]) for language in languages]
+        for place, side in enumerate(sides)
+    }
+    yield "ranks", Boxes(title, languages, boxes, "rank of the best correct answer; 1 is best")
     for language, part in comparison.by_relation.items():
         up = part.figures[RECALL]
         for name, correlation in part.correlations.items():
@@ -125,9 +176,3 @@ def _list_pictures(
                 caption += f", r = {correlation.r:.2f}, p = {format_p_value(correlation.p)}"
             axes = (f"change of {name}", f"change of {RECALL}")
             yield f"changes-{language}+{name}", Points(caption, points, *axes, line)
-
-
-def _cells(row: Paired) -> list[str]:
-    pairs = ((row.first, row.first_ci), (row.second, row.second_ci), (row.difference, row.ci))
-    cells = (cell for value, bounds in pairs for cell in (number(value), format_interval(bounds)))
-    return [row.name, *cells, format_p_value(row.p_adjusted)]

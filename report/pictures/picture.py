@@ -2,14 +2,14 @@
 
 from polyprobe.metrics.pictures.picture import (
     Bars,
-    Box,
     Boxes,
     Curves,
     Heat,
     Picture,
     Point,
     Points,
+    Quartiles,
     Series,
 )
 
-__all__ = ["Bars", "Box", "Boxes", "Curves", "Heat", "Picture", "Point", "Points", "Series"]
+__all__ = ["Bars", "Boxes", "Curves", "Heat", "Picture", "Point", "Points", "Quartiles", "Series"]

@@ -87,8 +87,8 @@ def test_directed_shares_are_computed_if_they_are_named(run):
     assert [row for row in rows if row.startswith("right_given_right,en,ru,")]
     write_report([run.folder], run.folder / "report.html")
     page = (run.folder / "report.html").read_text(encoding="utf-8")
-    assert 'value="right_given_right"' in page
-    assert '"right_given_right":{"en-ru":1.0' in page
+    assert "<option>right where another is</option>" in page
+    assert '"measure":"right where another is"' in page
 
 
 # RankC, COverlap of six pairs: means .5 and .4
@@ -172,17 +172,20 @@ def test_a_browser_draws_squares(run, browser):
     call(run.folder, "--resamples", 0, "--figures", ",".join(("default", *DIRECTED)))
     page = open_page(browser, run.folder / "report.html")
     results = json.loads((run.folder / "results.json").read_text())
-    assert page.locator("#heat .square").count() == 0
-    page.check("input[value=rankc]")
-    page.select_option("#squares", "coverlap")
+    figure = page.locator(".figure:has(.cells)")
+    chosen = 2  # cells of the chosen pair are framed too
+    assert figure.locator(".frames path").count() == chosen
+    page.select_option("select[data-label=measure]", "RankC")
+    page.select_option("select[data-label='high by']", "COverlap")
     high = find_high_pairs(results, "rankc", "coverlap")
-    assert page.locator("#heat .square").count() == 2 * sum(map(len, high)) > 0
-    for kind, pairs in zip(("both", "shown", "other"), high, strict=True):
-        text = page.locator(f"#high [data-kind={kind}]").inner_text()
-        assert f"{len(pairs)} pairs" in text
-        assert all(pair in text for pair in pairs)
-    page.check("input[value=right_given_right]")
-    assert page.locator("#heat .square").count() == 0
-    page.locator("#heat [data-pair='ru/en']").hover()
+    count = 2 * sum(map(len, high))
+    assert figure.locator(".frames path").count() == count + chosen > chosen
+    both, single = page.locator(".framed").inner_text().splitlines()
+    for line, pairs in ((both, high.both), (single, [*high.first, *high.second])):
+        assert f"{len(pairs)} pairs" in line
+        assert all(pair in line for pair in pairs)
+    page.select_option("select[data-label=measure]", "right where another is")
+    assert figure.locator(".frames path").count() == chosen
     value = results["right_given_right"]["ru-en"]
-    assert f"right where another is {value:.3f}" in page.locator(".tip").inner_text()
+    tip = figure.locator("[data-pair='ru/en'] title").text_content()
+    assert f"right where another is {value:.3f}" in tip

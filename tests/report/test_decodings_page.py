@@ -36,16 +36,17 @@ def place(tmp_path_factory):
 def read_page(file):
     reader = Reader(file.read_text(encoding="utf-8"))
     assert reader.loaded == []
-    return reader, json.loads(reader.scripts[0])["runs"]
+    return reader, json.loads(reader.scripts[0])
 
 
 def test_a_page_has_the_results_of_the_run(place, tmp_path):
     write_report([place / "order"], tmp_path / "page.html")
-    reader, [drawn] = read_page(tmp_path / "page.html")
+    reader, data = read_page(tmp_path / "page.html")
     results = json.loads((place / "order" / "results.json").read_text(encoding="utf-8"))
-    for name, value in drawn["results"].items():
-        assert value == results[name], name
-    assert {"by_masks", "calibration", "coverlap"} <= set(drawn["results"])
+    [view] = data["heats"]["coverlap"]["views"]
+    assert view["values"] == [results["coverlap"]["en-ru"]]
+    ids = re.findall(r'class="figure" id="([\w-]+)"', (tmp_path / "page.html").read_text("utf-8"))
+    assert {"accuracy", "masks-en", "masks-ru", "reliability-en", "coverlap"} <= {*ids}
     texts = [text for _, _, text in reader.texts]
     for head in ("known length", "one mask", "calibration\nerror", "at least\nright answer"):
         assert head in texts
@@ -63,8 +64,8 @@ def test_the_command_writes_the_page_of_a_run(place):
 def test_two_runs_are_compared_fact_by_fact(tmp_path):
     runs = [write_predictions(tmp_path / x, said) for x, said in (("a", FIRST), ("b", SECOND))]
     write_report([run.folder for run in runs], tmp_path / "page.html")
-    reader, drawn = read_page(tmp_path / "page.html")
-    assert [run["name"] for run in drawn] == ["synthetic (a)", "synthetic (b)"]
+    reader, _ = read_page(tmp_path / "page.html")
+    assert all(f"synthetic ({x}) on" in " ".join(reader.under("answer")) for x in "ab")
     cells = [text for _, tag, text in reader.texts if tag == "td"]
     place = cells.index("en all")
     assert cells[place : place + 6] == ["en all", "1", "3", "1", "1", "1"]
@@ -90,10 +91,14 @@ def test_a_browser_draws_the_pictures(place, tmp_path, browser, kind):
     if kind == "candidates":
         folders = [write_run(tmp_path / "scored", place / "facts", SCORES).folder]
     write_report(folders, tmp_path / "page.html")
-    page = open_page(browser, tmp_path / "page.html").content()
+    page = open_page(browser, tmp_path / "page.html")
     results = json.loads((folders[0] / "results.json").read_text(encoding="utf-8"))
-    bins = results["calibration"]["en"]["bins"]["n"]
-    assert len(re.findall(r'class="bin"', page)) == sum(n > 0 for n in bins)
+    found = results["calibration"]["en"]
+    bins = sum(n > 0 for name, part in found.items() if "bins" in name and part for n in part["n"])
+    assert page.locator(".figure[id^=reliability]:visible .points circle").count() == bins
     if kind == "free":
         curves = [c for c in results["by_masks"]["en"].values() if None not in c]
-        assert len(re.findall(r'class="curve"', page)) == len(curves)
+        shown = page.locator(".figure[id^=masks]:visible path[stroke-width='2']")
+        assert shown.count() == len(curves)
+        page.select_option("section:has-text('number of masks') select[data-label=language]", "ru")
+        assert page.locator(".figure[id^=masks]:visible").get_attribute("id") == "masks-ru-1"

@@ -19,12 +19,12 @@ from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels, order_languages
 from polyprobe.report.pictures.picture import (
     Bars,
-    Box,
     Boxes,
     Curves,
     Heat,
     Point,
     Points,
+    Quartiles,
     Series,
 )
 from polyprobe.schema.languages import find_language, read_languages
@@ -184,9 +184,9 @@ def test_names_stay_apart():
 def test_the_colours_are_those_of_the_pages():
     light = (PAGE / "report.css").read_text("utf-8").partition("@media")[0]
     assert dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", light)).items() >= COLOURS.items()
-    script = (PAGE / "chart.js").read_text("utf-8")
+    script = (PAGE / "finding.js").read_text("utf-8")
     ramps = [re.findall("#[0-9a-f]{6}", x) for x in re.findall(r"= \[([^\]]*#[^\]]*)\]", script)]
-    assert ramps == [RAMP, DIVERGING]
+    assert ramps == [RAMP, DIVERGING, [*FRAMES, "#e0218a"]]  # the last frames the chosen pair
 
 
 def save(picture, file, **options):
@@ -414,7 +414,7 @@ def test_curves_and_boxes_have_their_values():
     dots = [float(x.get("cy")) for x in select(svg, "circle")]
     assert dots[0] - dots[1] == pytest.approx(dots[1] - dots[2])
     assert dots[3:] == [dots[1]] * 3
-    boxes = {"a": [Box(1, 2, 3, 4, 9, 5)], "b": [Box(1, 1, 2, 3, 5, 2.5)]}
+    boxes = {"a": [Quartiles(1, 2, 3, 4, 9, 5)], "b": [Quartiles(1, 1, 2, 3, 5, 2.5)]}
     svg = draw(Boxes("t", ["en"], boxes, "rank"))
     heights = [float(x.get("height")) for x in select(svg, "rect", "box")]
     assert heights[0] == pytest.approx(heights[1], abs=0.1)

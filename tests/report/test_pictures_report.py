@@ -1,6 +1,5 @@
 """The pictures of a report: the numbers of results.json, and the same picture as on the page."""
 
-import json
 import re
 from itertools import permutations
 from xml.etree import ElementTree
@@ -75,9 +74,7 @@ def test_heat_maps_have_the_values_of_the_results(run):
 
 def test_a_scale_ends_at_the_highest_value_of_its_figure():
     values = {"rankc_disattenuated": {"en-ru": 1.4, "en-el": 1.1}, "rankc": {"en-ru": 1.0}}
-    parts = [
-        RunPart("run", None, {**values, "chance": chance}, {}) for chance in ({"rankc": 0.3}, {})
-    ]
+    parts = [RunPart("run", None, {**values, "chance": chance}) for chance in ({"rankc": 0.3}, {})]
     assert find_scale(BY_NAME["rankc_disattenuated"], parts) == (0, 1.4, 0)
     assert find_scale(BY_NAME["rankc"], parts) == (0.3, 1, 0.3)
     assert find_scale(BY_NAME["rankc"], parts[1:]) == (0, 1, None)
@@ -154,12 +151,9 @@ def test_significant_differences_have_a_frame(tmp_path):
     wrong = {x: [[*row[::-1]] for row in rows] for x, rows in SCORES.items()}
     second = write_run(tmp_path / "b", facts, wrong)
     found = write_report([first.folder, second.folder], None)
-    page = tmp_path / "p.html"
-    write_report([first.folder, second.folder], page)
-    text = re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"), re.DOTALL)[1]
-    (shown,) = json.loads(text)["differences"]
-    for name, rows in shown["values"].items():
-        low = [pair for pair, (*_, p) in rows.items() if p is not None and p < 0.05]
+    compared = compare_runs(first, second, test="randomisation", n_resamples=10_000)
+    for name in UNDIRECTED:
+        low = [row.name for row in compared.differences[name][:-1] if (row.p_adjusted or 1) < 0.05]
         heat = found[f"{name}-1-2"]
         assert [*heat.squares] == ["p < 0.05"]
         assert len(heat.squares["p < 0.05"]) == 2 * len(low)
@@ -221,18 +215,20 @@ def test_files_and_page_agree(tmp_path, facts, run, browser):
     runs = [run.folder, other.folder]
     found = write_report(runs, tmp_path / "page.html")
     page = open_page(browser, tmp_path / "page.html")
-    views = {"run-0": "-1", "run-1": "-2", "difference-0": "-1-2"}
+    views = {"synthetic (run)": "-1", "synthetic (other)": "-2"}
+    views["synthetic (run) − synthetic (other)"] = "-1-2"
     for (view, end), name, order in (
         (view, name, order) for view in views.items() for name in UNDIRECTED for order in ORDERS
     ):
-        page.select_option("#view", view)
-        page.check(f"input[value={name}]")
-        page.select_option("#order", order)
+        page.select_option("select[data-label=show]", view)
+        page.select_option("select[data-label=measure]", BY_NAME[name].title)
+        page.select_option("select[data-label=order]", order)
         heat = arrange(found[f"{name}{end}"], order)
         assert isinstance(heat, Heat)
-        labels = page.locator("#heat text[text-anchor=end]").all_text_contents()
-        assert labels[: len(heat.rows)] == name_labels(heat.rows)
-        cells = page.locator("#heat .cell").evaluate_all(
+        figure = page.locator(".figure:has(.cells):visible")
+        labels = figure.locator("g.rows text").all_text_contents()
+        assert labels == name_labels(heat.rows)
+        cells = figure.locator(".cells path").evaluate_all(
             "all => all.map(x => x.getAttribute('fill'))"
         )
         for colour, cell in zip(list_cells(heat).ravel(), cells, strict=True):
@@ -242,4 +238,4 @@ def test_files_and_page_agree(tmp_path, facts, run, browser):
                 shown = [*map(int, re.findall(r"\d+", cell))]
                 expected = [int(colour[k : k + 2], 16) for k in (1, 3, 5)]
                 assert np.abs(np.subtract(expected, shown)).max() <= 2, (view, name, order)
-        assert f"{heat.low:.2f}" in labels + page.locator("#heat text").all_text_contents()
+        assert f"{heat.low:.2f}" in figure.locator(".scale text").all_text_contents()

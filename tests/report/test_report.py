@@ -15,8 +15,13 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.cli import app
-from polyprobe.report.page import page, write_report
-from polyprobe.report.page.parts import RunPart, list_languages
+from polyprobe.report.page import write_report
+from polyprobe.report.page.parts import (
+    Report,
+    RunPart,
+    make_accuracies_table,
+    make_pairs_table,
+)
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
@@ -40,8 +45,7 @@ def run(tmp_path, facts):
 
 
 def read_page(file):
-    text = file.read_text(encoding="utf-8")
-    reader = Reader(text)
+    reader = Reader(file.read_text(encoding="utf-8"))
     return reader, json.loads(reader.scripts[0])["runs"]
 
 
@@ -50,23 +54,33 @@ def report(tmp_path, *folders):
     return read_page(tmp_path / "report.html")
 
 
-def drawn(run):
-    """The results drawn by the page's script."""
-    results = run.read_results()
-    measures = ("accuracy", *MEASURES)
-    intervals = {name: results["intervals"][name] for name in measures}
-    names = ("languages", "chance", "floors", "calibration", "k_share", *measures)
-    figures = {name: results[name] for name in names}
-    return {**figures, "intervals": intervals}
+def read_maps(reader):
+    """Return measure → (values, intervals) of the heat maps of each run, and of each difference."""
+    maps = []
+    for figure in json.loads(reader.scripts[0])["heats"].values():
+        views = figure["views"]
+        for view in views:
+            whole = views[view.get("source", views.index(view))]
+            maps.append((view["measure"], whole["values"], whole["details"]))
+    return maps
+
+
+def check_maps(reader, run):
+    """Check that the heat maps of the page have the pairs of a run, with their intervals."""
+    results, maps = run.read_results(), read_maps(reader)
+    for name, title in MEASURES.items():
+        bounds = [results["intervals"][name][pair] for pair in results[name]]
+        details = [f" ({low:z.3f} to {high:z.3f})" for low, high in bounds]
+        values = [pytest.approx(value, rel=1e-4) for value in results[name].values()]
+        assert (title, values, details) in maps
 
 
 def test_the_real_page_loads_nothing_and_holds_the_results(tmp_path, run):
     reader, runs = report(tmp_path, run.folder)
     assert reader.loaded == []
-    assert reader.addresses
-    assert all(address.startswith("#") for address in reader.addresses)
+    assert reader.addresses == []
     assert "default-src 'none'" in (tmp_path / "report.html").read_text(encoding="utf-8")[:400]
-    assert [part["results"] for part in runs] == [drawn(run)]
+    check_maps(reader, run)
     assert [part["counts"] for part in runs] == [[list(COUNTS[p]) for p in COUNTS]]
     assert (tmp_path / "report.html").stat().st_size < 100_000
 
@@ -115,26 +129,22 @@ def made_results(languages, values):
 def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
     count = len(languages) * (len(languages) - 1) // 2
     values = [float(v) for v in np.random.default_rng(5).permutation(count) / 100]
-    examples = {"facts": [], "total": 3, "note": None}
-    part = RunPart("m", run.settings(), made_results(languages, values), examples)
-    section = page.make_environment().get_template("pairs.html")
-    shown = {"measures": MEASURES, "shorts": MEASURES, "many": False}
-    reader = Reader(section.render(index=0, part=part, **shown))
-    shown = {k: [float(x) for x in reader.under(k, "td")[::3]] for k in ("most", "least")}
-    assert shown["most"] == sorted(values, reverse=True)[:most]
-    assert shown["least"] == sorted(values)[:least]
+    table = make_pairs_table(RunPart("m", run.settings(), made_results(languages, values)))
     names = dict(zip(combinations(languages, 2), values, strict=True))
-    assert reader.under("most", "a")[0] == " – ".join(max(names, key=names.get))
-    assert "#0/" + "/".join(min(names, key=names.get)) in reader.addresses
+    ranked = sorted(values, reverse=True)
+    assert [row[1] for row in table.rows] == [*ranked[:most], *(ranked[-least:] if least else [])]
+    assert table.rows[0][0] == " – ".join(max(names, key=names.get))
+    assert table.rows[-1][0] == " – ".join(min(names, key=names.get))
 
 
 def test_accuracies_that_frequent_answers_reach_are_marked(run):
     results = made_results("ab", [0.5])
     results["floors"] = {"frequency": {"accuracy": 0.4}}
     results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
-    part = RunPart("m", run.settings(), results, {})
+    part = RunPart("m", run.settings(), results)
     rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
-    assert list_languages([part], []) == (["language", "m"], rows)
+    table = make_accuracies_table(Report([], [part], [], []))
+    assert ([column.head for column in table.columns], table.rows) == (["language", "m"], rows)
 
 
 def test_everything_is_escaped(tmp_path):
@@ -164,8 +174,8 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
     shutil.rmtree(facts)
     if how == "changed":
         write_facts(facts, lambda _, made: [r._replace(prompt=f"! {r.prompt}") for r in made])
-    _, (part,) = report(tmp_path, run.folder)
-    assert part["results"] == drawn(run)
+    reader, (part,) = report(tmp_path, run.folder)
+    check_maps(reader, run)
     ranking = [[1, 0, None, 2.0], [2, 1, None, -1.0], [3, 2, None, -2.0], [4, 3, None, -3.0]]
     fact = {fact["id"]: fact for fact in part["facts"]}["P36:C3:3"]
     assert fact["rows"][1] == [None, ranking, 1, 0]
@@ -178,7 +188,8 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
 def test_two_runs_are_side_by_side(tmp_path, facts, run):
     other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
     reader, parts = report(tmp_path, run.folder, other.folder)
-    assert [p["results"] for p in parts] == [drawn(r) for r in (run, other)]
+    for each in (run, other):
+        check_maps(reader, each)
     assert [p["name"] for p in parts] == ["synthetic (run)", "synthetic (other)"]
     means = [r.read_results()["mean"] for r in (run, other)]
     head, rows = read_table(tmp_path / "report.html", "figure")
@@ -215,7 +226,7 @@ def test_one_language_has_no_pairs(tmp_path, facts):
     reader, (part,) = report(tmp_path, run.folder)
     assert "100.0% of 8 facts right, in one language" in " ".join(reader.under("answer"))
     assert part["counts"] == []
-    assert reader.under("examples-block") == []
+    assert "Examples for two languages" not in reader.text
 
 
 def spoil_nothing_there(run):
@@ -257,7 +268,7 @@ def test_the_command_writes_the_file(tmp_path, run):
     result = CliRunner().invoke(app, ["report", str(run.folder), "--output", str(output)])
     assert result.exit_code == 0, result.output
     assert f"report: {output}" in result.output.replace("\n", "")
-    assert read_page(output)[1][0]["results"] == drawn(run)
+    check_maps(read_page(output)[0], run)
 
 
 @pytest.mark.parametrize("name", ["r.pdf", "r", "r.html.gz"])
@@ -277,12 +288,10 @@ def test_two_runs_have_the_tests_of_their_differences(tmp_path, facts, run):
         low, high = mean.ci
         tested = f"{mean.difference:z.3f} ({low:z.3f} to {high:z.3f})\np = {mean.p_adjusted:.2g}"
         assert rows[title][2] == tested
-    (drawn_values,) = json.loads(reader.scripts[0])["differences"]
     (pair,) = found.differences["rankc"][:-1]
-    assert drawn_values["values"]["rankc"] == {
-        "en-ru": [pair.difference, *pair.ci, pair.p_adjusted]
-    }
-    assert (drawn_values["runs"], drawn_values["languages"]) == ([0, 1], ["en", "ru"])
+    details = f" ({pair.ci[0]:z.3f} to {pair.ci[1]:z.3f}), p = {pair.p_adjusted:.2g}"
+    value = pytest.approx(pair.difference, rel=1e-4)
+    assert ("RankC, difference", [value], [details]) in read_maps(reader)
     assert "excluded (only in one run): languages zh_hans" in reader.text
 
 
@@ -293,7 +302,7 @@ def test_runs_without_a_common_fact_have_a_note_instead(tmp_path, run):
     other = write_run(tmp_path / "other", facts, SCORES)
     reader, _ = report(tmp_path, run.folder, other.folder)
     assert "not compared: " in reader.text
-    assert json.loads(reader.scripts[0])["differences"] == []
+    assert not any("difference" in measure for measure, *_ in read_maps(reader))
 
 
 @pytest.mark.acceptance
@@ -334,76 +343,74 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
     assert page.locator(".tied .tie").all_inner_texts()[0] == "model: tie between 2 candidates"
 
 
+def read_tip(page, selector):
+    return page.locator(selector).evaluate("cell => cell.querySelector('title').textContent")
+
+
 def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
-    assert page.locator("#accuracy .bar").count() == 3
-    labels = page.locator("#accuracy .level")
-    assert labels.all_text_contents() == ["chance 37.5%"]
-    # labels are above all bars and intervals
-    tops = [page.locator(f"#accuracy .{kind}").first.bounding_box() for kind in ("level", "bar")]
-    assert tops[0]["y"] + tops[0]["height"] <= tops[1]["y"]
-    assert page.locator("#heat .cell").count() == 9
-    assert page.locator("#heat .chance").count() == 1
-    cell = page.locator("#heat [data-pair='en/ru']")
+    assert page.locator("#accuracy .bars rect").count() == 3
+    assert "chance 37.5%" in page.locator("#accuracy text").all_text_contents()
+    assert page.locator("#rankc_adjusted .cells path").count() == 9
+    assert page.locator("#rankc_adjusted .mark").get_attribute("visibility") == "visible"
+    cell = "#rankc_adjusted [data-pair='en/ru']"
     value = run.read_results()["rankc_adjusted"]["en-ru"]  # before raw RankC
-    cell.hover()
-    assert f"adjusted RankC {value:.3f}" in page.locator(".tip").inner_text()
-    cell.click()
+    assert f"adjusted RankC {value:.3f}" in read_tip(page, cell)
+    page.locator(cell).click()
     assert page.url.endswith("#0/en/ru")
+    page.locator("summary", has_text="most and least consistent").click()
+    page.locator("a[href='#0/ru/zh_hans'], a[href='#0/en/zh_hans']").first.click()
+    assert page.locator("#second").input_value() == "zh_hans"
 
 
 def test_cells_are_ordered_and_named_as_chosen(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
-    names = "#heat text[text-anchor=end]"
-    page.select_option("#order", "script")
-    assert page.locator(names).all_text_contents()[:3] == [
-        "Russian",
-        "Chinese (simplified)",
-        "English",
-    ]
-    page.select_option("#order", "family")  # Germanic, Slavic; Sino-Tibetan
+    names, order = "#rankc_adjusted g.rows text", "select[data-label=order]"
+    page.select_option(order, "script")
+    assert page.locator(names).all_text_contents() == ["Russian", "Chinese (simplified)", "English"]
+    page.select_option(order, "family")  # Germanic, Slavic; Sino-Tibetan
     assert page.locator(names).all_text_contents()[:2] == ["English", "Russian"]
-    page.select_option("#order", "given")
+    page.select_option(order, "given")
     page.select_option("#labels", "codes")
-    assert page.locator(names).all_text_contents()[:3] == ["en", "ru", "zh_hans"]
+    assert page.locator(names).all_text_contents() == ["en", "ru", "zh_hans"]
+    columns = page.locator("#rankc_adjusted g.columns text").all_text_contents()
+    assert columns == ["en", "ru", "zh_hans"]
 
 
-def test_a_difference_is_shown_and_significant_cells_are_marked(tmp_path, facts, browser):
+def test_a_difference_is_shown_and_significant_cells_are_framed(tmp_path, facts, browser):
     wrong = {x: [[*row[::-1]] for row in rows] for x, rows in SCORES.items()}
     runs = [
         write_run(tmp_path / name, facts, values) for name, values in (("a", SCORES), ("b", wrong))
     ]
-    write_report([run.folder for run in runs], tmp_path / "report.html")
+    pictures = write_report([run.folder for run in runs], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
-    (data,) = json.loads(page.locator("#data").inner_text())["differences"]
-    page.select_option("#view", "difference-0")
-    for measure, rows in data["values"].items():
-        page.check(f"input[value={measure}]")
-        low = sum(p is not None and p < 0.05 for *_, p in rows.values())
-        assert page.locator("#heat .marked").count() == 2 * low
-    page.locator("#heat [data-pair='en/ru']").hover()
-    assert "p = " in page.locator(".tip").inner_text()
+    page.select_option("select[data-label=show]", "synthetic (a) − synthetic (b)")
+    for name, title in MEASURES.items():
+        page.select_option("select[data-label=measure]", title)
+        framed = pictures[f"{name}-1-2"].squares["p < 0.05"]
+        chosen = 2  # the cells of the chosen pair
+        frames = page.locator("#rankc_adjusted-1 .frames path").count()
+        assert frames == len(framed) + chosen
+    assert "p = " in read_tip(page, "#rankc_adjusted-1 [data-pair='en/ru']")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", color_scheme=scheme)
-    for name, count in (("accuracy", 3), ("shares", 3), ("heat", 9)):
+    for name in ("accuracy", "shares", "rankc_adjusted"):
         with page.expect_download() as waiting:
             page.locator(f".drawing:has(#{name}) .save[data-kind=svg]").click()
-        assert waiting.value.suggested_filename.endswith(".svg")
+        assert waiting.value.suggested_filename == f"{name}.svg"
         text = waiting.value.path().read_text(encoding="utf-8")
         root = ElementTree.fromstring(text)
-        shapes = [x for x in root.iter() if x.get("class") in ("bar", "cell")]
-        assert len(shapes) == count
         assert "var(" not in text
         assert ("#14171b" in text) == (scheme == "dark")  # the background
         with page.expect_download() as waiting:
             page.locator(f".drawing:has(#{name}) .save[data-kind=png]").click()
-        assert waiting.value.suggested_filename.endswith(".png")
+        assert waiting.value.suggested_filename == f"{name}.png"
         image = Image.open(waiting.value.path())
         assert image.size == tuple(2 * int(float(root.get(x))) for x in ("width", "height"))
         back = (20, 23, 27) if scheme == "dark" else (255, 255, 255)

@@ -1,6 +1,5 @@
 """The HTML page of versions: no external resources, complete results, plots in a browser."""
 
-import json
 import re
 
 from typer.testing import CliRunner
@@ -8,7 +7,8 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
-from polyprobe.report.page.sentences import write_versions as write_versions_page
+from polyprobe.report.page.page import write_finding
+from polyprobe.report.page.sentences import make_wordings_finding
 from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.versions import write_dataset, write_run, write_versions
@@ -19,17 +19,13 @@ OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "cl
 def write(folder, runs):
     versions = find_versions(*reversed(runs))
     found = compare_versions(versions, **OPTIONS)
-    write_versions_page(found, OPTIONS, folder / "page.html")
+    write_finding(make_wordings_finding(found, OPTIONS), folder / "page.html")
     return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 
 def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
     found, reader = write(tmp_path, write_versions(tmp_path, two_forms=True))
     assert reader.loaded == reader.addresses == []
-    drawn = json.loads(reader.scripts[0])
-    values = found.as_json()
-    assert drawn["boxes"] == values["boxes"]
-    assert drawn["curves"] == [values["ranks"][f"recall@{k}"]["macro"] for k in range(1, 5)]
     mean = found.ranks["recall@1"]["macro"][-1]
     answer = " ".join(reader.under("answer"))
     assert f"{100 * mean.first:.1f}% of the sentences" in re.sub(r"\s+", " ", answer)
@@ -66,16 +62,16 @@ def test_the_command_writes_the_whole_page(tmp_path):
 
 def test_the_pictures_have_the_values_of_the_page(tmp_path):
     found = compare_versions(find_versions(*write_versions(tmp_path, two_forms=True)), **OPTIONS)
-    pictures, values = write_versions_page(found, OPTIONS, None), found.as_json()
+    pictures, values = make_wordings_finding(found, OPTIONS).pictures, found.as_json()
     for language in ("mean", "en", "ru"):
         rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
         for series in pictures[f"recall-{language}"].series:
             assert series.values == [row[series.name] for row in rows]
             assert series.bounds == [row[f"{series.name}_ci"] for row in rows]
-    for series in pictures["ranks"].series:
-        boxes = [values["boxes"][language][series.name] for language in ("en", "ru")]
-        assert series.values == [box["median"] for box in boxes]
-        assert series.bounds == [(box["q1"], box["q3"]) for box in boxes]
+    for side, boxes in pictures["ranks"].series.items():
+        assert [box._asdict() for box in boxes] == [
+            values["boxes"][language][side] for language in ("en", "ru")
+        ]
     part = values["by_relation"]["en"]["figures"]
     name = next(name for name in part if name != "recall@1")
     points = pictures[f"changes-en+{name}"].points
@@ -95,7 +91,11 @@ def test_the_command_saves_a_picture_of_two_wordings(tmp_path):
 
 def test_a_browser_draws_all_pictures(tmp_path, browser):
     write(tmp_path, write_versions(tmp_path))
-    page = open_page(browser, tmp_path / "page.html").content()
-    assert len(re.findall(r'class="box"', page)) == 4  # two languages, two wordings
-    assert len(re.findall(r'class="curve"', page)) == 3  # with the select
-    assert len(re.findall(r'class="point"', page)) == 2  # P19 and P20
+    page = open_page(browser, tmp_path / "page.html")
+    assert page.locator("#ranks .box").count() == 4  # two languages, two wordings
+    assert page.locator(".figure:visible").count() == 3
+    assert page.locator("#recall-mean path[stroke-width='2']").count() == 2
+    assert page.locator(".figure:visible .points circle").count() == 2  # P19 and P20
+    page.locator("section", has_text="Recall@k").locator("select").first.select_option("ru")
+    assert page.locator("#recall-ru").is_visible()
+    assert not page.locator("#recall-mean").is_visible()
