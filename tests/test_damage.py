@@ -15,10 +15,10 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore
-from tests.analysis.test_predicted import table as predictions
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
 from tests.making.stores import IDENTITY, queries
+from tests.making.tables import make_predictions as predictions
 from tests.publish.push.folders import small_dataset
 
 BINARY = ("flip", "byte", "zeros", "cut", "delete", "repeat", "exchange")

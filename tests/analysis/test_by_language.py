@@ -3,41 +3,20 @@
 from itertools import product
 
 import numpy as np
-import pyarrow as pa
 import pytest
 
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.figures import choose_figures
 from polyprobe.analysis.figures.modules import measure_modules
 from polyprobe.analysis.figures.options import Units, read_clusters
-from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
-
-EVERY = choose_figures(())
-
-
-def table(rows):
-    """Rows of (fact_id, answers, scores), all tokens 1 unless given as a fourth."""
-    return pa.Table.from_pylist(
-        [
-            {
-                "fact_id": fact,
-                "relation": fact.split(":")[0],
-                "answers": answers,
-                "scores": scores,
-                "n_tokens": tokens[0] if tokens else [1] * len(scores),
-            }
-            for fact, answers, scores, *tokens in rows
-        ],
-        schema=SCORES,
-    )
+from tests.making.tables import EVERY, make_scores
 
 
 def measure(rows, scoring="bmlama-eq10"):
     return {
         name: found["en"]
         for name, found in measure_modules(
-            ScoredFacts({"en": table(rows)}, scoring=scoring), Units(), EVERY
+            ScoredFacts({"en": make_scores(rows)}, scoring=scoring), Units(), EVERY
         ).items()
     }
 
@@ -95,7 +74,7 @@ def test_clusters_are_drawn_whole():
         right = (0.8 if subject % 2 else 0.1) > random.random(2)
         for one in right:
             rows.append((f"{relation}:{subject}:o", [0], [2, 1] if one else [1, 2]))
-    made = table(rows)
+    made = make_scores(rows)
     widths = {}
     for kind in ("none", "subject"):
         units = Units(500, clusters=read_clusters(made, kind))
@@ -106,7 +85,7 @@ def test_clusters_are_drawn_whole():
 
 
 def test_rows_of_one_fact_are_drawn_together():
-    made = table([("P36:a:b", [0], [2, 1])] * 2 + [("P36:c:d", [0], [2, 1])])
+    made = make_scores([("P36:a:b", [0], [2, 1])] * 2 + [("P36:c:d", [0], [2, 1])])
     assert read_clusters(made, "none") == ["P36:a:b", "P36:a:b", "P36:c:d"]
     assert read_clusters(made.slice(1), "none") is None
 

@@ -29,8 +29,8 @@ from polyprobe.analysis.errors.types import (
 from polyprobe.report.findings.run import make_errors_table
 from polyprobe.report.show import render_table
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_predicted import measure, table
 from tests.conftest import UPSTREAM
+from tests.making.tables import make_predictions, measure_predictions
 
 RESULTS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
 PROMPT = "Malin Reuterwall plays in the city of [Y] ."
@@ -100,10 +100,10 @@ def test_shares_and_their_number():
 
 
 def test_results_have_the_types_of_the_wrong_facts():
-    predictions = table(["gold", "It", "1902", None], single=(True, True, True, None))
-    found = measure({"en": predictions})["error_types"]["en"]
+    predictions = make_predictions(["gold", "It", "1902", None], single=(True, True, True, None))
+    found = measure_predictions({"en": predictions})["error_types"]["en"]
     assert (found["n_queries"], found["no_word"], found["subject"]) == (2, 1.0, 0.0)  # `It` too
-    everything = measure({"en": table(["gold"] * 4)})["error_types"]["en"]
+    everything = measure_predictions({"en": make_predictions(["gold"] * 4)})["error_types"]["en"]
     assert everything == {**dict.fromkeys(RULES), "n_queries": 0}
 
 

@@ -24,11 +24,11 @@ from polyprobe.report.show import render
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_predicted import table as predictions
-from tests.analysis.test_relations import write_scores
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
+from tests.making.relations import write_scores
 from tests.making.runs import SCORES, reseal, write_run
+from tests.making.tables import make_predictions as predictions
 
 NONE = Bootstrap(0)
 SHARES = {"en": (8, 0), "ru": (5.5, 2.5), "zh_hans": (2, 6)}  # right and wrong, from runs.PICKS

@@ -10,8 +10,8 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_relations import LANGUAGES, write_scores
 from tests.making.facts import write_facts
+from tests.making.relations import LANGUAGES, write_scores
 from tests.making.runs import write_run
 
 

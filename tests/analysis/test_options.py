@@ -24,12 +24,14 @@ from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_by_language import EVERY, table
-from tests.analysis.test_calibration import error_of
-from tests.analysis.test_predicted import table as predictions
-from tests.analysis.test_relations import LANGUAGES, RELATIONS, write_scores
+from tests.analysis.definitions import error_of
 from tests.making.facts import write_facts
-from tests.metrics.test_contrastive_knowledge import logs  # noqa: F401
+from tests.making.relations import LANGUAGES, RELATIONS, write_scores
+from tests.making.tables import EVERY, make_scores
+from tests.making.tables import make_predictions as predictions
+from tests.metrics.logs import logs
+
+__all__ = ["logs"]
 
 QUICK = Bootstrap(0)
 PAIRS = [*combinations(LANGUAGES, 2)]
@@ -174,13 +176,13 @@ def test_micro_of_consistency_is_the_mean_over_facts():
     rows = [(f, [0], s) for f in ("P36:a:b", "P36:c:d") for s in ([2.0, 1.0], [3.0, 0.0])]
     rows += [("P19:e:f", [0], [2.0, 1.0]), ("P19:e:f", [0], [1.0, 2.0])]
     for average, expected in (("macro", (1 + 0) / 2), ("micro", 2 / 3)):
-        facts, units = ScoredFacts({"en": table(rows)}), Units(average=average)
+        facts, units = ScoredFacts({"en": make_scores(rows)}), Units(average=average)
         found = measure_modules(facts, units, EVERY)["paraphrase_consistency"]["en"]
         assert found["consistency"] == pytest.approx(expected)
 
 
 @pytest.mark.upstream
-def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):  # noqa: F811
+def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):
     """Polyglot or Not counts rows alike, whatever their relation.
 
     A run has logarithms, which break exact ties of BLOOM's float16 probabilities below 1e-6: 5 of
@@ -191,7 +193,7 @@ def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):  # noqa: F811
         with np.errstate(divide="ignore"):
             logged = [np.log([x["p_true"], *x["p_false_list"]]).tolist() for x in items]
         rows = [(f"P{n % 7}:{n}:b", [0], scores) for n, scores in enumerate(logged)]
-        facts = ScoredFacts({"en": table(rows)}, scoring="contrastive")
+        facts = ScoredFacts({"en": make_scores(rows)}, scoring="contrastive")
         figures = measure_modules(facts, Units(average="micro"), EVERY)
         found = figures["contrastive_knowledge"]["en"]
         recalled, size = map(int, re.search(r"predicted (\d+)/(\d+) facts", summary).groups())

@@ -19,8 +19,8 @@ from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.facts import CITIES, write_facts
+from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
 
 ASKED = MetricOptions.of(popularity=True)
 COUNTS = [None if n == 7 else (n * 7 % 40) // 2 for n in range(N)]  # pairs of equal numbers

@@ -1,45 +1,14 @@
 """Free predictions of a model, counted by hand."""
 
-import pyarrow as pa
 import pytest
 
 from polyprobe.analysis.figures.options import Units
-from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
 from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.schema.run.folder import PREDICTIONS
-
-OFF = Units()
-RELATIONS = ("P36", "P36", "P36", "P19")
-
-
-def measure(tables, units=OFF):
-    return summarize_predictions(PredictedFacts(tables), units)
-
-
-def table(predictions, single=(True, True, False, False), forms="gold", prompt="It is [Y]."):
-    """Rows with the accepted form `gold` and the predictions given; single None: not asked."""
-    return pa.Table.from_pylist(
-        [
-            {
-                "fact_id": f"{relation}:Q{i}:Q9",
-                "relation": relation,
-                "prompt": prompt,
-                "answer_forms": [forms],
-                "prediction": text,
-                "n_masks": 1,
-                "log_probability": -1.0,
-                "single_token": flag,
-            }
-            for i, (relation, text, flag) in enumerate(
-                zip(RELATIONS, predictions, single, strict=True)
-            )
-        ],
-        schema=PREDICTIONS,
-    )
+from tests.making.tables import make_predictions, measure_predictions
 
 
 def test_accuracy_is_a_mean_over_relations():
-    found = measure({"en": table(["gold", "Gold", "x", "gold"])})
+    found = measure_predictions({"en": make_predictions(["gold", "Gold", "x", "gold"])})
     assert found["accuracy"] == {"en": pytest.approx((2 / 3 + 1) / 2)}
     figures = found["factual_accuracy"]["en"]
     assert (figures["single"], figures["multi"]) == (1.0, (0 + 1) / 2)
@@ -48,9 +17,9 @@ def test_accuracy_is_a_mean_over_relations():
 
 
 def test_coverlap_is_over_facts_asked_in_both():
-    english = table(["gold", "gold", "x", "gold"])
-    french = table(["gold", "x", "gold", None], single=(True, True, True, None))
-    found = measure({"en": english, "fr": french})
+    english = make_predictions(["gold", "gold", "x", "gold"])
+    french = make_predictions(["gold", "x", "gold", None], single=(True, True, True, None))
+    found = measure_predictions({"en": english, "fr": french})
     right = [0, 0, 1], [0, 1, 0]
     expected = compare_right(*right, answers=[[0]] * 3, n_resamples=0)
     assert found["coverlap"] == {"en-fr": expected["coverlap"]} == {"en-fr": 1 / 3}
@@ -61,12 +30,18 @@ def test_coverlap_is_over_facts_asked_in_both():
 
 def test_an_english_full_stop_is_forgiven_behind_the_slot():
     rows = {"forms": "Apple Inc.", "prompt": "It is [Y] ."}
-    assert measure({"en": table(["apple inc"] * 4, **rows)})["accuracy"] == {"en": 1.0}
-    assert measure({"fr": table(["apple inc"] * 4, **rows)})["accuracy"] == {"fr": 0.0}
+    assert measure_predictions({"en": make_predictions(["apple inc"] * 4, **rows)})["accuracy"] == {
+        "en": 1.0
+    }
+    assert measure_predictions({"fr": make_predictions(["apple inc"] * 4, **rows)})["accuracy"] == {
+        "fr": 0.0
+    }
 
 
 def test_intervals():
-    found = measure({x: table(["gold", "x"] * 2) for x in ("en", "fr")}, Units(100))
+    found = measure_predictions(
+        {x: make_predictions(["gold", "x"] * 2) for x in ("en", "fr")}, Units(100)
+    )
     low, high = found["intervals"]["accuracy"]["en"]
     assert low <= found["accuracy"]["en"] <= high
     low, high = found["intervals"]["coverlap"]["en-fr"]
@@ -74,8 +49,8 @@ def test_intervals():
 
 
 def test_a_language_in_which_nothing_was_asked():
-    nothing = table([None] * 4, single=[None] * 4)
-    found = measure({"en": table(["gold"] * 4), "zh": nothing})
+    nothing = make_predictions([None] * 4, single=[None] * 4)
+    found = measure_predictions({"en": make_predictions(["gold"] * 4), "zh": nothing})
     assert found["accuracy"] == {"en": 1.0, "zh": None}
     assert found["mean"] == {"accuracy": 1.0, "coverlap": None}
     assert found["left_out"] == {"coverlap": 1, "facts": {"en": 0, "zh": 4}}

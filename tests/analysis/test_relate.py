@@ -15,13 +15,12 @@ from polyprobe.analysis.relate.sources import compare_traits
 from polyprobe.cli import app
 from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.pictures.picture import Heat, Points
-from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_decodings import write_predictions
 from tests.making.browser import open_page
+from tests.making.predictions import write_predictions
 from tests.making.reader import Reader
-from tests.making.runs import write_run
+from tests.making.runs import make_random_run
 
 LANGUAGES = ["en", "es", "ru", "uk", "el", "hi"]
 
@@ -29,19 +28,7 @@ LANGUAGES = ["en", "es", "ru", "uk", "el", "hi"]
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
     """Scores with a common part for each candidate, in six languages of geofacts."""
-    return make_run(tmp_path_factory.mktemp("run"), LANGUAGES)
-
-
-def make_run(folder, languages, seed=0, rows=240):
-    random = np.random.default_rng(seed)
-    table = next(iter(load_facts("geofacts", languages=languages).values()))
-    sizes = [len(found) for found in table["candidates"].to_pylist()[:rows]]
-    common = [random.normal(size=size) for size in sizes]
-    scores = {
-        x: [(level * part + random.normal(size=len(part))).tolist() for part in common]
-        for x, level in zip(languages, np.linspace(0.2, 2, len(languages)), strict=True)
-    }
-    return write_run(folder, "geofacts", scores, model="/gone/synthetic", rows=rows)
+    return make_random_run(tmp_path_factory.mktemp("run"), LANGUAGES)
 
 
 def test_the_correlations_are_those_of_results_json(run):
@@ -70,7 +57,7 @@ def test_the_correlations_are_those_of_results_json(run):
 
 
 def test_another_run_and_languages_of_both(run, tmp_path):
-    other = make_run(tmp_path / "other", ["el", "ru", "es", "en", "fr"], seed=1)
+    other = make_random_run(tmp_path / "other", ["el", "ru", "es", "en", "fr"], seed=1)
     [row] = relate_run(run, [str(other.folder)], RelateOptions(resamples=10)).rows
     assert row.left_out == {"uk": "not in synthetic (other)", "hi": "not in synthetic (other)"}
     common = ["en", "es", "ru", "el"]
@@ -198,7 +185,7 @@ def test_a_file_that_is_no_text_is_refused(run, tmp_path):
 
 
 def test_another_run_needs_three_common_languages(run, tmp_path):
-    other = make_run(tmp_path / "other", ["en", "es", "de"])
+    other = make_random_run(tmp_path / "other", ["en", "es", "de"])
     with pytest.raises(PolyprobeError) as error:
         relate_run(run, [str(other.folder)])
     expected = f"in common with {run.folder}: en, es, de / {', '.join(LANGUAGES)}"

@@ -26,8 +26,8 @@ from polyprobe.eval.evaluate import evaluate_model
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_relate import make_run
 from tests.making import tiny
+from tests.making.runs import make_random_run
 
 DEMO = ["en", "es", "ru", "ar", "zh", "hi", "el", "hy", "ka", "ko", "ta", "th"]
 SOME = ["en", "ru", "el", "zh"]
@@ -35,7 +35,7 @@ SOME = ["en", "ru", "el", "zh"]
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    return make_run(tmp_path_factory.mktemp("run"), SOME, rows=None)
+    return make_random_run(tmp_path_factory.mktemp("run"), SOME, rows=None)
 
 
 def relate(run, *items, **options):

@@ -4,7 +4,6 @@ import csv
 import json
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
@@ -19,44 +18,18 @@ from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.run import make_relations_table
 from polyprobe.report.show import format_table
-from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_predicted import table as predictions
 from tests.making.facts import write_facts
+from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.runs import write_run
+from tests.making.tables import make_predictions as predictions
 
-LANGUAGES = ("en", "ru", "zh_hans")
 REPORTED = {"accuracy", "rankc_subject", "rankc", "rankc_adjusted", "coverlap", "accuracy_gain"}
-N = 40
-RELATIONS = [("P36", "P19", "P19", "P530", "P19")[n % 5] for n in range(N)]
+
+
 CLUSTERS = ("none", "subject", "relation")
-
-
-def write_scores(folder, dataset, seed):
-    """Return a run of 40 facts of three relations, with second questions and baselines."""
-    run = write_run(folder, dataset, {x: [[0.0] * (4, 2)[n // 4 % 2] for n in range(N)]
-                                      for x in LANGUAGES})  # fmt: skip
-    draw = np.random.default_rng(seed)
-    common = draw.normal(size=(N, 4))
-    for language in LANGUAGES:
-        known = run.read(language)
-        sizes = [len(row) for row in known["scores"].to_pylist()]
-        values = [common + draw.normal(size=(N, 4)) for _ in range(2)]
-        own, other = (
-            [row[:k].tolist() for row, k in zip(one, sizes, strict=True)] for one in values
-        )
-        columns = known.to_pydict() | {
-            "relation": RELATIONS,
-            "scores": own,
-            "n_characters": [[3] * k for k in sizes],
-            "flags": [["second_answers"] if x == "P530" else [] for x in RELATIONS],
-            "baseline": [n % 7 / 6 for n in range(N)],
-            "donor": [None if n % 9 == 3 else "other" for n in range(N)],
-            "donor_scores": [None if n % 9 == 3 else other[n] for n in range(N)],
-        }
-        run.write(language, pa.table(columns, schema=SCORES))
-    return run
 
 
 @pytest.fixture(scope="module")

@@ -19,7 +19,7 @@ from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import SCORES as WRITTEN
 from tests.making.runs import write_run
-from tests.metrics.test_rankc import define_weights, enumerate_rankc
+from tests.metrics.definitions import define_weights, enumerate_rankc
 
 COPIES = 6  # 24 facts; those with 2 of the 4 cities as candidates have donors
 PAIRS = [*combinations(CITIES, 2)]

@@ -18,7 +18,7 @@ from polyprobe.report.findings.wordings import list_notes_of_wording
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from tests.making.runs import reseal
-from tests.making.versions import CONFIGS, N, write_dataset, write_run, write_versions
+from tests.making.versions import CONFIGS, N, best_ranks, write_dataset, write_run, write_versions
 
 FEW = {"n_resamples": 99}
 
@@ -53,18 +53,6 @@ def test_sentence_versions_have_one_dataset_and_the_default_has_one_too(
         reseal(folder, config=value, dataset=place)
         made.append(Run(folder))
     assert (find_versions(*made) is not None) == versions
-
-
-def best_ranks(table):
-    """All orders of the ties of each row: the best rank of a correct answer, from 1."""
-    ranks = []
-    for row in table.to_pylist():
-        found = []
-        for order in permutations(range(len(row["scores"]))):
-            ranked = sorted(order, key=lambda k: -row["scores"][k])  # stable: ties as in `order`
-            found.append(min(ranked.index(k) for k in row["answers"]) + 1)
-        ranks.append(found)
-    return np.array(ranks)
 
 
 def averages(values, relations):

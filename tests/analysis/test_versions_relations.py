@@ -17,8 +17,7 @@ from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
 from polyprobe.report.findings.wordings import make_changes_table
 from polyprobe.report.show import format_table
-from tests.analysis.test_versions import best_ranks
-from tests.making.versions import write_versions
+from tests.making.versions import best_ranks, write_versions
 
 FEW = {"n_resamples": 99}
 

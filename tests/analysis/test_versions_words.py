@@ -17,8 +17,7 @@ from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_versions import best_ranks
-from tests.making.versions import GENDERS, VERBS, write_versions
+from tests.making.versions import GENDERS, VERBS, best_ranks, write_versions
 
 FEW = {"n_resamples": 99}
 SENTENCES = ("template", "gt_translation", "chatgpt_translation")

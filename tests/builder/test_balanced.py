@@ -4,15 +4,12 @@ import subprocess
 import sys
 import unicodedata
 
-import polars as pl
 import pytest
 from huggingface_hub import DatasetCard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.builder.build import build_balanced
-from polyprobe.builder.facts import TEMPLATES
-from polyprobe.builder.facts.labels import clean_facts
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
@@ -21,14 +18,7 @@ from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
-
-NONE = pl.DataFrame(schema=TEMPLATES)
-
-
-def balance(known, request, fallback=NONE):
-    languages = sorted(known.labels["language"].unique())
-    made = material.assemble(request, clean_facts(known), fallback, languages)
-    return balanced.balance(request, made)
+from tests.builder.worlds import ENTITIES, RELATIONS, balance, worlds
 
 
 def build(request):
@@ -221,7 +211,7 @@ import hashlib, sys
 from pathlib import Path
 from polyprobe.builder.build import write_config
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from tests.builder.test_balanced import balance
+from tests.builder.worlds import balance
 from tests.builder.tiny_facts import make_facts
 facts = [(f"P{i % 3}", f"Q{i}", f"Q{i * 7 % 50}") for i in range(50)]
 labels = {lang: {f"Q{i}": f"{lang} {i % 40}" for i in range(50)} for lang in ("en", "fr")}
@@ -257,35 +247,7 @@ def plain(text: str) -> str:
     return unicodedata.normalize("NFC", text.casefold())
 
 
-ENTITIES = [f"Q{i}" for i in range(7)]
-LANGUAGES = ["en", "fr", "ru"]
-RELATIONS = ["P36", "P47", "P17", "P30"]  # P47 is symmetric
 PLACES = ["P17", "P30"]  # containment is transitive
-TEXTS = ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]", "[X] d [Y]", "[X] e [Y]"]
-NAMES = st.sampled_from(["a", "A", "b", "c", "d", "e", "f", "é", "e\u0301", "g", "h", "i", "j"])
-
-
-@st.composite
-def worlds(draw):
-    facts = draw(
-        st.sets(
-            st.tuples(*map(st.sampled_from, (RELATIONS, ENTITIES, ENTITIES))),
-            min_size=1,
-            max_size=14,
-        )
-    )
-    labels = {
-        x: draw(st.dictionaries(st.sampled_from(ENTITIES), NAMES, min_size=4)) for x in LANGUAGES
-    }
-    templates = {
-        x: draw(st.dictionaries(st.sampled_from(RELATIONS), st.sampled_from(TEXTS), min_size=2))
-        for x in LANGUAGES
-    }
-    asked = st.tuples(st.sampled_from(LANGUAGES), st.sampled_from(sorted(facts)))
-    sentences = st.sampled_from(["one [Y]", "two [Y]", "three [Y]"])
-    told = draw(st.dictionaries(asked, sentences, max_size=8))
-    prompts = [(lang, *fact, text, "") for (lang, fact), text in told.items()]
-    return make_facts(facts, labels, templates, prompts), labels, templates, told
 
 
 def rightful(fact, facts, labels, templates, told, languages):

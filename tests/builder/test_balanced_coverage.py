@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import COSTS, trace_costs
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from tests.builder.test_balanced import LANGUAGES, NONE, worlds
 from tests.builder.tiny_facts import CAPITALS
+from tests.builder.worlds import LANGUAGES, NONE, worlds
 
 
 def costs(known, languages=(), **options):

@@ -22,8 +22,8 @@ from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.test_balanced import NONE, balance
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
+from tests.builder.worlds import NONE, balance
 
 GREEK = ["[X]: πρωτεύουσα [Y].", "[Y], πρωτεύουσα: [X]"]
 # The first and the third are equal once the zero-width space is gone, the last one's case counts.

@@ -16,14 +16,7 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.cli.audit import audit as audit_command
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import FLAGGED, RELEASED
-from tests.builder.tiny_mpararel import PATTERNS, TUPLES, release
-
-# Reviewed lines and all lines of the patterns.
-REVIEWED = {
-    **{"bg": (161, 306), "da": (130, 302), "de": (290, 413), "el": (339, 525)},
-    **{"es": (197, 364), "fr": (239, 431), "he": (157, 354), "it": (169, 332)},
-    **{"pl": (163, 318), "pt": (176, 336), "zh-hans": (176, 334)},
-}
+from tests.builder.tiny_mpararel import PATTERNS, REVIEWED, TUPLES, release
 
 
 @pytest.fixture

@@ -16,9 +16,8 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources import mpararel_translations as translations
 from polyprobe.builder.translators.votes import count_votes
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.test_mpararel_rows import REVIEWED
 from tests.builder.tiny import describe, pack
-from tests.builder.tiny_mpararel import PATTERNS, TUPLES, write_lines
+from tests.builder.tiny_mpararel import PATTERNS, REVIEWED, TUPLES, write_lines
 
 # (translator, relation): its lines, one for each English template.
 GIVEN = {

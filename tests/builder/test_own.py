@@ -16,17 +16,11 @@ from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts
 from tests.blocks.pages import read_blocks
+from tests.builder.own_facts import CAPITALS, HEAD, TEMPLATES
 from tests.builder.sentences.phrases import Told
 
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "own"
 LANGUAGES = ("en", "fr", "de")
-TEMPLATES = '[capital]\nen = "The capital of [X] is [Y]."\nfr = "Capitale de [X] : [Y]."\n'
-HEAD = "relation,subject_en,object_en,subject_fr,object_fr\n"
-CAPITALS = (
-    "capital,Greece,Athens,Grèce,Athènes\n"
-    "capital,Peru,Lima,Pérou,Lima\n"
-    "capital,Chad,N'Djamena,Tchad,N'Djaména\n"
-)
 
 
 @pytest.fixture

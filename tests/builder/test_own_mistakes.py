@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.test_own import CAPITALS, HEAD, TEMPLATES
+from tests.builder.own_facts import CAPITALS, HEAD, TEMPLATES
 
 BOTH = HEAD + CAPITALS
 FRENCH = 'fr = "Capitale de [X] : [Y]."'

@@ -3,10 +3,11 @@ import io
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
+from tests.builder.tiny_polyglot import ROWS, known
 
 # relation, dataset_id, stem, true, subject, object, as in the released files.
 ENGLISH = [
@@ -25,28 +26,10 @@ GERMAN = [
     ("P47", "calinet_5", "Nordland neben Linden (Nord)", "Linden (Nord)", "Nordland", "Linden"),
     ("P449", "rome_6", "Newshour lief auf", "Bbc", "Newshour", "BBC"),
 ]
-# mParaRel has two Oslos as capitals, and Newshour in another relation only.
-TUPLES = [
-    ("P36", "Q419", "Peru", "Q2868", "lima"),
-    ("P36", "Q20", "Norway", "Q585", "Oslo"),
-    ("P36", "Q21", "Kingdom", "Q586", "Oslo"),
-    ("P1", "Q7", "Newshour", "Q8", "BBC"),
-]
+
+
 BBC = "polyglot:P449:bbc"
 OSLO = "polyglot:P36:oslo"
-
-
-def known() -> Facts:
-    facts = [(relation, subject, thing) for relation, subject, _, thing, _ in TUPLES]
-    labels = {("en", t[i], t[i + 1]) for t in TUPLES for i in (1, 3)}
-    return Facts(
-        facts=pl.DataFrame(facts, schema=FACTS, orient="row"),
-        labels=pl.DataFrame(sorted(labels), schema=LABELS, orient="row"),
-        aliases=pl.DataFrame(schema=ALIASES),
-        templates=pl.DataFrame(schema=TEMPLATES),
-        prompts=pl.DataFrame(schema=PROMPTS),
-        repairs={},
-    )
 
 
 def write_parquet(rows) -> bytes:
@@ -140,14 +123,6 @@ def test_spoiled_mirrors_are_reported_in_one_line(mirror, archive):
 def test_unknown_language_names_the_nearest():
     with pytest.raises(PolyprobeError, match="unknown language 'sv2' in polyglot; did you mean 's"):
         read_source("polyglot", None, ["sv2"])
-
-
-# Rows by language; their sum is 303,156.
-ROWS = {
-    "bg": 20577, "ca": 18898, "cs": 9427, "da": 23365, "de": 16287, "en": 26267, "es": 18786,
-    "fr": 18395, "hr": 7358, "hu": 4650, "it": 20448, "nl": 22590, "pl": 9484, "pt": 22974,
-    "ro": 17568, "ru": 3289, "sl": 7873, "sr": 5426, "sv": 21576, "uk": 7918,
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -31,12 +31,15 @@ from polyprobe.schema.languages import find_language
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.test_polyglot import ROWS, known
 from tests.builder.tiny import describe, pack
-from tests.conftest import UPSTREAM
+from tests.builder.tiny_polyglot import ROWS, known
+from tests.docs.polyglot import ERRORS, built
+
+__all__ = ["built"]
 
 CARDS = Path(__file__).parents[2] / "datasets" / "polyglot"
-ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
+
+
 COLUMNS = ["dataset_id", "stem", "true", "false", "relation", "subject", "object"]
 ENGLISH = [
     ("rome_1", "The capital of Peru is", "Lima", "Quito <br> Bonn", "P36", "Peru", "Lima"),
@@ -135,13 +138,6 @@ def test_a_file_without_a_column_is_named(mirror, tmp_path):
     with pytest.raises(PolyprobeError) as error:
         build_dataset("polyglot", ["de"], mirror(drop=["false"]), tmp_path / "polyglot")
     assert str(error.value).startswith("someone/things: d/de-x.parquet has no column 'false'; exp")
-
-
-@pytest.fixture(scope="module")
-def built(upstream, tmp_path_factory):
-    recipe.read_english.cache_clear()
-    recipe.read_entities.cache_clear()
-    return build_dataset("polyglot", (), upstream, tmp_path_factory.mktemp("pg") / "polyglot")
 
 
 def read(folder, config, language):

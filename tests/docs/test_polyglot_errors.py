@@ -17,15 +17,9 @@ from scipy.stats import chi2_contingency
 from docs.reproduce import polyglot_errors
 from docs.reproduce.polyglot_errors import N_ROWS, main, read_errors
 from polyprobe.system.errors import PolyprobeError
+from tests.docs.polyglot import HEAD, IDS, write_errors
 
 SCRIPT = Path(polyglot_errors.__file__)
-IDS = {"de": ["a", "b", "c", "d", "e"], "en": ["a", "b", "c", "d"], "fr": ["a", "b", "x"]}
-HEAD = ("model", "language", "dataset_id")
-
-
-def write_errors(path, *lines, head=HEAD):
-    path.write_text("".join("\t".join(line) + "\n" for line in (head, *lines)), encoding="utf-8")
-    return path
 
 
 @pytest.fixture

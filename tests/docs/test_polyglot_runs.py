@@ -13,8 +13,7 @@ from polyprobe.analysis.board.board import make_board
 from polyprobe.report.findings.board import list_models
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
-from tests.builder.test_polyglot_build import ERRORS, built
-from tests.docs.test_polyglot_errors import HEAD, IDS, write_errors
+from tests.docs.polyglot import ERRORS, HEAD, IDS, built, write_errors
 
 __all__ = ["built"]
 

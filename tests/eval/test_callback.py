@@ -10,10 +10,17 @@ from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.test_given import Adapted
 from tests.making.facts import write_facts
 from tests.making.flags import write_flagged
-from tests.making.trainers import AUTO, follow, make_trainer, ours, save_once, saved_figures
+from tests.making.trainers import (
+    AUTO,
+    Adapted,
+    follow,
+    make_trainer,
+    ours,
+    save_once,
+    saved_figures,
+)
 from tests.scoring import plain
 
 

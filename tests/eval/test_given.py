@@ -16,6 +16,7 @@ from polyprobe.scoring.model_objects import identify
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
+from tests.making.trainers import Adapted
 from tests.scoring import plain
 
 PROMPT, CANDIDATES = "The capital of France is [Y].", ["Paris", "Berlin", "Rome"]
@@ -42,43 +43,6 @@ def model(place):
 @pytest.fixture
 def splits(place):
     return datasets.load_dataset(str(place / "facts"))
-
-
-class LowRank(torch.nn.Module):
-    """A layer of PEFT's LoRA: the layer below, and a product of two narrow matrices."""
-
-    active_adapters = ("default",)
-    disable_adapters = False
-
-    def __init__(self, below):
-        super().__init__()
-        torch.manual_seed(5)
-        size = below.weight.shape[0]
-        self.below, self.scaling = below, {"default": 2.0}
-        self.narrow = torch.nn.Linear(size, 2, bias=False)
-        self.wide = torch.nn.Linear(2, below.weight.shape[1], bias=False)
-
-    def forward(self, states):
-        return self.below(states) + self.scaling["default"] * self.wide(self.narrow(states))
-
-
-class Adapted(torch.nn.Module):
-    """A model with adapters, with the interface of PEFT's PeftModel."""
-
-    class Kind:
-        is_prompt_learning = False
-
-    def __init__(self, model):
-        super().__init__()
-        for block in model.transformer.h:
-            block.attn.c_attn = LowRank(block.attn.c_attn)
-        self.model, self.config, self.active_peft_config = model, model.config, self.Kind()
-
-    def get_base_model(self):
-        return self.model
-
-    def forward(self, *args, **kwargs):
-        return self.model(*args, **kwargs)
 
 
 def figures(results):

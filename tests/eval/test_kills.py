@@ -7,17 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.eval.test_run import contents
 from tests.making import tiny
-from tests.making.facts import write_facts
+from tests.making.facts import number_subjects, write_facts
+from tests.making.runs import read_files
 from tests.making.stores import rows
 
 SCRIPT = Path(__file__).with_name("kill_runs.py")
-
-
-def number_subjects(language, rows):
-    """Make every prompt different, since scores are cached."""
-    return [row._replace(prompt=f"{n}. {row.prompt}") for n, row in enumerate(rows)]
 
 
 def rows_in(cache):
@@ -44,5 +39,5 @@ def test_a_run_killed_thirty_times_gives_the_same_bits(tmp_path):
 
     assert run(tmp_path / "whole", 0, tmp_path / "cache-1") == [0, 0]
     assert run(tmp_path / "killed", 30, tmp_path / "cache-2") == [30, 0]
-    assert contents(tmp_path / "killed") == contents(tmp_path / "whole")
+    assert read_files(tmp_path / "killed") == read_files(tmp_path / "whole")
     assert rows_in(tmp_path / "cache-2") == rows_in(tmp_path / "cache-1")

@@ -24,7 +24,7 @@ from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import Source
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
-from tests.eval.test_workers import OPTIONS, command_of, here, silent, tasks_of
+from tests.eval.tasks import OPTIONS, command_of, here, silent, tasks_of
 from tests.hub.client import POLYPROBE
 from tests.making.tiny import save_model
 from tests.making.waiting import PATIENCE, wait_until

@@ -20,7 +20,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
-from tests.making.runs import reseal
+from tests.making.runs import read_files, reseal
 
 PAIRS = ["en-ru", "en-zh_hans", "ru-zh_hans"]
 
@@ -44,13 +44,9 @@ def done(place):
     return place / "done", results
 
 
-def contents(folder):
-    return {f.relative_to(folder): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
-
-
 def test_the_folder_holds_what_design_says(place, done):
     folder, results = done
-    names = {str(name) for name in contents(folder)}
+    names = {str(name) for name in read_files(folder)}
     assert names == {"run.json", "results.json", *(f"scores/{x}.parquet" for x in CITIES)}
     written = json.loads((folder / "results.json").read_text())
     said = json.loads((folder / "run.json").read_text())
@@ -146,10 +142,10 @@ def test_results_are_recomputed_without_the_model(place, done, tmp_path):
 
 
 def test_a_second_call_scores_nothing_and_changes_nothing(place, done, monkeypatch):
-    before = contents(done[0])
+    before = read_files(done[0])
     monkeypatch.setattr("polyprobe.eval.evaluate.fill_scores", None)
     evaluate_model(str(place / "model"), str(place / "facts"), output=done[0])
-    assert contents(done[0]) == before
+    assert read_files(done[0]) == before
 
 
 def test_languages_can_be_added(place, done, tmp_path):
@@ -158,7 +154,7 @@ def test_languages_can_be_added(place, done, tmp_path):
             str(place / "model"), str(place / "facts"), output=tmp_path / "run", languages=languages
         )
     assert results == done[1]
-    assert contents(tmp_path / "run") == contents(done[0])
+    assert read_files(tmp_path / "run") == read_files(done[0])
 
 
 def test_a_run_that_did_not_name_the_default_configuration_goes_on(place, done, tmp_path):
@@ -181,7 +177,7 @@ def test_a_run_that_did_not_name_the_default_configuration_goes_on(place, done, 
     ],
 )
 def test_the_folder_of_another_run_is_refused(change, message, place, done, tmp_path):
-    before = contents(done[0])
+    before = read_files(done[0])
     asked = {"model": str(place / "model"), "dataset": str(place / "facts"), **change}
     if change.get("model"):
         asked["model"] = str(tiny.save_model("llama", tmp_path / "other"))
@@ -203,14 +199,14 @@ def test_the_folder_of_another_run_is_refused(change, message, place, done, tmp_
     with pytest.raises(PolyprobeError) as error:
         evaluate_model(output=done[0], **asked)
     assert f"{done[0]} holds another run ({message}" in str(error.value)
-    assert contents(done[0]) == before
+    assert read_files(done[0]) == before
 
 
 def test_a_folder_that_is_not_a_run_is_refused(place, tmp_path):
     (tmp_path / "thesis.tex").write_text("precious")
     with pytest.raises(PolyprobeError, match="is not empty and holds no run.json"):
         evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path)
-    assert contents(tmp_path).keys() == {tmp_path.joinpath("thesis.tex").relative_to(tmp_path)}
+    assert read_files(tmp_path).keys() == {tmp_path.joinpath("thesis.tex").relative_to(tmp_path)}
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(place, tmp_path):
@@ -230,7 +226,7 @@ def test_a_file_is_not_a_run_folder(place, tmp_path):
 def test_a_run_killed_at_its_first_write_goes_on(place, done, tmp_path):
     (tmp_path / ".run.json.part").write_text("{")
     evaluate_model(str(place / "model"), str(place / "facts"), output=tmp_path)
-    assert contents(tmp_path) == contents(done[0])
+    assert read_files(tmp_path) == read_files(done[0])
 
 
 @pytest.mark.acceptance
@@ -255,7 +251,7 @@ def test_a_full_disk_loses_nothing_and_the_same_call_goes_on(place, done, tmp_pa
     assert "are kept: make room" in line
     assert "then run the same command again" in line
     assert "Traceback" not in full.stderr
-    kept = {str(name) for name in contents(tmp_path / "run")}
+    kept = {str(name) for name in read_files(tmp_path / "run")}
     assert kept == {"run.json"}
     again = subprocess.run(command, capture_output=True, text=True, check=False)
     assert again.returncode == 0, again.stderr

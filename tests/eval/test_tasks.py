@@ -14,9 +14,8 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
-from tests.eval.test_kills import number_subjects
 from tests.making import tiny
-from tests.making.facts import write_facts
+from tests.making.facts import number_subjects, write_facts
 
 
 def query(name, size=2):

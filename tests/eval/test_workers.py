@@ -21,29 +21,14 @@ from polyprobe.eval.work.workers import (
 )
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.scoring.engine import Engine
-from polyprobe.scoring.load import Source, load
+from polyprobe.scoring.load import Source
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
+from tests.eval.tasks import OPTIONS, PLACES, command_of, here, silent, tasks_of
 from tests.making.facts import write_facts
 from tests.making.tiny import save_model
 from tests.making.waiting import PATIENCE
-
-PLACES = ["Paris", "Berlin", "Москва", "北京", "東京", "باريس", "Hà Nội", "Παρίσι"]
-SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столица {} — [Y]."]
-
-
-def tasks_of(n, rows=3):
-    """Return n different tasks of a few rows."""
-    asked = [s.format(f"{place} {k}") for k in range(n) for place in PLACES for s in SENTENCES]
-    return [
-        Task(k, "en" if k % 2 else "ru", asked[k * rows : k * rows + rows], [PLACES[:4]] * rows)
-        for k in range(n)
-    ]
-
-
-def silent(task, done, total):
-    pass
 
 
 class Stub:
@@ -111,30 +96,15 @@ class TestHere:
         assert list(score_here(Stub(), [], silent)) == []
 
 
-OPTIONS = ScorerOptions(device="cpu", scoring="object", bos="always", batch_tokens=100)
-
-
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     return str(save_model("llama", tmp_path_factory.mktemp("tiny")))
-
-
-def here(model, tasks):
-    return {t.number: s for t, s in score_here(load(model, OPTIONS).scorer, tasks, silent)}
 
 
 def workers():
     """Return the worker processes that this process has started."""
     found = psutil.Process().children(recursive=True)
     return [p for p in found if "--multiprocessing-fork" in command_of(p)]
-
-
-def command_of(process):
-    """Return a process's command, [] if it has just ended."""
-    try:
-        return process.cmdline()
-    except psutil.Error:
-        return []
 
 
 @pytest.mark.slow
@@ -186,7 +156,7 @@ class TestDeviceWorkers:
         script = tmp_path / "run.py"
         script.write_text(
             "from polyprobe.eval.work.workers import score_in_processes\n"
-            "from tests.eval.test_workers import OPTIONS, silent, tasks_of\n"
+            "from tests.eval.tasks import OPTIONS, silent, tasks_of\n"
             "from polyprobe.scoring.load import Source\n"
             f"for _ in score_in_processes(Source({model!r}, OPTIONS), tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
@@ -87,3 +88,19 @@ def reseal(folder: Path, without: tuple[str, ...] = (), **changes) -> None:
     }
     kept = {name: value for name, value in values.items() if name not in ("sha256", *without)}
     Run(folder).write_json("run.json", kept)
+
+
+def make_random_run(folder, languages, seed=0, rows=240):
+    random = np.random.default_rng(seed)
+    table = next(iter(load_facts("geofacts", languages=languages).values()))
+    sizes = [len(found) for found in table["candidates"].to_pylist()[:rows]]
+    common = [random.normal(size=size) for size in sizes]
+    scores = {
+        x: [(level * part + random.normal(size=len(part))).tolist() for part in common]
+        for x, level in zip(languages, np.linspace(0.2, 2, len(languages)), strict=True)
+    }
+    return write_run(folder, "geofacts", scores, model="/gone/synthetic", rows=rows)
+
+
+def read_files(folder):
+    return {f.relative_to(folder): f.read_bytes() for f in folder.rglob("*") if f.is_file()}

@@ -1,5 +1,6 @@
 """Small trainings with a callback."""
 
+import torch
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
@@ -96,3 +97,40 @@ def saved_figures(trainer, facts, folder, **options):
     trainer.save_model(folder)
     options = {"languages": ["en", "ru"], "device": "cpu", **options}
     return figures_of(evaluate_model(str(folder), facts, output=folder / "run", **options))
+
+
+class LowRank(torch.nn.Module):
+    """A layer of PEFT's LoRA: the layer below, and a product of two narrow matrices."""
+
+    active_adapters = ("default",)
+    disable_adapters = False
+
+    def __init__(self, below):
+        super().__init__()
+        torch.manual_seed(5)
+        size = below.weight.shape[0]
+        self.below, self.scaling = below, {"default": 2.0}
+        self.narrow = torch.nn.Linear(size, 2, bias=False)
+        self.wide = torch.nn.Linear(2, below.weight.shape[1], bias=False)
+
+    def forward(self, states):
+        return self.below(states) + self.scaling["default"] * self.wide(self.narrow(states))
+
+
+class Adapted(torch.nn.Module):
+    """A model with adapters, with the interface of PEFT's PeftModel."""
+
+    class Kind:
+        is_prompt_learning = False
+
+    def __init__(self, model):
+        super().__init__()
+        for block in model.transformer.h:
+            block.attn.c_attn = LowRank(block.attn.c_attn)
+        self.model, self.config, self.active_peft_config = model, model.config, self.Kind()
+
+    def get_base_model(self):
+        return self.model
+
+    def forward(self, *args, **kwargs):
+        return self.model(*args, **kwargs)

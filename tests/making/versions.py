@@ -1,6 +1,7 @@
 """A small dataset with templates and sentences, and runs on both without a model."""
 
 import shutil
+from itertools import permutations
 from pathlib import Path
 
 import numpy as np
@@ -137,3 +138,15 @@ def write_wordings(folder: Path) -> list[Run]:
     config = [line.replace("small", "small-chatgpt") for line in lines[2:7]]
     card.write_text("\n".join([*lines[:-1], *config, "---", ""]), encoding="utf-8")
     return [template, sentence, rename(template, folder / "small-chatgpt", "small-chatgpt")]
+
+
+def best_ranks(table):
+    """All orders of the ties of each row: the best rank of a correct answer, from 1."""
+    ranks = []
+    for row in table.to_pylist():
+        found = []
+        for order in permutations(range(len(row["scores"]))):
+            ranked = sorted(order, key=lambda k: -row["scores"][k])  # stable: ties as in `order`
+            found.append(min(ranked.index(k) for k in row["answers"]) + 1)
+        ranks.append(found)
+    return np.array(ranks)

@@ -1,5 +1,7 @@
 """Inputs of every metric, and one figure of each worked out by hand."""
 
+from pathlib import Path
+
 CASES = {
     "rankc": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "weights": "norm1"},
     "rankc_subject": {
@@ -37,3 +39,6 @@ RESULTS = {
     "answer_agreement": ("agreement", (1 / 3 + 3 / 3) / 2),
     "rank_overlap": ("rbo", ((1 / 2 * 1 + 1 / 4 * 1 / 2 + 1 / 4 * 1) + 1) / 2),
 }
+
+
+METRICS = Path(__file__).resolve().parents[2] / "metrics"

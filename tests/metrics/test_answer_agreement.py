@@ -13,7 +13,7 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
 from polyprobe.metrics.shared.intervals import summarize
-from tests.metrics.test_modules import METRICS
+from tests.metrics.cases import METRICS
 
 PARTS = (
     *("agree_right", "agree_wrong", "one_right"),

@@ -1,7 +1,5 @@
-import json
 import math
 import re
-import zipfile
 from fractions import Fraction
 from pathlib import Path
 from statistics import fmean
@@ -16,10 +14,13 @@ from polyprobe.metrics.contrastive_knowledge.formulas import (
     compare_contrasts,
     measure_knowledge,
 )
-from tests.conftest import UPSTREAM
+from tests.metrics.logs import logs
+
+__all__ = ["logs"]
 
 METRICS = Path(__file__).resolve().parents[2] / "metrics"
-LOGS = UPSTREAM.parent / "oracles" / "polyglot-or-not-logs.zip"
+
+
 ABOVE = math.nextafter(0.3, 1)
 
 
@@ -171,21 +172,6 @@ def test_error_of_unknown_ties_and_of_unequal_lengths():
         measure_knowledge(ROWS, ties="expected")
     with pytest.raises(ValueError, match="1 in 'groups', 5 queries; expected one for each query"):
         measure_knowledge(ROWS, groups=["en"])
-
-
-@pytest.fixture(scope="module")
-def logs(upstream):
-    """From (model, language) to the logged items and the sentence that sums them up."""
-    if not LOGS.is_file():
-        pytest.skip(f"needs the authors' logs, {LOGS}")
-    read = {}
-    with zipfile.ZipFile(LOGS) as archive:
-        for name in archive.namelist():
-            model, file = name.split("/")
-            log = json.loads(archive.read(name))
-            [items], [summary] = log["score_dict_full"].values(), log["score_dict_summary"].values()
-            read[model, file[:2]] = items, summary
-    return read
 
 
 @pytest.mark.upstream

@@ -16,10 +16,9 @@ from evaluate.loading import get_imports
 
 from polyprobe.publish.source import bundle
 from tests.hub.client import environment
-from tests.metrics.cases import CASES, RESULTS
-from tests.metrics.test_spaces_input import FIRST
+from tests.metrics.cases import CASES, METRICS, RESULTS
+from tests.metrics.spaces import FIRST
 
-METRICS = Path(__file__).resolve().parents[2] / "metrics"
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
 
 

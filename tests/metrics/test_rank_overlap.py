@@ -23,7 +23,7 @@ from polyprobe.metrics.rank_overlap.formulas import (
     rbo_weights,
 )
 from polyprobe.metrics.rankc import formulas as rankc
-from tests.metrics.test_modules import METRICS
+from tests.metrics.cases import METRICS
 
 
 def list_orders(scores):

@@ -20,8 +20,8 @@ from polyprobe.metrics.rankc_subject.formulas import (
 )
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.metrics.shared.ranks import WEIGHTS
-from tests.metrics.test_rankc import draw_pools, enumerate_rankc
-from tests.metrics.test_spaces_input import compute, import_app, values, write_table
+from tests.metrics.definitions import draw_pools, enumerate_rankc
+from tests.metrics.spaces import compute, import_app, values, write_table
 
 
 def draw_scores(seed, sizes, levels=6):

@@ -20,7 +20,7 @@ import pytest
 
 from polyprobe.publish.source import bundle
 from tests.making.waiting import PATIENCE
-from tests.metrics.test_spaces_input import FIRST, METRICS, NAMES, RUN, E, write_table
+from tests.metrics.spaces import FIRST, METRICS, NAMES, RUN, E, write_table
 
 if not find_spec("gradio"):  # which takes seconds to import
     pytest.skip("gradio is not installed: no Space can be started", allow_module_level=True)

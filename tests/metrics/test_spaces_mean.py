@@ -11,7 +11,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import Bootstrap, Units
 from polyprobe.metrics.space import entries
 from polyprobe.schema.run.folder import fill_columns
-from tests.metrics.test_spaces_input import compute, import_app, write_table
+from tests.metrics.spaces import compute, import_app, write_table
 
 LANGUAGES = ["en", "es", "ru"]
 SPACES = [

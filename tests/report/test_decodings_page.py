@@ -10,10 +10,10 @@ from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_decodings import FIRST, SECOND, write_predictions
 from tests.making import tiny
 from tests.making.browser import open_page
 from tests.making.facts import CITIES, write_facts
+from tests.making.predictions import FIRST, SECOND, write_predictions
 from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
 from tests.making.stable import save_fixed

@@ -24,9 +24,9 @@ from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels
 from polyprobe.report.pictures.picture import Heat
 from polyprobe.system.errors import PolyprobeError
-from tests.analysis.test_decodings import FIRST, SECOND, write_predictions
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
+from tests.making.predictions import FIRST, SECOND, write_predictions
 from tests.making.runs import SCORES, write_run
 
 SVG = "{http://www.w3.org/2000/svg}"

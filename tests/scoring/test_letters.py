@@ -25,7 +25,7 @@ from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.making.stores import IDENTITY
 from tests.scoring import plain
-from tests.scoring.test_protocols import KINDS, PLAIN, QUERIES, has_bos, score
+from tests.scoring.protocols import KINDS, PLAIN, QUERIES, has_bos, score
 
 ASKED = [*QUERIES[:9], ("Paris is [Y].", ["here"]), ("[Y]!", ["Rome", "Paris", "Rome"])]
 OPTIONS = " ".join(f"{letter}. Answer: {letter}" for letter in "ABCDEFGHIJ")

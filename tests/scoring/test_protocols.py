@@ -2,7 +2,6 @@
 
 import copy
 import random
-import warnings
 
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers
@@ -18,52 +17,15 @@ from polyprobe.scoring.scorers.part import first_pieces
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
+from tests.scoring.protocols import KINDS, PLAIN, QUERIES, has_bos, score
 
-# Slot in the middle, last, first; after a space, a letter, an apostrophe; ten scripts.
-QUERIES = [
-    ("The capital of France is [Y].", ["Paris", "Berlin", "the city of Paris", "Rome"]),
-    ("The capital of France is [Y]", ["Paris", "Berlin"]),
-    ("La capitale de l'[Y] est", ["Italie", "Europe"]),
-    ("Столица Франции — [Y].", ["Париж", "Берлин", "Москва"]),
-    ("法国的首都是[Y]。", ["巴黎", "北京", "东京都"]),
-    ("日本の首都は [Y]です。", ["東京", "北京"]),
-    ("عاصمة فرنسا هي [Y].", ["باريس", "برلين"]),
-    ("פריז היא בירת [Y].", ["צרפת", "גרמניה"]),
-    ("Η πρωτεύουσα είναι το [Y].", ["Παρίσι", "Βερολίνο"]),
-    ("프랑스의 수도는 [Y]이다.", ["파리", "베를린"]),
-    ("फ़्रांस की राजधानी [Y] है।", ["पेरिस", "बर्लिन"]),
-    ("เมืองหลวงคือ[Y]", ["ปารีส", "กรุงเทพ"]),
-]
 OPENING = [
     ("[Y] is the capital of France.", ["Paris", "Berlin"]),
     ("[Y]は日本の首都です。", ["東京", "北京"]),
 ]
-KINDS = {
-    "llama": "causal", "gpt2": "causal", "bloom": "causal", "bert": "masked",
-    "xlm-roberta": "masked", "t5": "seq2seq", "mt5": "seq2seq",
-}  # fmt: skip
-PLAIN = {
-    ("mpararel", "masked"): plain.mpararel,
-    ("mpararel-released", "masked"): plain.mpararel_released,
-    ("object", "masked"): plain.masked_object,
-    ("object", "seq2seq"): plain.seq2seq_object,
-    ("object", "causal"): plain.causal_object,
-    ("contrastive", "masked"): plain.masked_contrastive,
-    ("contrastive", "seq2seq"): plain.seq2seq_contrastive,
-    ("contrastive", "causal"): plain.causal_contrastive,
-}
+
+
 CASES = [(s, kind) for s, family in PLAIN for kind, of in KINDS.items() if of == family]
-
-
-def score(scorer, queries):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # WordPiece has no token for some scripts
-        return scorer.score([q for q, _ in queries], [c for _, c in queries])
-
-
-def has_bos(kind, scoring):
-    """Return whether the first token of a prompt can be scored."""
-    return kind not in ("llama", "gpt2") and (kind, scoring) != ("bloom", "contrastive")
 
 
 @pytest.mark.parametrize(("scoring", "kind"), CASES)

@@ -6,12 +6,7 @@ from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreem
 from polyprobe.builder.annotated.inflection import CasedLabel, keep_capitals
 from polyprobe.builder.annotated.languages import INFLECTIONS, load_inflector
 from polyprobe.system.errors import PolyprobeError
-
-HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)
-
-
-def inflect(language, label, case, gender=None, kinds=(), number=None):
-    return load_inflector(language).inflect(CasedLabel(label, case, gender, number, kinds))
+from tests.builder.annotated.inflecting import HUMAN, LANGUAGE, PLACE, inflect
 
 
 @pytest.mark.parametrize(

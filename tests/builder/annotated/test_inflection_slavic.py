@@ -9,7 +9,7 @@ from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.languages import slavic as inflection_slavic
 from polyprobe.builder.annotated.languages.slavic import decline_name
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.annotated.test_inflection import HUMAN, LANGUAGE, PLACE, inflect
+from tests.builder.annotated.inflecting import HUMAN, LANGUAGE, PLACE, inflect
 
 
 @pytest.mark.parametrize(

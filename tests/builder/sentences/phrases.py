@@ -1,10 +1,15 @@
+"""Hungarian sentences of a translator that answers from a table."""
+
 import sys
 from types import SimpleNamespace
 
+import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder import recipes as table
+from polyprobe.builder.build import build_sentences
 from polyprobe.builder.output import card
+from polyprobe.builder.recipes.sentences.outcomes import OUTCOMES
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import Row
 
@@ -94,3 +99,39 @@ class Told(Phrasebook):
             found if isinstance(found, Translation) else Translation(found, "")
             for found in (self.texts[target, sentence] for sentence in sentences)
         ]
+
+
+SENTENCE = {
+    (subject, answer): f"Who rules {NAMES['en'][subject]} sits in {NAMES['en'][answer]}."
+    for subject, answer in FACTS
+}
+HU = [
+    "Franciaország ura Párizsban ül.",
+    "Magyarország ura Budapesten ül.",
+    "Anglia ura itt ül: London.",
+    "Magyarország ura Londonban ül.",
+]
+
+
+def phrasebook(kind=Told, hu=HU, **ga):
+    """Translates to Hungarian, and to Irish the rows given in `ga` (`r0`); no answer otherwise."""
+    told = dict(zip([("hu", s) for s in SENTENCE.values()], hu, strict=True))
+    for number, sentence in enumerate(SENTENCE.values()):
+        unanswered = Translation("", "no answer: HTTP 500 five times")
+        told["ga", sentence] = ga.get(f"r{number}", unanswered)
+    return kind(told)
+
+
+def build(folder, translator, languages=("hu",), **options):
+    options = {"lemmatizer": "none", **options}
+    return build_sentences("tiny", "default", translator, languages, output=folder, **options)
+
+
+def read(folder, language, config="default-sentence"):
+    return pq.read_table(folder / "data" / config / f"{language}.parquet").to_pylist()
+
+
+def read_outcomes(folder, **wanted):
+    table = pq.read_table(folder / "sentences" / "default-sentence.parquet")
+    assert table.schema.equals(OUTCOMES)
+    return [r for r in table.to_pylist() if all(r[key] == wanted[key] for key in wanted)]

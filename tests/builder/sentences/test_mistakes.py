@@ -12,12 +12,13 @@ from polyprobe.builder.recipes.sentences.build import is_last
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import Apertium
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.sentences.phrases import NAMES, make_rows
-from tests.builder.sentences.test_version import (
+from tests.builder.sentences.phrases import (
     HU,
+    NAMES,
     SENTENCE,
     Told,
     build,
+    make_rows,
     phrasebook,
     read,
     read_outcomes,

@@ -10,7 +10,6 @@ from polyprobe.builder.build import build_balanced, build_dataset, build_sentenc
 from polyprobe.builder.output import card
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import (
-    OUTCOMES,
     STATUSES,
     Outcome,
     reject_untranslated,
@@ -19,43 +18,19 @@ from polyprobe.builder.translators import Translation
 from polyprobe.schema.columns import SENTENCES
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.sentences import phrases
-from tests.builder.sentences.phrases import FACTS, NAMES, Phrasebook, Told
+from tests.builder.sentences.phrases import (
+    FACTS,
+    HU,
+    NAMES,
+    SENTENCE,
+    Phrasebook,
+    Told,
+    build,
+    phrasebook,
+    read,
+    read_outcomes,
+)
 from tests.builder.tiny_facts import CAPITALS, serve
-
-SENTENCE = {
-    (subject, answer): f"Who rules {NAMES['en'][subject]} sits in {NAMES['en'][answer]}."
-    for subject, answer in FACTS
-}
-HU = [
-    "Franciaország ura Párizsban ül.",
-    "Magyarország ura Budapesten ül.",
-    "Anglia ura itt ül: London.",
-    "Magyarország ura Londonban ül.",
-]
-
-
-def phrasebook(kind=Told, hu=HU, **ga):
-    """Translates to Hungarian, and to Irish the rows given in `ga` (`r0`); no answer otherwise."""
-    told = dict(zip([("hu", s) for s in SENTENCE.values()], hu, strict=True))
-    for number, sentence in enumerate(SENTENCE.values()):
-        unanswered = Translation("", "no answer: HTTP 500 five times")
-        told["ga", sentence] = ga.get(f"r{number}", unanswered)
-    return kind(told)
-
-
-def build(folder, translator, languages=("hu",), **options):
-    options = {"lemmatizer": "none", **options}
-    return build_sentences("tiny", "default", translator, languages, output=folder, **options)
-
-
-def read(folder, language, config="default-sentence"):
-    return pq.read_table(folder / "data" / config / f"{language}.parquet").to_pylist()
-
-
-def read_outcomes(folder, **wanted):
-    table = pq.read_table(folder / "sentences" / "default-sentence.parquet")
-    assert table.schema.equals(OUTCOMES)
-    return [r for r in table.to_pylist() if all(r[key] == wanted[key] for key in wanted)]
 
 
 def snapshot(folder) -> dict[str, bytes]:

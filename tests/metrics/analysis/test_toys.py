@@ -8,7 +8,7 @@ import pytest
 
 from bench import toys
 from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
-from tests.metrics.test_rankc import define_weights
+from tests.metrics.definitions import define_weights
 
 ROOT = Path(__file__).parents[3]
 TABLE = ROOT / "bench" / "toys.md"

@@ -2,10 +2,15 @@
 
 import time
 from types import SimpleNamespace
+from urllib.parse import quote
+from urllib.request import Request, urlopen
 
 import huggingface_hub
 import pytest
 from huggingface_hub import HfApi, constants
+
+from polyprobe.cli.publish import push
+from polyprobe.publish.source import address_card, read_source
 
 TOKEN = "hf_abcdefghijklmnopqrstuvwxyz012345"
 
@@ -27,3 +32,38 @@ def hub_token(user, **rights):
     from tests.hub.tokens import Token
 
     return Token(user, **rights)
+
+
+OPTIONS = {
+    "private": False,
+    "revision": "main",
+    "create_pr": False,
+    "dry_run": False,
+    "despite_license": None,
+}
+
+
+def run(folder, repo, **options):
+    push(folder, repo, **OPTIONS | options)
+
+
+def held(api, repo, kind="dataset", revision="main"):
+    """{path: content} of the files on the Hub at a revision, by plain HTTP."""
+    names = api.list_repo_files(repo, repo_type=kind, revision=revision)
+    at = f"{api.endpoint}/{kind}s/{repo}/resolve/{quote(revision, safe='')}"
+    head = {"Authorization": f"Bearer {TOKEN}"}
+    return {
+        name: urlopen(Request(f"{at}/{name}", headers=head)).read()
+        for name in names
+        if name != ".gitattributes"
+    }
+
+
+def contents(folder, repo=None):
+    """{path: content} that a push to a repository sends, by default to me/NAME."""
+    source = address_card(read_source(folder), repo or f"me/{folder.name}")
+    return {name: file.path.read_bytes() for name, file in source.files.items()}
+
+
+def messages(api, repo, kind="dataset", revision="main"):
+    return [c.title for c in api.list_repo_commits(repo, repo_type=kind, revision=revision)]

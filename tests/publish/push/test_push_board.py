@@ -13,9 +13,8 @@ from polyprobe.publish.source import read_source
 from polyprobe.report.page.board import write_board
 from polyprobe.system.errors import PolyprobeError
 from tests.making.boards import write_table_5
-from tests.publish.push.clients import api
+from tests.publish.push.clients import api, contents, held, messages, run
 from tests.publish.push.folders import edit
-from tests.publish.push.test_push import contents, held, messages, run
 
 __all__ = ["api"]
 

@@ -5,9 +5,8 @@ from huggingface_hub import constants
 
 from polyprobe.publish import push as publish
 from polyprobe.system.errors import PolyprobeError
-from tests.publish.push.clients import TOKEN, api, hub_token
+from tests.publish.push.clients import TOKEN, api, contents, held, hub_token, messages, run
 from tests.publish.push.folders import small_dataset
-from tests.publish.push.test_push import contents, held, messages, run
 
 __all__ = ["api"]
 pytestmark = pytest.mark.acceptance

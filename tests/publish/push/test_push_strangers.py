@@ -17,9 +17,8 @@ from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE, environment
 from tests.making.waiting import PATIENCE
-from tests.publish.push.clients import TOKEN, api, hub_token
+from tests.publish.push.clients import TOKEN, api, contents, held, hub_token, run
 from tests.publish.push.folders import edit, metric, small_dataset
-from tests.publish.push.test_push import contents, held, run
 
 __all__ = ["api"]
 

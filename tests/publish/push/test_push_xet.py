@@ -4,9 +4,8 @@ import pytest
 
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.xet_client import use_xet
-from tests.publish.push.clients import TOKEN, api
+from tests.publish.push.clients import TOKEN, api, contents, held, run
 from tests.publish.push.folders import small_dataset
-from tests.publish.push.test_push import contents, held, run
 
 __all__ = ["api"]
 pytestmark = pytest.mark.acceptance

@@ -1,0 +1,25 @@
+"""The released errors of Polyglot or Not, made small."""
+
+import pytest
+
+from polyprobe.builder.build import build_dataset
+from polyprobe.builder.recipes.polyglot import build as recipe
+from tests.conftest import UPSTREAM
+
+IDS = {"de": ["a", "b", "c", "d", "e"], "en": ["a", "b", "c", "d"], "fr": ["a", "b", "x"]}
+HEAD = ("model", "language", "dataset_id")
+
+
+def write_errors(path, *lines, head=HEAD):
+    path.write_text("".join("\t".join(line) + "\n" for line in (head, *lines)), encoding="utf-8")
+    return path
+
+
+ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
+
+
+@pytest.fixture(scope="module")
+def built(upstream, tmp_path_factory):
+    recipe.read_english.cache_clear()
+    recipe.read_entities.cache_clear()
+    return build_dataset("polyglot", (), upstream, tmp_path_factory.mktemp("pg") / "polyglot")
