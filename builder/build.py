@@ -1,8 +1,9 @@
 """Build datasets: from a name or a request to a folder of Parquet files and a card."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
@@ -10,6 +11,7 @@ from polyprobe.system.files import locked
 from polyprobe.system.progress import report
 
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe
+from .recipes.sentences.request import SentenceRequest
 from .translators import Translator, load_translator
 
 with explain_missing_extras("building"):
@@ -31,8 +33,8 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
 
     from .recipes.balanced.build import Notes
     from .recipes.balanced.request import BalancedRequest
-    from .recipes.own.build import OwnRequest
-    from .recipes.sentences.build import SentenceNotes, SentenceRequest
+    from .recipes.own.request import OwnRequest
+    from .recipes.sentences.build import SentenceNotes
 
 
 def build_dataset(
@@ -99,12 +101,11 @@ def build_balanced(
     with explain_missing_extras("building"):
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
-        from .recipes.balanced.request import check_build
 
-        check_build(request)
         name, command = request.name, request.command
-        check_mirror(mirror)
+        request.require_languages()
         with locked(folder, wait=True):
+            check_mirror(mirror)
             check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
             recover(folder, name)
             check_same(folder, name, command)
@@ -150,13 +151,10 @@ def build_sentences(
     config: str = "default",
     translator: str | Translator = "googletrans",
     languages: Sequence[str] = (),
-    lemmatizer: str = "auto",
-    stanza_dir: Path | None = None,
-    threshold: float = 75,
-    source_language: str = "en",
     translator_options: Mapping[str, str] | None = None,
     mirror: Path | None = None,
     output: Path | None = None,
+    **options: Any,
 ) -> "tuple[Path, SentenceNotes]":
     """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
@@ -168,13 +166,10 @@ def build_sentences(
             `balanced` and `own`, where it must exist.
         translator: a name in `translators.TRANSLATORS`, or a Translator.
         languages: splits of the configuration; all by default. The source language is always added.
-        lemmatizer: as in `objects.find_objects`.
-        stanza_dir: folder with the models of Stanza, as in `objects.find_objects`.
-        threshold: minimum similarity of object and label, 0 to 100; rows below it are excluded.
-        source_language: the split whose sentences are translated.
         translator_options: options of the translator, if it is given by name.
         mirror: folder with the upstream archives, for a configuration that has to be built.
         output: folder to write to.
+        options: the other options of `SentenceRequest`, such as `lemmatizer`.
 
     Raises:
         PolyprobeError: an unknown name, a pair of languages that the translator does not have, a
@@ -185,25 +180,20 @@ def build_sentences(
     engine = translator
     if isinstance(engine, str):
         engine = load_translator(engine, **(translator_options or {}))
-    options = (engine.name, tuple(languages), lemmatizer, float(threshold), source_language)
+    request = SentenceRequest(dataset, config, engine.name, tuple(languages), **options)
     with explain_missing_extras("building"):
         from .recipes.sentences import build as sentences
 
-        request = sentences.SentenceRequest(dataset, config, *options)
-        sentences.check_sentence_request(request)
-        if stanza_dir is not None and not stanza_dir.is_dir():
-            raise PolyprobeError(f"no folder {stanza_dir}; give --stanza one with Stanza's models")
-        check_mirror(mirror)
         folder = output or Path("datasets", dataset)
+        check_mirror(mirror)
         with locked(folder, wait=True):
             find_base(folder, request, mirror)
             base = sentences.read_base(folder, config)
-            place = f"{dataset}/{config}"
-            targets = sentences.choose_targets(base, languages, source_language, place)
-            request = request._replace(languages=tuple(targets))
-            settings = sentences.find_settings(request, engine, stanza_dir)
+            targets = sentences.choose_targets(base, request)
+            request = replace(request, languages=targets)
+            settings = sentences.find_settings(request, engine)
             sentences.check_settings(folder, request, settings)
-            inflected = sentences.translate_languages(request, base, engine, stanza_dir)
+            inflected = sentences.translate_languages(request, base, engine)
             notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 

@@ -1,21 +1,23 @@
 """`polyprobe build`: make a dataset from its sources, one subcommand for each kind."""
 
 from collections import Counter
-from functools import partial
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced import AGREEMENTS, DRAWS, WORDINGS
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.own.request import OwnRequest
+from polyprobe.builder.recipes.sentences.request import SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.builder.translators import TRANSLATORS
+from polyprobe.builder.translators import TRANSLATORS, read_pairs
+from polyprobe.schema.names import split_list
 
-from .options import example, one_of, parse_languages, say, split_list
+from .options import example, freeze, one_of, say, take_options
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -31,8 +33,6 @@ Texts = list[str] | None
 Mirror = Annotated[
     Path | None, typer.Option(help="Folder with the upstream archives (default: download them).")
 ]
-SentenceOption = partial(typer.Option, rich_help_panel="Sentences of the source")
-TemplateOption = partial(typer.Option, rich_help_panel="Translated templates")
 Output = Annotated[Path | None, typer.Option(help="Output folder (default: datasets/NAME).")]
 
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
@@ -76,120 +76,27 @@ for name in RECIPES:
 @app.command(
     BALANCED, epilog=example("polyprobe build balanced --source mpararel --languages en,de,pl,fi")
 )
-def build_balanced(
+@take_options(BalancedRequest)
+def balanced(
     source: Annotated[
         str,
         typer.Option(
             callback=one_of(FACT_SOURCES), help=f"Source of the facts: {', '.join(FACT_SOURCES)}."
         ),
     ],
-    languages: Annotated[Texts, typer.Option(help="Comma-separated language codes.")] = None,
-    config: Annotated[
-        str,
-        typer.Option(
-            help="Name of the configuration to write, for load_dataset and --config of eval "
-            "(default: SOURCE-N for N languages)."
-        ),
-    ] = "",
-    candidates: Annotated[
-        int, typer.Option(help="Number of candidates per query, including the answer.")
-    ] = 10,
-    templates: Annotated[
-        int, typer.Option(help="Maximum templates per relation; each adds a row per fact.")
-    ] = 1,
-    max_per_relation: Annotated[
-        int | None, typer.Option(help="Maximum facts per relation (default: all).")
-    ] = None,
-    relations: Annotated[
-        Texts, typer.Option(help="Comma-separated relations (default: all).")
-    ] = None,
-    exclude: Annotated[Texts, typer.Option(help="Comma-separated relations to exclude.")] = None,
-    labels: Annotated[
-        Texts,
-        typer.Option(
-            callback=one_of(FACT_SOURCES),
-            help="Other sources, comma-separated, that give labels which --source lacks, in order.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
-    wording: Annotated[
-        str | None,
-        SentenceOption(
-            callback=one_of(WORDINGS),
-            help="template or sentence, for two sets to compare: both have the same facts, once "
-            "in templates, once in the source's sentences with inflected names (default: one set, "
-            "with sentences where every language has them).",
-        ),
-    ] = None,
-    unimorph: Annotated[
-        Path | None,
-        SentenceOption(
-            help="Folder with UniMorph's tables of inflected words (a file for each language, "
-            "such as rus); with them xfactr's names get their cases."
-        ),
-    ] = None,
-    template_translator: Annotated[
-        Texts,
-        TemplateOption(
-            help="Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a "
-            "translation is kept if two agree."
-        ),
-    ] = None,
-    trusted: Annotated[
-        Texts,
-        TemplateOption(
-            help="The text of a --template-translator whose translations a reader has checked: "
-            "they are kept without a second one that agrees."
-        ),
-    ] = None,
-    agree: Annotated[
-        str,
-        TemplateOption(
-            callback=one_of(AGREEMENTS),
-            help="Two translators agree if they give a wording for the same template, or for any "
-            "template of the relation (as mParaRel).",
-        ),
-    ] = "template",
-    draw: Annotated[
-        str,
-        typer.Option(
-            callback=one_of(DRAWS),
-            help="Draw objects as distractors by their frequency as answers, or uniform: each "
-            "object alike, which lets frequent answers be guessed.",
-        ),
-    ] = "frequency",
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
     ] = False,
     mirror: Mirror = None,
     output: Output = None,
+    **options: Any,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    from polyprobe.builder.recipes.balanced.request import (
-        BalancedRequest,
-        check_build,
-        check_request,
-    )
-
-    request = BalancedRequest(
-        source,
-        parse_languages(languages),
-        candidates,
-        max_per_relation,
-        split_list(relations),
-        split_list(exclude),
-        split_list(labels),
-        seed,
-        config,
-        templates,
-        wording or "",
-        str(unimorph.absolute()) if unimorph else "",
-        tuple(template_translator or ()),
-        tuple(trusted or ()),
-        draw,
-        agree,
-    )
-    (check_request if plan else check_build)(request)
+    request = BalancedRequest(source, **freeze(options))
+    if not plan:
+        request.require_languages()
+    if request.unimorph:  # its command is published: the folder is not relative to this one
+        request = replace(request, unimorph=str(Path(request.unimorph).absolute()))
     from polyprobe.builder import build
 
     if plan:
@@ -205,7 +112,8 @@ def build_balanced(
 
 
 @app.command(OWN, epilog=example("polyprobe build own facts.csv --templates templates.toml"))
-def build_own(
+@take_options(OwnRequest)
+def own(
     facts: Annotated[
         Path,
         typer.Argument(
@@ -220,13 +128,6 @@ def build_own(
             'en = "The capital of \\[X] is \\[Y]."'
         ),
     ],
-    languages: Annotated[
-        Texts, typer.Option(help="Comma-separated language codes (default: all of the facts).")
-    ] = None,
-    candidates: Annotated[
-        int, typer.Option(min=2, help="Number of candidates per query, including the answer.")
-    ] = 10,
-    seed: Annotated[int, typer.Option(help="Random seed of the sampling.")] = 0,
     licence: Annotated[
         str,
         typer.Option(
@@ -236,15 +137,12 @@ def build_own(
         ),
     ] = "unknown",
     output: Output = None,
+    **options: Any,
 ) -> None:
     """Build a dataset from your own facts and templates."""
+    request = OwnRequest(facts, templates, licence=licence, **freeze(options))
     from polyprobe.builder import build
-    from polyprobe.system.extras import explain_missing_extras
 
-    with explain_missing_extras("building"):
-        from polyprobe.builder.recipes.own.build import OwnRequest
-    chosen = parse_languages(languages)
-    request = OwnRequest(facts, templates, chosen, candidates, seed, licence)
     folder, notes = build.build_own(request, output)
     show_notes(notes)
     typer.echo(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
@@ -254,7 +152,8 @@ def build_own(
     "sentences",
     epilog=example("polyprobe build sentences geofacts --languages es,ca --translator apertium"),
 )
-def build_sentences(
+@take_options(SentenceRequest)
+def sentences(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
     config: Annotated[
         str, typer.Option(help="Configuration with the templates; C gives C-sentence.")
@@ -265,51 +164,29 @@ def build_sentences(
     translator_option: Annotated[
         Texts, typer.Option(help="key=value of the translator; may be repeated.")
     ] = None,
-    languages: Annotated[
-        Texts, typer.Option(help="Comma-separated language codes (default: all).")
-    ] = None,
-    source_language: Annotated[str, typer.Option(help="Language to translate from.")] = "en",
-    lemmatizer: Annotated[
-        str,
-        typer.Option(
-            callback=one_of(LEMMATIZERS),
-            help=f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: stanza if its "
-            "models are present, else simplemma).",
-        ),
-    ] = "auto",
-    stanza: Annotated[Path | None, typer.Option(help="Folder with the models of Stanza.")] = None,
-    threshold: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            max=100,
-            help="How alike words of the translation and a form of the label must be to be taken "
-            "for the object: 100 is equal, 75 allows about one other letter in four.",
-        ),
-    ] = 75,
     mirror: Mirror = None,
     output: Output = None,
+    **options: Any,
 ) -> None:
     """Build the sentence version of a configuration: translated sentences instead of templates.
 
     The translator apertium is a local service. On Debian, install it with:
     apt-get install apertium-apy apertium-eng-spa apertium-eng-cat
     """
+    options = freeze(options)
+    options["source_language"] = options["source_language"].replace("_", "-")
+    SentenceRequest(dataset, config, translator, **options)  # refuses mistakes before slow imports
+    pairs = read_pairs(translator_option or (), "--translator-option")
     from polyprobe.builder import build
-    from polyprobe.builder.translators import read_pairs
 
     folder, notes = build.build_sentences(
         dataset,
         config,
         translator,
-        languages=parse_languages(languages),
-        lemmatizer=lemmatizer,
-        stanza_dir=stanza,
-        threshold=threshold,
-        source_language=source_language.replace("_", "-"),
-        translator_options=read_pairs(translator_option or (), "--translator-option"),
+        translator_options=pairs,
         mirror=mirror,
         output=output,
+        **options,
     )
     show_sentences(notes)
     name = notes.settings.twin_of + "-sentence"
@@ -322,15 +199,16 @@ def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
 
     `others` limits the other languages to the cheapest; None shows all.
     """
-    for asked, head in ((True, HEAD), (False, OTHERS)):
-        part = costs.filter(asked=asked).drop("asked")
-        shown = part if asked or others is None else part.head(others)
-        if shown.height:
-            Console().print(draw_table(head, shown))
-            if asked:
-                Console().print(MEANING, highlight=False)
-        if left := part.height - shown.height:
-            Console().print(f"and {left} more: --plan shows all", highlight=False)
+    console = Console()
+    chosen, rest = (costs.filter(asked=is_chosen).drop("asked") for is_chosen in (True, False))
+    if chosen.height:
+        console.print(draw_table(HEAD, chosen))
+        console.print(MEANING, highlight=False)
+    cheapest = rest if others is None else rest.head(others)
+    if cheapest.height:
+        console.print(draw_table(OTHERS, cheapest))
+    if more := rest.height - cheapest.height:
+        console.print(f"and {more} more: --plan shows all", highlight=False)
 
 
 def show_notes(notes: "Notes") -> None:
@@ -370,8 +248,8 @@ def show_sentences(notes: "SentenceNotes") -> None:
     console.print(draw_table(SENTENCE_HEAD, notes.costs))
     if notes.lost.height:
         console.print(draw_table(LOST, notes.lost))
-    used = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
-    say(f"translator: {notes.settings.translator}; lemmatizer: {used}")
+    names = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
+    say(f"translator: {notes.settings.translator}; lemmatizer: {names}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

@@ -12,7 +12,7 @@ from rich.console import Console, RenderableType
 
 from polyprobe.analysis.figures import CLUSTERS
 from polyprobe.report.pictures import LABELS, ORDERS
-from polyprobe.schema.names import parse_exclude, split_list
+from polyprobe.schema.names import parse_exclude, parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 from polyprobe.system.options import Option, Options, list_options
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 
 PICTURES = "Pictures for papers"
-# The parts of the help of `eval`, in order.
-PANELS = ("", "Model", "Served models", "Chat", "Workers", f"Free decoding (--scoring {FREE})")
+# The parts of the help of a command, in order.
+PANELS = (
+    *("", "Model", "Served models", "Chat", "Workers", f"Free decoding (--scoring {FREE})"),
+    *("Sentences of the source", "Translated templates"),
+)
 Function = TypeVar("Function", bound=Callable[..., Any])
 _Value = TypeVar("_Value")
 
@@ -44,7 +47,11 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
         declared = list_options(group)
-        options = [_make_parameter(part, declared[part.name]) for part in fields(group)]
+        options = [
+            _make_parameter(part, declared[part.name])
+            for part in fields(group)
+            if part.name in declared
+        ]
         panels = list(dict.fromkeys([*PANELS, *(option.panel for option in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
@@ -73,7 +80,9 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
         keywords["metavar"] = f"<int range> [{limits}]"
     elif option.parse:
         kind = list[str]
-        keywords["callback"] = converted(option.parse)
+        keywords["callback"] = converted(option.parse, part.default)
+    elif isinstance(part.default, int | float):
+        kind = type(part.default)
     words = [f"{option.flag}/--no-{option.flag[2:]}" if part.default is True else option.flag]
     info = typer.Option(part.default, *words, **keywords)
     kind = kind | None if part.default is None else kind
@@ -107,13 +116,20 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
     return call
 
 
-def converted(convert: Callable[[list[str]], Any]) -> Callable[[list[str] | None], Any]:
-    """Return the callback of a repeatable option whose texts make one value; None without any."""
+def converted(
+    convert: Callable[[list[str]], Any], default: Any = None
+) -> Callable[[list[str] | None], Any]:
+    """Return the callback of a repeatable option whose texts make one value."""
 
     def call(value: list[str] | None) -> Any:
-        return convert(value) if value else None
+        return convert(list(value)) if value else default
 
     return call
+
+
+def freeze(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of options with tuples for the lists that typer makes of them."""
+    return {name: tuple(x) if isinstance(x, list) else x for name, x in options.items()}
 
 
 def check_dataset(name: str) -> None:
@@ -232,15 +248,6 @@ def save_chosen(
     check_option("--draw", draw, pictures)
     save_picture(arrange(pictures[draw], order), file, names == "names")
     say(f"figure: {file} ({draw})")
-
-
-def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
-    """Return language codes in the spelling of cards and sources, with hyphens.
-
-    >>> parse_languages("en, zh_hans"), parse_languages(["en,fr", "zh-hans"])
-    (('en', 'zh-hans'), ('en', 'fr', 'zh-hans'))
-    """
-    return tuple(dict.fromkeys(item.replace("_", "-") for item in split_list(texts)))
 
 
 def parse_splits(text: str | None) -> list[str] | None:

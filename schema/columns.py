@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 SLOT = "[Y]"
-SENTENCE = "-sentence"  # the suffix of a sentence version's name
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+SENTENCE = "-sentence"  # the suffix of a sentence version's name
+
 
 def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     """Return the items of comma-separated lists, without blanks and repetitions.
@@ -12,6 +14,15 @@ def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     lists = [texts] if isinstance(texts, str) else texts or ()
     parts = [part.strip() for text in lists for part in text.split(",")]
     return tuple(dict.fromkeys(filter(None, parts)))
+
+
+def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return language codes in the spelling of cards and sources, with hyphens.
+
+    >>> parse_languages("en, zh_hans"), parse_languages(["en,fr", "zh-hans"])
+    (('en', 'zh-hans'), ('en', 'fr', 'zh-hans'))
+    """
+    return tuple(dict.fromkeys(item.replace("_", "-") for item in split_list(texts)))
 
 
 def find_code(name: str) -> str | None:

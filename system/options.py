@@ -99,12 +99,46 @@ class Options:
 
 
 def list_options(group: type[Options]) -> dict[str, Option]:
-    """Return the options of a group by name; a flag is `--name` unless another is declared."""
-    declared = {part.name: part.metadata["option"] for part in fields(group)}
+    """Return the options of a group by name; a flag is `--name` unless another is declared.
+
+    Other fields of the group, such as the arguments of a command, are not options.
+    """
+    declared = {x.name: x.metadata["option"] for x in fields(group) if "option" in x.metadata}
     return {
         name: declaration._replace(flag=declaration.flag or f"--{name.replace('_', '-')}")
         for name, declaration in declared.items()
     }
+
+
+def spell_options(
+    group: Options, usual: Collection[str] = (), repeated: Collection[str] = ()
+) -> list[str]:
+    """Return the words of a command line that give the options of a group their values.
+
+    Args:
+        group: options with their values; its other fields are not options.
+        usual: options that are left out if they have their default. The others are spelled out,
+            since a later version may have another default; only empty ones are left out.
+        repeated: options whose texts are given one by one, not joined by commas.
+    """
+    words = []
+    for part in fields(group):
+        value = getattr(group, part.name)
+        if "option" not in part.metadata or value in (None, "", ()):
+            continue
+        if part.name in usual and value == part.default:
+            continue
+        flag = list_options(type(group))[part.name].flag
+        if part.name in repeated:
+            words += [word for text in value for word in (flag, text)]
+        else:
+            texts = (
+                value
+                if isinstance(value, tuple)
+                else [f"{value:g}" if isinstance(value, float) else str(value)]
+            )
+            words += [flag, ",".join(texts)]
+    return words
 
 
 def with_keywords(group: type[Options]) -> Callable[[Function], Function]:

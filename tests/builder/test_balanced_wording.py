@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import make_facts
 
@@ -73,7 +73,7 @@ def test_of_a_sentence_the_answer_and_what_can_be_is_inflected():
 
 
 def test_without_a_wording_sentences_come_first_and_templates_fill_up():
-    prompts = {row.fact_id: row.prompt for row in build("").rows["en"]}
+    prompts = {row.fact_id: row.prompt for row in build(None).rows["en"]}
     assert prompts["P1:Q3:Q30"] == "Town 3 lies in [Y]."
     assert prompts["P1:Q4:Q40"] == "town 4 is in [Y]."
 
@@ -81,7 +81,7 @@ def test_without_a_wording_sentences_come_first_and_templates_fill_up():
 @pytest.mark.parametrize(
     ("wording", "config", "name"),
     [
-        ("", "", "tiny-2"),
+        (None, "", "tiny-2"),
         ("template", "", "tiny-2"),
         ("sentence", "", "tiny-2-sentence"),
         ("sentence", "own", "own-sentence"),
@@ -96,6 +96,6 @@ def test_names_of_sentence_versions(wording, config, name):
 
 def test_what_does_not_go_together():
     with pytest.raises(PolyprobeError, match="unknown --wording 'sentences'; did you mean"):
-        check_request(BalancedRequest("xfactr", wording="sentences"))
+        BalancedRequest("xfactr", wording="sentences")
     with pytest.raises(PolyprobeError, match="--templates 2: with --wording a fact has one row"):
-        check_request(BalancedRequest("xfactr", wording="template", templates=2))
+        BalancedRequest("xfactr", wording="template", templates=2)

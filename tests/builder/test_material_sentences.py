@@ -1,11 +1,13 @@
 """Balanced sets with written sentences or translated templates."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.builder.translators import templates as translated_templates
@@ -49,7 +51,7 @@ def test_one_alone_is_not_enough_unless_it_is_trusted(monkeypatch):
     request = BalancedRequest("tiny", ("en", "nl"), template_translators=("one",))
     with pytest.raises(PolyprobeError, match="two translators must agree"):
         material.translate_missing(request, KNOWN, pl.DataFrame(schema=TEMPLATES))
-    trusting = request._replace(trusted=("one",))
+    trusting = replace(request, trusted=("one",))
     assert (
         material.translate_missing(trusting, KNOWN, pl.DataFrame(schema=TEMPLATES))[0].height == 1
     )
@@ -63,9 +65,8 @@ def test_a_password_in_an_address_is_not_in_the_command():
 
 
 def test_a_trusted_translator_that_is_not_asked_is_an_error():
-    request = BalancedRequest("mlama", template_translators=("apertium",), trusted=("googletrans",))
     with pytest.raises(PolyprobeError, match="--trusted 'googletrans': expected a text of"):
-        check_request(request)
+        BalancedRequest("mlama", template_translators=("apertium",), trusted=("googletrans",))
 
 
 def test_a_source_without_sentences_says_how_to_get_them():

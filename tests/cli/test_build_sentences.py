@@ -46,7 +46,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
         raise PolyprobeError("enough")
 
     monkeypatch.setattr("polyprobe.builder.build.build_sentences", build_sentences)
-    words = ["--translator", "apertium", "--lemmatizer", "simplemma", "--stanza", "models"]
+    words = ["--translator", "apertium", "--lemmatizer", "simplemma", "--stanza", str(tiny.parent)]
     words += ["--threshold", "80", "--source-language", "zh_hans", "--languages", "pt_br,hu"]
     run("tiny", "--config", "default", *words, "--mirror", "m", "--output", "o")
     run("tiny", "--config", "default", "--translator", "apertium")
@@ -55,7 +55,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
             ("tiny", "default", "apertium"),
             {
                 **{"languages": ("pt-br", "hu")},
-                **{"lemmatizer": "simplemma", "stanza_dir": Path("models"), "threshold": 80.0},
+                **{"lemmatizer": "simplemma", "stanza_dir": str(tiny.parent), "threshold": 80.0},
                 **{"source_language": "zh-hans", "translator_options": {}},
                 **{"mirror": Path("m"), "output": Path("o")},
             },

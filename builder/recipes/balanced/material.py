@@ -16,7 +16,7 @@ from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import report
 
-from .request import BalancedRequest, check_request
+from .request import BalancedRequest
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")
@@ -84,8 +84,7 @@ class Material(NamedTuple):
 
 
 def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
-    """Check the request and return its material, in every language of the source."""
-    check_request(request)
+    """Return the material of a request, in every language of the source."""
     source = load_checked(request)
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
     for module in (source, *map(load_source, request.labels), *truths.values()):

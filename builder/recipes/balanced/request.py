@@ -1,31 +1,45 @@
-"""The request for a balanced set, and its checks."""
+"""The request for a balanced set: its options, each declared once, and its checks."""
 
 import re
 import shlex
-from typing import NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
 
 from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.schema.columns import SENTENCE
+from polyprobe.schema.names import SENTENCE, parse_languages, split_list
 from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.options import Options, option, spell_options
 
 from . import AGREEMENTS, DRAWS, WORDINGS
 
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
+_sentence = partial(option, panel="Sentences of the source")
+_template = partial(option, panel="Translated templates")
 
 
-class BalancedRequest(NamedTuple):
+def check_config(name: str) -> None:
+    """Refuse a name that is no file name, and the one that `datasets` reserves."""
+    if not re.fullmatch(r"(\w[\w.-]{0,79})?", name):
+        raise PolyprobeError(
+            f"--config {name[:99]!r}: expected at most 80 letters, digits, '.', '-', '_'"
+        )
+    if name == "default":
+        raise PolyprobeError(
+            "--config default: datasets takes that name for the one to load; choose another"
+        )
+
+
+@dataclass(frozen=True)
+class BalancedRequest(Options):
     """A balanced set: its source, its languages, and the options of the draw.
 
     `languages` defaults to all languages of the source, `relations` to all relations except
-    `exclude`. `labels` names the sources that complete missing labels, in order. A fact has one row
-    for each template of its relation, up to `templates`. `config` is the name of the configuration;
-    default: `SOURCE-N` for N languages, `SOURCE-N-Kt` with K templates.
+    `exclude`. A fact has one row for each template of its relation, up to `templates`.
 
     Without `wording`, a fact is asked in the source's own sentences if all languages have one,
     otherwise in templates. With `wording`, the set is limited to facts that have both, so that its
     template and sentence versions have the same facts and candidates. `template` selects the
-    templates, `sentence` the sentences; the name then ends in `-sentence`. `unimorph` is a folder
-    with UniMorph's tables, for rendered sentences (X-FACTR's).
+    templates, `sentence` the sentences; the name then ends in `-sentence`.
 
     With `draw` `frequency`, an object is drawn as a distractor in proportion to the number of facts
     that it answers, with `uniform` as often as any other object. The latter gives away answers: the
@@ -37,25 +51,71 @@ class BalancedRequest(NamedTuple):
     """
 
     source: str
-    languages: tuple[str, ...] = ()
-    candidates: int = 10
-    max_per_relation: int | None = None
-    relations: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    seed: int = 0
-    config: str = ""
-    templates: int = 1
-    wording: str = ""
-    unimorph: str = ""
-    template_translators: tuple[str, ...] = ()
-    trusted: tuple[str, ...] = ()
-    draw: str = "frequency"
-    agree: str = "template"
+    languages: tuple[str, ...] = option(
+        (), "Comma-separated language codes.", parse=parse_languages
+    )
+    candidates: int = option(10, "Number of candidates per query, including the answer.", least=2)
+    templates: int = option(1, "Maximum templates per relation; each adds a row per fact.", least=1)
+    max_per_relation: int | None = option(
+        None, "Maximum facts per relation (default: all).", least=1
+    )
+    relations: tuple[str, ...] = option(
+        (), "Comma-separated relations (default: all).", parse=split_list
+    )
+    exclude: tuple[str, ...] = option((), "Comma-separated relations to exclude.", parse=split_list)
+    labels: tuple[str, ...] = option(
+        (),
+        "Other sources, comma-separated, that give labels which --source lacks, in order.",
+        parse=split_list,
+    )
+    wording: str | None = _sentence(
+        None,
+        "template or sentence, for two sets to compare: both have the same facts, once in "
+        "templates, once in the source's sentences with inflected names (default: one set, with "
+        "sentences where every language has them).",
+        choices=WORDINGS,
+    )
+    unimorph: str | None = _sentence(
+        None,
+        "Folder with UniMorph's tables of inflected words (a file for each language, such as rus); "
+        "with them xfactr's names get their cases.",
+    )
+    template_translators: tuple[str, ...] = _template(
+        (),
+        "Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a translation is "
+        "kept if two agree.",
+        parse=tuple,
+        flag="--template-translator",
+    )
+    trusted: tuple[str, ...] = _template(
+        (),
+        "The text of a --template-translator whose translations a reader has checked: they are "
+        "kept without a second one that agrees.",
+        parse=tuple,
+    )
+    agree: str = _template(
+        "template",
+        "Two translators agree if they give a wording for the same template, or for any template "
+        "of the relation (as mParaRel).",
+        choices=AGREEMENTS,
+    )
+    draw: str = option(
+        "frequency",
+        "Draw objects as distractors by their frequency as answers, or uniform: each object alike, "
+        "which lets frequent answers be guessed.",
+        choices=DRAWS,
+    )
+    seed: int = option(0, "Random seed of the sampling.")
+    config: str = option(
+        "",
+        "Name of the configuration to write, for load_dataset and --config of eval (default: "
+        "SOURCE-N for N languages).",
+        check=check_config,
+    )
 
     @property
     def name(self) -> str:
-        """Return the configuration's name."""
+        """Return the name, by default `SOURCE-N`, or `SOURCE-N-Kt` with K templates."""
         several = f"-{self.templates}t" if self.templates != 1 else ""
         name = self.config or f"{self.source}-{len(self.languages)}{several}"
         suffix = SENTENCE if self.wording == "sentence" else ""
@@ -67,78 +127,40 @@ class BalancedRequest(NamedTuple):
 
         It is published with the set, so passwords in addresses are removed.
         """
-        options = (
-            ("--source", self.source),
-            ("--languages", ",".join(self.languages)),
-            ("--candidates", str(self.candidates)),
-            ("--templates", str(self.templates) if self.templates != 1 else ""),
-            ("--max-per-relation", str(self.max_per_relation or "")),
-            ("--relations", ",".join(self.relations)),
-            ("--exclude", ",".join(self.exclude)),
-            ("--labels", ",".join(self.labels)),
-            ("--wording", self.wording),
-            ("--unimorph", self.unimorph),
-            *(("--template-translator", PASSWORD.sub("", t)) for t in self.template_translators),
-            *(("--trusted", PASSWORD.sub("", text)) for text in self.trusted),
-            ("--agree", self.agree if self.agree != "template" else ""),
-            ("--draw", self.draw),
-            ("--seed", str(self.seed)),
-            ("--config", self.name),
-        )
-        words = [word for option, value in options if value for word in (option, value)]
-        return shlex.join(["polyprobe", "build", "balanced", *words])
+        request = replace(self, config=self.name)
+        words = spell_options(request, ("templates", "agree"), ("template_translators", "trusted"))
+        words = [PASSWORD.sub("", word) for word in words]
+        return shlex.join(["polyprobe", "build", "balanced", "--source", self.source, *words])
 
+    def check(self) -> None:
+        """Refuse options that contradict each other."""
+        if self.agree != AGREEMENTS[0] and not self.template_translators:
+            raise PolyprobeError(
+                f"--agree {self.agree} is for translated templates; add --template-translator"
+            )
+        if self.wording and self.templates != 1:
+            raise PolyprobeError(
+                f"--templates {self.templates}: with --wording a fact has one row; omit "
+                "--templates or --wording"
+            )
+        if strangers := sorted({*self.trusted} - {*self.template_translators}):
+            raise PolyprobeError(
+                f"--trusted {strangers[0]!r}: expected a text of --template-translator"
+            )
+        if overlap := sorted({*self.relations} & {*self.exclude}):
+            raise PolyprobeError(
+                f"--relations and --exclude both name {', '.join(overlap)}; choose one"
+            )
+        for name in self.labels:
+            check_option("--labels", name, FACT_SOURCES)
+        if self.source in self.labels:
+            raise PolyprobeError(
+                f"--labels {self.source}: its labels are those of --source already; name another"
+            )
 
-def check_build(request: BalancedRequest) -> None:
-    """Raise PolyprobeError as `check_request`, and without languages."""
-    check_request(request)
-    if not request.languages:
-        raise PolyprobeError("--languages is needed to build; --plan alone shows what they cost")
-
-
-def check_request(request: BalancedRequest) -> None:
-    """Raise PolyprobeError for contradictory options or numbers out of range."""
-    if request.candidates < 2:
-        raise PolyprobeError(
-            f"--candidates {request.candidates}: a query needs the answer and a distractor, 2 or "
-            "more"
-        )
-    if request.templates < 1:
-        raise PolyprobeError(f"--templates {request.templates}: expected 1 or more")
-    if request.wording:
-        check_option("--wording", request.wording, WORDINGS)
-    check_option("--draw", request.draw, DRAWS)
-    check_option("--agree", request.agree, AGREEMENTS)
-    if request.agree != AGREEMENTS[0] and not request.template_translators:
-        raise PolyprobeError(
-            f"--agree {request.agree} is for translated templates; add --template-translator"
-        )
-    if request.wording and request.templates != 1:
-        raise PolyprobeError(
-            f"--templates {request.templates}: with --wording a fact has one row; omit --templates "
-            "or --wording"
-        )
-    if unknown_trusted := sorted({*request.trusted} - {*request.template_translators}):
-        raise PolyprobeError(
-            f"--trusted {unknown_trusted[0]!r}: expected a text of --template-translator"
-        )
-    if request.max_per_relation is not None and request.max_per_relation < 1:
-        raise PolyprobeError(f"--max-per-relation {request.max_per_relation}: expected 1 or more")
-    if overlap := sorted({*request.relations} & {*request.exclude}):
-        raise PolyprobeError(
-            f"--relations and --exclude both name {', '.join(overlap)}; choose one"
-        )
-    for name in request.labels:
-        check_option("--labels", name, FACT_SOURCES)
-    if request.source in request.labels:
-        raise PolyprobeError(
-            f"--labels {request.source}: its labels are those of --source already; name another"
-        )
-    if not re.fullmatch(r"(\w[\w.-]{0,79})?", request.config):
-        raise PolyprobeError(
-            f"--config {request.config[:99]!r}: expected at most 80 letters, digits, '.', '-', '_'"
-        )
-    if request.config == "default":
-        raise PolyprobeError(
-            "--config default: datasets takes that name for the one to load; choose another"
-        )
+    def require_languages(self) -> None:
+        """Refuse a set without languages, which can only be planned."""
+        if not self.languages:
+            raise PolyprobeError(
+                "--languages is needed to build; --plan alone shows what they cost"
+            )

@@ -1,10 +1,8 @@
 """Build a dataset from a user's own facts and templates: a balanced set of these facts."""
 
 import re
-import shlex
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
+from dataclasses import replace
 
 import polars as pl
 
@@ -17,46 +15,18 @@ from polyprobe.builder.recipes.balanced.material import (
     assemble,
     has_prompts,
 )
-from polyprobe.builder.recipes.balanced.request import BalancedRequest, check_request
+from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
 
 from .read import read_own_facts, read_own_templates
+from .request import OwnRequest
 
-__all__ = ["DEFAULT_CONFIG", "OwnRequest", "describe", "dump", "make"]
+__all__ = ["DEFAULT_CONFIG", "describe", "dump", "make"]
 
 DEFAULT_CONFIG = "default"
-
-
-class OwnRequest(NamedTuple):
-    """A dataset of a user's own facts.
-
-    `facts` is a CSV or TSV file, `templates` a TOML file (`read.py`). `languages` defaults to all
-    languages of the facts. `candidates` and `seed` are those of a balanced set. `licence` is the id
-    of the data's licence on the Hub; with `unknown`, the data can only be pushed in private.
-    """
-
-    facts: Path
-    templates: Path
-    languages: tuple[str, ...] = ()
-    candidates: int = 10
-    seed: int = 0
-    licence: str = "unknown"
-
-    @property
-    def command(self) -> str:
-        """Return the command that rebuilds the dataset, without the folders of the files."""
-        options = (
-            ("--templates", self.templates.name),
-            ("--languages", ",".join(self.languages)),
-            ("--candidates", str(self.candidates)),
-            ("--seed", str(self.seed)),
-            ("--licence", self.licence),
-        )
-        words = [word for option, value in options for word in (option, value)]
-        return shlex.join(["polyprobe", "build", OWN, self.facts.name, *words])
 
 
 def make(request: OwnRequest) -> Balanced:
@@ -72,11 +42,10 @@ def make(request: OwnRequest) -> Balanced:
     check_licence(request.licence)
     templates = read_own_templates(request.templates)
     content, languages = read_own_facts(request.facts, templates)
-    request = request._replace(languages=check_languages(request, languages, content))
+    request = replace(request, languages=check_languages(request, languages, content))
     balanced_request = BalancedRequest(
         OWN, request.languages, request.candidates, seed=request.seed
     )
-    check_request(balanced_request)
     material = assemble(balanced_request, content, pl.DataFrame(schema=TEMPLATES), languages)
     check_material(request, material)
     roles = {"facts": request.facts, "sentences": request.templates}

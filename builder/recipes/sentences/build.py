@@ -1,7 +1,6 @@
 """Build a sentence version of a configuration: request, base rows, translations, kept rows."""
 
 import json
-import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,61 +11,24 @@ from typing import NamedTuple
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.objects.lemmatizers import LEMMATIZERS, load_lemmatizer
+from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output.card import hash_base, read_config, read_parquet
 from polyprobe.builder.output.folder import is_built, list_versions, write_card, write_tables
 from polyprobe.builder.recipes import list_recipe_configs, load_describer
 from polyprobe.builder.translators import Translator
-from polyprobe.schema.columns import SCHEMA, SENTENCE, SENTENCES, SLOT, Row
+from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
 from .forms import Inflected, inflect_candidates, inflect_nothing
 from .outcomes import FOUND, UNTRANSLATED, Outcome, keep_source, translate_rows, write_outcomes
+from .request import SentenceRequest
 
 Base = dict[str, list[Row]]
 COUNTS = ("asked", "translated", "found", "last", "alone", "kept", "kept_last")
 COSTS = {"language": pl.String, **dict.fromkeys(COUNTS, pl.Int64)}
 LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
-
-
-class SentenceRequest(NamedTuple):
-    """A sentence version: its base configuration, its languages, and the search for objects.
-
-    `languages` defaults to all languages of the configuration. `threshold` is the minimum
-    similarity of a span to the label, 0 to 100. `translator` is a translator's name.
-    """
-
-    dataset: str
-    config: str
-    translator: str
-    languages: tuple[str, ...] = ()
-    lemmatizer: str = "auto"
-    threshold: float = 75
-    source_language: str = "en"
-
-    @property
-    def name(self) -> str:
-        """Return the version's name."""
-        return self.config + SENTENCE
-
-    @property
-    def command(self) -> str:
-        """Return the command that rebuilds the sentence version, without the translator's options.
-
-        Options may be secret or change between days (a key, a port).
-        """
-        options = (
-            ("--config", self.config),
-            ("--translator", self.translator),
-            ("--languages", ",".join(self.languages)),
-            ("--lemmatizer", self.lemmatizer),
-            ("--threshold", f"{self.threshold:g}"),
-            ("--source-language", self.source_language),
-        )
-        words = [word for option, value in options for word in (option, value)]
-        return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
 
 
 class SentenceSettings(NamedTuple):
@@ -99,19 +61,6 @@ class SentenceNotes(NamedTuple):
     lost: pl.DataFrame
 
 
-def check_sentence_request(request: SentenceRequest) -> None:
-    """Raise PolyprobeError for an invalid threshold, lemmatizer or name of a configuration."""
-    if request.lemmatizer not in LEMMATIZERS:
-        raise unknown("lemmatizer", request.lemmatizer, "polyprobe", LEMMATIZERS)
-    if not 0 <= request.threshold <= 100:
-        raise PolyprobeError(f"--threshold {request.threshold:g}: expected 0 to 100")
-    if not request.config or request.config.endswith(SENTENCE):
-        raise PolyprobeError(
-            f"--config {request.config!r}: expected a configuration of templates, whose name does "
-            f"not end in {SENTENCE}"
-        )
-
-
 def read_base(folder: Path, config: str) -> Base:
     """Return {language: rows} of a configuration on disk, sorted by language.
 
@@ -136,25 +85,24 @@ def read_base(folder: Path, config: str) -> Base:
     return base
 
 
-def choose_targets(base: Base, languages: Sequence[str], source: str, place: str) -> list[str]:
+def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
     """Return the target languages: the requested ones or all, except the source language.
 
     They are sorted, so that equal requests have equal results.
     """
-    for language in (source, *languages):
+    source = request.source_language
+    for language in (source, *request.languages):
         if language not in base:
-            raise unknown("language", language, place, base)
-    targets = sorted({*(languages or base)} - {source})
+            raise unknown("language", language, f"{request.dataset}/{request.config}", base)
+    targets = sorted({*(request.languages or base)} - {source})
     if not targets:
         raise PolyprobeError(
             f"nothing to translate: {source} is the source language; name others with --languages"
         )
-    return targets
+    return tuple(targets)
 
 
-def find_settings(
-    request: SentenceRequest, translator: Translator, stanza_dir: Path | None
-) -> SentenceSettings:
+def find_settings(request: SentenceRequest, translator: Translator) -> SentenceSettings:
     """Return all settings that change the rows; PolyprobeError for an unsupported language."""
     source = request.source_language
     with explain_missing_extras(f"the translator {translator.name}", others=True):
@@ -165,10 +113,10 @@ def find_settings(
         languages=request.languages,
         translator="; ".join(dict.fromkeys(signs)) or translator.signature,
         lemmatizers={
-            language: load_lemmatizer(request.lemmatizer, language, stanza_dir).name
+            language: load_lemmatizer(request.lemmatizer, language, request.models).name
             for language in request.languages
         },
-        threshold=request.threshold,
+        threshold=float(request.threshold),
     )
 
 
@@ -187,7 +135,7 @@ def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSet
 
 
 def translate_languages(
-    request: SentenceRequest, base: Base, translator: Translator, stanza_dir: Path | None
+    request: SentenceRequest, base: Base, translator: Translator
 ) -> dict[str, Inflected]:
     """Return the outcomes and candidates of each language, the source language first."""
     from polyprobe.builder.objects.find import find_objects  # local: it needs rapidfuzz
@@ -195,7 +143,7 @@ def translate_languages(
     find = partial(
         find_objects,
         lemmatizer=request.lemmatizer,
-        stanza_dir=stanza_dir,
+        stanza_dir=request.models,
         threshold=request.threshold,
     )
     source = request.source_language
