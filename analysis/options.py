@@ -7,7 +7,7 @@ from polyprobe.analysis.figures import CLUSTERS
 from polyprobe.system.options import Options, option
 
 if TYPE_CHECKING:  # imports pyarrow
-    from polyprobe.analysis.figures.options import Bootstrap
+    from polyprobe.analysis.figures.units import Bootstrap
     from polyprobe.schema.run.rows import Choice
 
 
@@ -50,6 +50,6 @@ class BootstrapOptions(SampleOptions):
     @property
     def bootstrap(self) -> "Bootstrap":
         """Combine the options of the intervals."""
-        from polyprobe.analysis.figures.options import Bootstrap
+        from polyprobe.analysis.figures.units import Bootstrap
 
         return Bootstrap(self.resamples, self.seed, self.cluster)

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.eval.questions import annotate, choose_donors
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts

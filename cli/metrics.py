@@ -1,18 +1,20 @@
 """`polyprobe metrics` and `report`: show the results of runs."""
 
-from functools import partial
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
-from polyprobe.analysis.figures import REPEATED_SUBJECTS, TEMPLATES
+from polyprobe.analysis.figures.options import MetricOptions, RowOptions
+from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import option
 
 from .options import (
-    Cluster,
     DrawnName,
     Exclude,
     FigureFile,
@@ -20,13 +22,10 @@ from .options import (
     Order,
     PageFile,
     Relations,
-    Resamples,
-    Seed,
-    one_of,
     parse_choice,
     save_chosen,
     say,
-    split_list,
+    take_options,
 )
 from .outputs import MapOutputs
 
@@ -36,150 +35,72 @@ if TYPE_CHECKING:
     from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
 
-XfactrOption = partial(typer.Option, rich_help_panel="Free decoding (--scoring xfactr)")
-FigureOption = partial(typer.Option, rich_help_panel="Figures")
 
+@dataclass(frozen=True)
+class MetricsOptions(MetricOptions, RowOptions):
+    """All options of the command."""
 
-def metrics(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")],
-    resamples: Resamples = None,
-    seed: Seed = 0,
-    cluster: Cluster = "auto",
-    relations: Relations = None,
-    exclude: Exclude = None,
-    by_relation: Annotated[
-        bool, typer.Option("--by-relation", help="Also print the figures of each relation.")
-    ] = False,
-    by_template: Annotated[
-        bool,
-        typer.Option(
-            "--by-template",
-            help="Also report the accuracy of each template, and the shares of the inconsistency "
-            "due to languages and to templates.",
-        ),
-    ] = False,
-    pairs: Annotated[
-        str | None,
-        typer.Option(
-            help="Two figures of pairs, such as rankc,coverlap: also print the pairs at or above "
-            "the mean of all pairs by both figures or by one, and each language's best partner."
-        ),
-    ] = None,
-    average: Annotated[
-        str,
-        FigureOption(
-            help="Average in metric modules: macro (over relations) or micro (over rows)."
-        ),
-    ] = "macro",
-    weights: Annotated[
-        str,
-        FigureOption(
-            help="Weights of the ranks in RankC: softmax, norm1, norm2 (the paper's), "
-            "norm1-released, norm2-released (the authors' program)."
-        ),
-    ] = "softmax",
-    ties: Annotated[
-        str,
-        FigureOption(
-            help="Equal scores: expected (over all orders) or released (the earlier candidate "
-            "first, as in the authors' programs)."
-        ),
-    ] = "expected",
-    popularity: Annotated[
-        bool,
-        FigureOption(
-            "--popularity",
-            help="Also report the accuracy of each fifth of the facts, by the dataset's column "
-            "popularity.",
-        ),
-    ] = False,
-    repeated_subjects: Annotated[
-        str,
-        FigureOption(
-            callback=one_of(REPEATED_SUBJECTS),
-            help="Exclude subjects with several objects from consistency: by id, by label up to "
-            "the first hyphen (released code of mParaRel), or none (keep).",
-        ),
-    ] = "id",
-    templates: Annotated[
-        str,
-        FigureOption(
-            callback=one_of(TEMPLATES),
-            help="Templates that consistency counts: all or reviewed.",
-        ),
-    ] = "all",
-    figures: Annotated[
-        str | None,
-        FigureOption(
-            help="Figures to report, comma-separated: names of figures or modules, or default "
-            "(the figures of every run)."
-        ),
-    ] = None,
-    length_norm: Annotated[
-        bool | None,
-        XfactrOption(
-            "--length-norm/--no-length-norm",
-            help="Compare numbers of masks by the mean or by the sum of the log-probabilities.",
-            show_default="as in the run",
-        ),
-    ] = None,
-    max_masks: Annotated[
-        int | None,
-        XfactrOption(min=1, help="Maximum number of masks.", show_default="as in the run"),
-    ] = None,
-) -> None:
-    """Recompute results.json and the report from the scores, without the model."""
-    from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
-
-    options = MetricOptions.of(
-        average=average,
-        weights=weights,
-        ties=ties,
-        figures=tuple(split_list(figures)),
-        popularity=popularity,
-        by_template=by_template,
-        length_norm=length_norm,
-        max_masks=max_masks,
-        repeated_subjects=repeated_subjects,
-        templates=templates,
+    by_relation: bool = option(False, "Also print the figures of each relation.")
+    pairs: str | None = option(
+        None,
+        "Two figures of pairs, such as rankc,coverlap: also print the pairs at or above the mean "
+        "of all pairs by both figures or by one, and each language's best partner.",
     )
-    named = split_list(pairs)
-    if pairs is not None and len(named) != 2:
-        raise PolyprobeError(f"--pairs {pairs}: expected two figures, such as rankc,coverlap")
-    from polyprobe.analysis.figures.compute import compute_results
-    from polyprobe.analysis.figures.figures import choose_figures
-    from polyprobe.analysis.figures.further.pairs import check_pair_figures
-    from polyprobe.report.finding import Part
-    from polyprobe.report.findings.run import (
-        make_pairs_part,
-        make_popularity_table,
-        make_relations_table,
-        make_templates_part,
-    )
-    from polyprobe.schema.run.folder import FinishedRun, Run
 
-    bootstrap, choice = Bootstrap(resamples, seed, cluster), parse_choice(relations, exclude)
-    check_pair_figures(named, choose_figures(options.ranking.figures))
-    for folder in runs:
-        run = Run(folder)
-        if named and run.settings().kind == "predictions":
+    def check(self) -> None:
+        """Refuse another number of figures than two for pairs."""
+        super().check()
+        if self.pairs is not None and len(split_list(self.pairs)) != 2:
             raise PolyprobeError(
-                f"{folder} holds free predictions, which have no candidates; omit --pairs"
+                f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
             )
-        results = compute_results(run, bootstrap, choice, options)
-        parts = []
-        if by_relation:
-            parts.append(Part("Relations", [make_relations_table(results)]))
-        if by_template:
-            parts.append(make_templates_part(results))
-        if popularity:
-            parts.append(Part("Popularity", [make_popularity_table(results, repeat=False)]))
-        for name in named:
+
+    def check_pairs(self) -> None:
+        """Refuse figures of pairs that are unknown or not computed."""
+        from polyprobe.analysis.figures.figures import choose_figures
+        from polyprobe.analysis.figures.further.pairs import check_pair_figures
+
+        check_pair_figures(split_list(self.pairs), choose_figures(self.figures or ()))
+
+    def list_parts(self, results: dict[str, Any], folder: Path) -> "Iterator[Part]":
+        """Yield the parts of the finding of a run that were asked for."""
+        from polyprobe.report.finding import Part
+        from polyprobe.report.findings import run
+
+        if self.by_relation:
+            yield Part("Relations", [run.make_relations_table(results)])
+        if self.by_template:
+            yield run.make_templates_part(results)
+        if self.popularity:
+            yield Part("Popularity", [run.make_popularity_table(results, repeat=False)])
+        names = split_list(self.pairs)
+        for name in names:
             if not results.get(name):
                 raise PolyprobeError(f"--pairs: {folder} has no {name}; choose another figure")
-        if named:
-            parts.append(make_pairs_part(results, named))
-        show_run(FinishedRun(run, results), parts)
+        if names:
+            yield run.make_pairs_part(results, names)
+
+
+@take_options(MetricsOptions)
+def metrics(
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")], **keywords: Any
+) -> None:
+    """Recompute results.json and the report from the scores, without the model."""
+    options = MetricsOptions(**keywords)
+    from polyprobe.analysis.figures.compute import compute_results
+    from polyprobe.analysis.figures.units import Bootstrap
+    from polyprobe.schema.run.folder import FinishedRun, Run
+
+    options.check_pairs()
+    bootstrap = Bootstrap(options.resamples, options.seed, options.cluster)
+    choice = parse_choice(options.relations, options.exclude)
+    for run in map(Run, runs):
+        if options.pairs and run.settings().kind == "predictions":
+            raise PolyprobeError(
+                f"{run.folder} holds free predictions, which have no candidates; omit --pairs"
+            )
+        results = compute_results(run, bootstrap, choice, options)
+        show_run(FinishedRun(run, results), [*options.list_parts(results, run.folder)])
 
 
 def report(

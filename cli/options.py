@@ -71,7 +71,7 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
     kind: Any = str
     if part.type == Path | None:
         kind = Path
-    elif isinstance(part.default, bool):
+    elif isinstance(part.default, bool) or part.type == bool | None:
         kind = bool
     elif option.least is not None:
         kind = int

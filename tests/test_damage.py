@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.publish.export import export_run
 from polyprobe.schema.load import load_facts

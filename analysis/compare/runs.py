@@ -10,14 +10,9 @@ from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
-from polyprobe.analysis.figures.options import (
-    FillingOptions,
-    MetricOptions,
-    clusters_within,
-    read_clusters,
-    resolve_clusters,
-)
+from polyprobe.analysis.figures.options import FillingOptions, MetricOptions
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
+from polyprobe.analysis.figures.units import clusters_within, read_clusters, resolve_clusters
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
@@ -130,8 +125,8 @@ def compare_runs(
             pairs, decodings = _measure_predictions(runs, match.tables, options, figures, test)
         else:
             facts = (
-                read_scored(first, match.tables[0], options.ranking),
-                read_scored(second, match.tables[1], options.ranking),
+                read_scored(first, match.tables[0], options),
+                read_scored(second, match.tables[1], options),
             )
             pairs = measure_facts(facts, figures)
         differences = {
@@ -175,7 +170,7 @@ def _measure_predictions(
     test: Mapping[str, Any],
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
-    first, second = (_choose(*pair, options.filling) for pair in zip(tables, runs, strict=True))
+    first, second = (_choose(*pair, options) for pair in zip(tables, runs, strict=True))
     marks = mark_common(first, second)
     decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
     return measure_marks(marks, figures), decodings

@@ -27,8 +27,9 @@ from .further.positions import share_read
 from .further.relations import estimate_relations
 from .further.templates import measure_templates, read_templates
 from .modules import find_lack, measure_modules
-from .options import EVERY, Bootstrap, MetricOptions, RankingOptions, Units
+from .options import EVERY, MetricOptions, RankingOptions
 from .predictions import read_predictions, summarize_predictions
+from .units import Bootstrap, Units
 
 Estimates = dict[str, dict[str, Any]]
 BOOTSTRAP, OPTIONS = Bootstrap(), MetricOptions()
@@ -66,22 +67,19 @@ def find_results(
             `choose_again`.
     """
     settings, facts = run.settings(), None
-    if settings.kind == "predictions":
-        filling = options.take_filling(run.folder)
-    else:
-        ranking = options.take_ranking(run.folder)
+    options.check_kind(settings.kind, run.folder)
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
     bootstrap = bootstrap.resolve(first, len(tables))
     units = Units.read(first, bootstrap, options.average)
     popularity = read_popularity(run, tables) if options.popularity else {}
     if settings.kind == "predictions":
-        predicted = read_predictions(run, tables, filling)
+        predicted = read_predictions(run, tables, options)
         figures, right = summarize_predictions(predicted, units), predicted.right
     else:
-        facts = read_scored(run, tables, ranking)
+        facts = read_scored(run, tables, options)
         check_named(facts, run.folder)
-        templates = read_templates(run, tables) if ranking.by_template else None
+        templates = read_templates(run, tables) if options.by_template else None
         figures, right = summarize_facts(facts, units), facts.right
         if templates:
             figures["templates"] = measure_templates(facts, templates, units)
@@ -92,8 +90,8 @@ def find_results(
     figures["left_out"]["rows"] = left_out
     subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
     how: dict[str, Any] = {"resampling": bootstrap._asdict()}
-    if options != OPTIONS:
-        how["options"] = options.as_json()
+    if changes := options.as_json():
+        how["options"] = changes
     return {"signature": settings.signature, **subset, **figures, **how}
 
 
@@ -129,8 +127,10 @@ def read_scored(
 
 def check_named(facts: ScoredFacts, folder: object) -> None:
     """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
-    options, default = facts.options, RankingOptions()
-    named = {f"--figures {x}": y for x, y in expand_names(options.figures).items() if x != EVERY}
+    options, default = facts.options, DEFAULTS
+    named = {
+        f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
+    }
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
     for name in ("repeated_subjects", "templates"):
         if getattr(options, name) != getattr(default, name):
@@ -160,7 +160,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         `left_out`, counts of undefined values; `own_candidates` if languages have other candidates,
         so that no figure compares their rankings.
     """
-    names = choose_figures(facts.options.figures)
+    names = choose_figures(facts.options.figures or ())
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     estimates = {}
     for figure in track(figures, "figures and intervals"):

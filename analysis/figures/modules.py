@@ -16,7 +16,7 @@ from .facts import ScoredFacts
 from .figures import BY_NAME, OF_MODULES
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.positions import has_positions, measure_positions
-from .options import Units
+from .units import Units
 
 Kernel = Callable[[ScoredFacts, str, Resampling], dict[str, Any]]
 

@@ -21,7 +21,8 @@ from polyprobe.scoring.options import is_normalised
 from .facts import count_correct
 from .further.calibration import calibrate_predictions
 from .further.relations import split_figures
-from .options import FillingOptions, Units
+from .options import FillingOptions
+from .units import Units
 
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches
 _COLUMNS = ("relation", "prompt", "answer_forms", "prediction", "single_token", "fillings")

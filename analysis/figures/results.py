@@ -122,14 +122,14 @@ def list_by_language(results: Mapping[str, Any], figure: RunFigure) -> dict[str,
 
 def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
     """List the columns of a table of languages: headline figures, and named ones of some only."""
-    names = MetricOptions.read(results).ranking.figures
+    names = MetricOptions.read(results).figures or ()
     extra = () if EVERY in names else names
     return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in extra)]
 
 
 def list_named(results: Mapping[str, Any]) -> set[str]:
     """List the figures that were named (`--figures`), themselves or by their module."""
-    expanded = expand_names(MetricOptions.read(results).ranking.figures)
+    expanded = expand_names(MetricOptions.read(results).figures or ())
     return set().union(*(figures for name, figures in expanded.items() if name != EVERY))
 
 

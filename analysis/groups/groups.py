@@ -10,8 +10,8 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import BOOTSTRAP, read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
-from polyprobe.analysis.figures.options import Bootstrap, clusters_within, read_clusters
 from polyprobe.analysis.figures.predictions import mark_predictions
+from polyprobe.analysis.figures.units import Bootstrap, clusters_within, read_clusters
 from polyprobe.metrics.joint.groups import (
     N_PERMUTATIONS,
     ChiSquare,

@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.relations import Correlation as OverLanguages
 from polyprobe.analysis.compare.sentences.relations import correlate as correlate_languages
-from polyprobe.analysis.figures.options import Bootstrap, read_clusters
+from polyprobe.analysis.figures.units import Bootstrap, read_clusters
 from polyprobe.metrics.joint.relate import (
     FEWEST,
     Correlation,

@@ -16,7 +16,8 @@ from typing import Any
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
 from polyprobe.schema.names import split_list
 from polyprobe.schema.run.folder import SCORES, Run
@@ -25,7 +26,7 @@ from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.hashing import hash_json
 
 RIGHT, WRONG = [0.0, -1.0], [-1.0, 0.0]
-FIGURES = MetricOptions.of(average="micro", figures=("accuracy", "contrastive_knowledge.accuracy"))
+FIGURES = MetricOptions(average="micro", figures=("accuracy", "contrastive_knowledge.accuracy"))
 
 
 def main(argv: Sequence[str] | None = None) -> None:

@@ -14,7 +14,7 @@ from polyprobe.analysis.figures.figures import (
     SEPARATE,
 )
 from polyprobe.analysis.figures.further.pairs import find_high_pairs, find_partners
-from polyprobe.analysis.figures.options import ENOUGH_RELATIONS, describe_options
+from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (
     find_floor,
     is_above_floor,
@@ -23,6 +23,7 @@ from polyprobe.analysis.figures.results import (
     list_floors,
     list_named,
 )
+from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.format import (

@@ -10,7 +10,8 @@ from polyprobe.analysis.figures.compute import OPTIONS, find_results
 from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import make_templates_part
@@ -315,7 +316,7 @@ def _check_results(finished: FinishedRun, decoded: bool) -> None:
             f"report needs; see `polyprobe metrics {run.folder}`"
         )
     if missing:
-        figures = MetricOptions.read(results).ranking.figures
+        figures = MetricOptions.read(results).figures
         raise PolyprobeError(
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; run "
             f"`polyprobe metrics {run.folder}` again{' without --figures' if figures else ''}"

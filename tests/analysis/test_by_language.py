@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_modules
-from polyprobe.analysis.figures.options import Units, read_clusters
+from polyprobe.analysis.figures.units import Units, read_clusters
 from polyprobe.system.errors import PolyprobeError
 from tests.making.tables import EVERY, make_scores
 

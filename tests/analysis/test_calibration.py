@@ -15,7 +15,7 @@ from polyprobe.analysis.figures.further.calibration import (
     find_confidence,
     measure_calibration,
 )
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
 from polyprobe.schema.run.folder import PREDICTIONS
 from tests.analysis.definitions import error_of

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.match import match_facts
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.options import Bootstrap, read_clusters, resolve_clusters
+from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts

@@ -3,12 +3,12 @@
 import pyarrow as pa
 import pytest
 
-from polyprobe.analysis.figures.options import Units
 from polyprobe.analysis.figures.predictions import (
     PredictedFacts,
     compare_with_gold,
     summarize_predictions,
 )
+from polyprobe.analysis.figures.units import Units
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import read_confidences

@@ -11,8 +11,8 @@ from scipy.stats import chi2_contingency
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap
 from polyprobe.analysis.figures.predictions import mark_predictions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.analysis.groups import labels
 from polyprobe.analysis.groups.groups import Rows, group_facts, group_run
 from polyprobe.cli import app

@@ -11,12 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions, Units
+from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import (
     PredictedFacts,
     predict_right_length,
     summarize_predictions,
 )
+from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work.predictions import predict
@@ -65,7 +66,7 @@ def test_figures_of_another_winner_are_those_of_another_run(place, initial, base
     run = decode_all(place, initial=initial, **base)
     again = decode_all(place, initial=initial, **{**base, **change})
     found, expected = (
-        find_results(run, NONE, options=MetricOptions.of(**change)),
+        find_results(run, NONE, options=MetricOptions(**change)),
         find_results(again, NONE),
     )
     for name in ("accuracy", "factual_accuracy", "coverlap", "k_correct", "by_relation"):
@@ -93,7 +94,7 @@ def test_one_mask_needs_no_other_run_even_with_refinement(place):
     """The other 2M steps only predict the same token again."""
     run = decode_all(place, refinement="order", max_masks=3)
     alone = decode_all(place, refinement="order", max_masks=1)
-    found = find_results(run, NONE, options=MetricOptions.of(max_masks=1))
+    found = find_results(run, NONE, options=MetricOptions(max_masks=1))
     assert found["factual_accuracy"] == find_results(alone, NONE)["factual_accuracy"]
     assert found["single_mask"] == found["factual_accuracy"]
 
@@ -289,8 +290,8 @@ def test_the_command_chooses_again_and_says_so(place, tmp_path):
 def test_too_many_masks_and_candidates_are_refused(place, tmp_path):
     run = decode_all(place, initial="order")
     with pytest.raises(PolyprobeError, match="--max-masks 5: .*en.parquet has fillings of 4 masks"):
-        find_results(run, options=MetricOptions.of(max_masks=5))
+        find_results(run, options=MetricOptions(max_masks=5))
     output = tmp_path / "scored"
     evaluate_model(str(place / "bert"), str(place / "facts"), output=output, languages="en")
     with pytest.raises(PolyprobeError, match="--length-norm is for runs with --scoring xfactr"):
-        find_results(Run(output), options=MetricOptions.of(length_norm=False))
+        find_results(Run(output), options=MetricOptions(length_norm=False))

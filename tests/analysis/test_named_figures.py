@@ -7,7 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
@@ -64,7 +65,7 @@ def test_named_figures_of_pairs_and_of_all_languages_have_a_line(run):
     assert f"right where another is: mean {given:.3f} " in words
     assert f"right in all: {everywhere:.3f} " in words
     assert "kappa" not in words
-    found = find_results(run, Bootstrap(100), options=MetricOptions.of(figures=("kappa",)))
+    found = find_results(run, Bootstrap(100), options=MetricOptions(figures=("kappa",)))
     done = CliRunner().invoke(
         app, ["metrics", str(run.folder), "--figures", "kappa", "--resamples", "100"]
     )
@@ -112,14 +113,14 @@ def test_a_star_is_explained_below_the_table_of_no_columns(alone):
 )
 def test_figures_that_a_run_cannot_have_are_refused(alone, options, need):
     with pytest.raises(PolyprobeError, match=f"{need}.*which {alone.folder} does not have; leave"):
-        find_results(alone, Bootstrap(0), options=MetricOptions.of(**options))
+        find_results(alone, Bootstrap(0), options=MetricOptions(**options))
 
 
 def test_figures_of_every_run_are_not_refused(alone):
-    found = find_results(alone, Bootstrap(0), options=MetricOptions.of(figures=("default",)))
+    found = find_results(alone, Bootstrap(0), options=MetricOptions(figures=("default",)))
     assert found["rankc"] == {}
     named = ("calibration", "recall_at_k", "accuracy")
-    assert find_results(alone, Bootstrap(0), options=MetricOptions.of(figures=named))
+    assert find_results(alone, Bootstrap(0), options=MetricOptions(figures=named))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_figures_of_every_run_are_not_refused(alone):
 )
 def test_options_of_python_are_checked(options, error):
     with pytest.raises(PolyprobeError, match=error):
-        MetricOptions.of(**options)
+        MetricOptions(**options)
 
 
 def test_a_report_of_some_figures_names_the_remedy(run, tmp_path):

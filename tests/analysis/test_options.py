@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_modules
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions, Units
+from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
+from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
 from polyprobe.metrics.rankc.formulas import measure_rankc, rankc_chance, rankc_per_query
@@ -63,7 +64,7 @@ def read(run, column):
 @pytest.mark.parametrize("ties", ["expected", "released"])
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_rankc_is_that_of_the_module(run, weights, ties):
-    found = find_results(run, QUICK, options=MetricOptions.of(weights=weights, ties=ties))
+    found = find_results(run, QUICK, options=MetricOptions(weights=weights, ties=ties))
     scores = read(run, "scores")
     alone = {
         f"{one}-{two}": measure_rankc(scores[one], scores[two], weights, ties, n_resamples=0)
@@ -86,7 +87,7 @@ def test_rankc_is_that_of_the_module(run, weights, ties):
 @pytest.mark.parametrize("ties", ["expected", "released"])
 @pytest.mark.parametrize("weights", ["softmax", "norm2-released"])
 def test_corrected_rankc_is_that_of_the_module(run, weights, ties):
-    found = find_results(run, QUICK, options=MetricOptions.of(weights=weights, ties=ties))
+    found = find_results(run, QUICK, options=MetricOptions(weights=weights, ties=ties))
     scores, donor = read(run, "scores"), read(run, "donor_scores")
     asked = [n for n in range(N) if donor["en"][n] is not None]
     for one, two in PAIRS:
@@ -99,7 +100,7 @@ def test_corrected_rankc_is_that_of_the_module(run, weights, ties):
 
 
 def test_released_ties_are_those_of_the_other_modules(run):
-    found = find_results(run, QUICK, options=MetricOptions.of(ties="released"))
+    found = find_results(run, QUICK, options=MetricOptions(ties="released"))
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
     for language in LANGUAGES:
         alone = measure_accuracy(scores[language], answers, "released", n_resamples=0)
@@ -118,7 +119,7 @@ def test_released_ties_are_those_of_the_other_modules(run):
 def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_path):
     """Ties change which answer counts as right, never the confidence."""
     expected, released = (
-        find_results(run, QUICK, options=MetricOptions.of(ties=x))["calibration"]
+        find_results(run, QUICK, options=MetricOptions(ties=x))["calibration"]
         for x in ("expected", "released")
     )
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
@@ -132,7 +133,7 @@ def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_pat
             assert found[language]["ece"] == pytest.approx(error_of(sure, right))
     other = write_scores(tmp_path / "b", dataset, 2)  # without ties
     expected, released = (
-        find_results(other, QUICK, options=MetricOptions.of(ties=x))["calibration"]
+        find_results(other, QUICK, options=MetricOptions(ties=x))["calibration"]
         for x in ("expected", "released")
     )
     assert released == expected
@@ -149,7 +150,7 @@ def first_of_ties(row, answers):
 
 def test_micro_is_the_mean_over_rows(run):
     macro, micro = (
-        find_results(run, QUICK, options=MetricOptions.of(average=x)) for x in ("macro", "micro")
+        find_results(run, QUICK, options=MetricOptions(average=x)) for x in ("macro", "micro")
     )
     scores, answers = read(run, "scores"), run.read("en")["answers"].to_pylist()
     for language in LANGUAGES:
@@ -221,7 +222,7 @@ def test_chance_of_ten_candidates(weights, level):
 
 def test_only_the_chosen_figures_are_computed(run):
     chosen = ("rankc", "recall_at_k", "right_in_all")
-    found = find_results(run, QUICK, options=MetricOptions.of(figures=chosen))
+    found = find_results(run, QUICK, options=MetricOptions(figures=chosen))
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
     kept = {"languages", "n_queries", "k_correct", "k_share", "calibration"}
@@ -239,7 +240,7 @@ def test_only_the_chosen_figures_are_computed(run):
 def test_the_default_leaves_no_options(run):
     assert find_results(run) == run.read_results()
     assert "options" not in run.read_results()
-    named = find_results(run, options=MetricOptions.of(figures=("default",)))
+    named = find_results(run, options=MetricOptions(figures=("default",)))
     del named["options"]
     assert named == run.read_results()
 
@@ -316,5 +317,5 @@ def test_unknown_names_are_refused(run, words, error):
 
 def test_free_predictions_have_no_rankings():
     with pytest.raises(PolyprobeError, match="--weights is for runs that score candidates; r hol"):
-        MetricOptions.of(weights="norm1").take_filling("r")
-    MetricOptions.of(average="micro").take_filling("r")
+        MetricOptions(weights="norm1").check_kind("predictions", "r")
+    MetricOptions(average="micro").check_kind("predictions", "r")

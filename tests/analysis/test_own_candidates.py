@@ -9,7 +9,8 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import ConsistencyCallback
@@ -118,7 +119,7 @@ def test_the_command_says_so_and_the_report_is_refused(run):
     with pytest.raises(PolyprobeError, match="has other candidates in each language, so no RankC"):
         write_report([run.folder], run.folder / "report.html")
     with pytest.raises(PolyprobeError, match="--figures kappa needs the same candidates in every"):
-        find_results(run, NONE, options=MetricOptions.of(figures=["kappa"]))
+        find_results(run, NONE, options=MetricOptions(figures=["kappa"]))
 
 
 @pytest.mark.parametrize("scoring", ["bmlama", "object"])

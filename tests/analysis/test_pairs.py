@@ -12,7 +12,8 @@ from polyprobe.analysis.figures.further.pairs import (
     find_high_pairs,
     find_partners,
 )
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.joint.measures import (
@@ -72,7 +73,7 @@ def run(tmp_path):
 
 def test_directed_shares_are_computed_if_they_are_named(run):
     assert not {*DIRECTED} & {*run.read_results()}
-    options = MetricOptions.of(figures=("default", *DIRECTED))
+    options = MetricOptions(figures=("default", *DIRECTED))
     found = find_results(run, Bootstrap(100), options=options)
     both = 1 + 1 + 1 + 0 + 0 + 0.5 + 1 + 1  # runs.PICKS: en has all facts, ru half of a tie
     assert found["right_in_both"]["en-ru"] == pytest.approx(both / 8)

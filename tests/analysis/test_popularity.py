@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.further.popularity import split_popularity
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.schema.identity import fingerprint
@@ -22,7 +23,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import CITIES, write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
 
-ASKED = MetricOptions.of(popularity=True)
+ASKED = MetricOptions(popularity=True)
 COUNTS = [None if n == 7 else (n * 7 % 40) // 2 for n in range(N)]  # pairs of equal numbers
 
 

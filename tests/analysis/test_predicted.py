@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.coverlap.formulas import compare_right
 from tests.making.tables import make_predictions, measure_predictions
 

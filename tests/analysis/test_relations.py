@@ -12,8 +12,8 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import find_results, summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.floors import find_floors
-from polyprobe.analysis.figures.options import Bootstrap, Units
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
+from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.run import make_relations_table

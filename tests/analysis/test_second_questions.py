@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.questions import choose_donors
 from polyprobe.schema.load import load_facts

@@ -11,7 +11,7 @@ from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.several import compare_several
 from polyprobe.analysis.compare.sentences.texts import find_versions, name_answer, split_wording
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.report.findings.wordings import make_several_finding
 from polyprobe.report.show import format_table, render_table

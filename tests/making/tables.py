@@ -3,8 +3,8 @@
 import pyarrow as pa
 
 from polyprobe.analysis.figures.figures import choose_figures
-from polyprobe.analysis.figures.options import Units
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
+from polyprobe.analysis.figures.units import Units
 from polyprobe.schema.run.folder import PREDICTIONS, SCORES
 
 OFF = Units()

@@ -8,7 +8,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Bootstrap, Units
+from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.metrics.space import entries
 from polyprobe.schema.run.folder import fill_columns
 from tests.metrics.spaces import compute, import_app, write_table

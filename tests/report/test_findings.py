@@ -13,7 +13,7 @@ from rich.console import Console
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.options import ComparisonOptions
-from polyprobe.analysis.figures.options import Bootstrap
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run

@@ -53,7 +53,7 @@ def list_cells(picture):
 
 
 def test_heat_maps_have_the_values_of_the_results(run):
-    compute_results(run, options=MetricOptions.of(figures=("default", *DIRECTED)))
+    compute_results(run, options=MetricOptions(figures=("default", *DIRECTED)))
     results, found = run.read_results(), write_report([run.folder], None)
     for name in (*UNDIRECTED, *DIRECTED):
         heat = found[name]

@@ -10,7 +10,8 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.facts import ScoredFacts, follow_templates
-from polyprobe.analysis.figures.options import Bootstrap, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.findings.run import QUANTITIES, SHARES, make_split_table
@@ -24,7 +25,7 @@ from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import write_run
 
 TEMPLATES = 3
-ASKED = MetricOptions.of(by_template=True)
+ASKED = MetricOptions(by_template=True)
 FEW = Bootstrap(200)
 
 
@@ -214,7 +215,7 @@ def test_without_several_templates(tmp_path):
     with pytest.raises(
         PolyprobeError, match="--figures rankc_templates needs a dataset with sever"
     ):
-        find_results(run, FEW, options=MetricOptions.of(figures=("rankc_templates",)))
+        find_results(run, FEW, options=MetricOptions(figures=("rankc_templates",)))
 
 
 def test_templates_with_other_answers_are_not_compared():

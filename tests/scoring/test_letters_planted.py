@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.eval import load_scorer
 from polyprobe.eval.work.fill import as_scores
 from polyprobe.eval.work.score_store import as_known

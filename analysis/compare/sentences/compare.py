@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
-from polyprobe.analysis.figures.options import read_clusters
+from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, swap_averages
 from polyprobe.schema.run.folder import PROMPT
 from polyprobe.schema.run.naming import list_differing

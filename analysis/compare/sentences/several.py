@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
-from polyprobe.analysis.figures.options import resolve_clusters
+from polyprobe.analysis.figures.units import resolve_clusters
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Resampling, share, summarize
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import key_rows

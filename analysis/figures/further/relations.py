@@ -7,7 +7,7 @@ import numpy as np
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Figure, Resampling, estimate, index_labels
 from polyprobe.metrics.shared.rows import take
 

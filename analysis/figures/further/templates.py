@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.relations import list_rows
-from polyprobe.analysis.figures.options import Units
+from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.schema.identity import key_rows, name_candidates

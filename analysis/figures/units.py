@@ -1,0 +1,133 @@
+"""What the bootstrap of a run draws: its options, and the units of the rows."""
+
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from polyprobe.metrics.shared.intervals import Resampling, choose_resamples
+from polyprobe.schema.identity import split_fact
+from polyprobe.system.errors import PolyprobeError, check_option
+
+from . import CLUSTERS
+
+ENOUGH_RELATIONS = 8
+
+
+class Bootstrap(NamedTuple):
+    """Options of a run's bootstrap intervals.
+
+    Attributes:
+        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals; None:
+            `intervals.choose_resamples` of the facts and pairs of languages.
+        seed: random seed.
+        clusters: resampling unit: `none` (each fact), `relation`, `subject`, or `auto`, see
+            `resolve_clusters`.
+    """
+
+    n_resamples: int | None = None
+    seed: int = 0
+    clusters: str = "auto"
+
+    def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
+        """Choose the number of resamples and the unit that the rows get."""
+        n_resamples, pairs = self.n_resamples, n_languages * (n_languages - 1) // 2
+        if n_resamples is None:
+            n_resamples = choose_resamples(len(table), max(pairs, 1))
+        return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
+
+
+class Units(NamedTuple):
+    """What the bootstrap of a run's rows draws.
+
+    Attributes:
+        n_resamples: number of resamples; 0: no intervals.
+        seed: seed of the draws.
+        clusters: label of each row's unit; None: rows are drawn.
+        within: the same for draws within a relation.
+        of_templates: the same for figures of templates.
+        average: average of metric modules.
+    """
+
+    n_resamples: int = 0
+    seed: int = 0
+    clusters: list[str] | None = None
+    within: list[str] | None = None
+    of_templates: list[str] | None = None
+    average: str = "macro"
+
+    @classmethod
+    def read(cls, table: pa.Table, bootstrap: Bootstrap, average: str = "macro") -> "Units":
+        """Read the units of the rows of a run, of resolved options."""
+        clusters = read_clusters(table, bootstrap.clusters)
+        of_templates = _read_template_clusters(table) or clusters
+        within = clusters_within(table, bootstrap.clusters)
+        n_resamples = bootstrap.n_resamples or 0
+        return cls(n_resamples, bootstrap.seed, clusters, within, of_templates, average)
+
+    @property
+    def rows(self) -> Resampling:
+        """Make the options of a figure of all rows."""
+        return Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)
+
+    @property
+    def templates(self) -> Resampling:
+        """Make the options of a figure of templates."""
+        return self.rows._replace(clusters=self.of_templates)
+
+    @property
+    def modules(self) -> Resampling:
+        """Make the options of a metric module, without the groups."""
+        return self.rows._replace(average=self.average)
+
+
+def resolve_clusters(table: pa.Table, kind: str) -> str:
+    """Choose the resampling unit: for `auto` `subject` if all fact ids name one, else `none`.
+
+    Raises:
+        PolyprobeError: an unknown kind.
+    """
+    check_option("--cluster", kind, CLUSTERS)
+    if kind != "auto":
+        return kind
+    return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"
+
+
+def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
+    """Read the relation of each row, or the subject in its fact id; None for `none`.
+
+    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
+
+    Raises:
+        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
+    """
+    kind = resolve_clusters(table, kind)
+    if kind == "none":
+        facts = table["fact_id"].to_pylist()
+        return facts if len(set(facts)) < len(facts) else None
+    if kind == "relation":
+        return table["relation"].to_pylist()
+    subjects = []
+    for fact in table["fact_id"].to_pylist():
+        parts = split_fact(fact)
+        if parts is None:
+            raise PolyprobeError(
+                f"--cluster subject: the fact id {fact!r} names no subject; use --cluster "
+                "relation, or a dataset with ids as P36:Q142:Q90 (17-repaired, 53-repaired)"
+            )
+        subjects.append(parts[1])
+    return subjects
+
+
+def _read_template_clusters(table: pa.Table) -> list[str] | None:
+    """Read the relation of each row, the resampling unit of figures of templates.
+
+    Facts would be drawn with the templates as they are. None for fewer relations than
+    `ENOUGH_RELATIONS`, of which a bootstrap gives too short intervals.
+    """
+    relations: list[str] = table["relation"].to_pylist()
+    return relations if len({*relations}) >= ENOUGH_RELATIONS else None
+
+
+def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
+    """Read the clusters that are drawn within a relation: facts, where those are relations."""
+    return read_clusters(table, "none" if kind == "relation" else kind)
