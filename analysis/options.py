@@ -12,16 +12,9 @@ if TYPE_CHECKING:  # imports pyarrow
 
 
 @dataclass(frozen=True)
-class SampleOptions(Options):
-    """Which rows of a run are analysed, and in which units they are resampled."""
+class RowOptions(Options):
+    """Which rows of a run are analysed."""
 
-    seed: int = option(0, "Random seed.", least=0)
-    cluster: str = option(
-        "auto",
-        "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
-        "name it, else none.",
-        choices=CLUSTERS,
-    )
     relations: str | None = option(None, "Use only the rows of these relations, comma-separated.")
     exclude: str | None = option(
         None, "Exclude rows of these relations or with these flags (default: none)."
@@ -33,6 +26,19 @@ class SampleOptions(Options):
         from polyprobe.schema.run.rows import make_choice
 
         return make_choice(self.relations, self.exclude)
+
+
+@dataclass(frozen=True)
+class SampleOptions(RowOptions):
+    """Also in which units rows are resampled."""
+
+    seed: int = option(0, "Random seed.", least=0)
+    cluster: str = option(
+        "auto",
+        "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
+        "name it, else none.",
+        choices=CLUSTERS,
+    )
 
 
 @dataclass(frozen=True)

@@ -9,25 +9,14 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from polyprobe.analysis.figures.options import MetricOptions, RowOptions
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.options import BootstrapOptions, RowOptions
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import (
-    DrawnName,
-    Exclude,
-    FigureFile,
-    LanguageNames,
-    Order,
-    PageFile,
-    Relations,
-    parse_choice,
-    save_chosen,
-    say,
-    take_options,
-)
-from .outputs import MapOutputs
+from .options import say, take_options
+from .outputs import MapOptions, PageOptions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class MetricsOptions(MetricOptions, RowOptions):
+class MetricsOptions(MetricOptions, BootstrapOptions):
     """All options of the command."""
 
     by_relation: bool = option(False, "Also print the figures of each relation.")
@@ -88,47 +77,45 @@ def metrics(
     """Recompute results.json and the report from the scores, without the model."""
     options = MetricsOptions(**keywords)
     from polyprobe.analysis.figures.compute import compute_results
-    from polyprobe.analysis.figures.units import Bootstrap
     from polyprobe.schema.run.folder import FinishedRun, Run
 
     options.check_pairs()
-    bootstrap = Bootstrap(options.resamples, options.seed, options.cluster)
-    choice = parse_choice(options.relations, options.exclude)
     for run in map(Run, runs):
         if options.pairs and run.settings().kind == "predictions":
             raise PolyprobeError(
                 f"{run.folder} holds free predictions, which have no candidates; omit --pairs"
             )
-        results = compute_results(run, bootstrap, choice, options)
+        results = compute_results(run, options.bootstrap, options.choice, options)
         show_run(FinishedRun(run, results), [*options.list_parts(results, run.folder)])
 
 
+@dataclass(frozen=True)
+class ReportOptions(MapOptions, PageOptions, RowOptions):
+    """All options of the report."""
+
+    def check(self) -> None:
+        """Refuse a report without a file."""
+        super().check()
+        if not (self.page or self.figure):
+            raise PolyprobeError(
+                "nothing to write; give --output FILE.html for the report, or --figure FILE for a "
+                "picture"
+            )
+
+
+@take_options(ReportOptions)
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    output: PageFile = None,
-    relations: Relations = None,
-    exclude: Exclude = None,
-    figure: FigureFile = None,
-    draw: DrawnName = None,
-    order: Order = "given",
-    names: LanguageNames = "codes",
+    **keywords: Any,
 ) -> None:
     """Write the report of one or several runs as one HTML file, or save one of its pictures."""
-    MapOutputs(
-        figure=figure, draw=draw, order=order, names=names
-    )  # refuses options without --figure
-    if not (output or figure):
-        raise PolyprobeError(
-            "nothing to write; give --output FILE.html for the report, or --figure FILE for a "
-            "picture"
-        )
+    options = ReportOptions(**keywords)
     from polyprobe.report.page import write_report
 
-    pictures = write_report(runs, output, parse_choice(relations, exclude))
-    if output:
-        say(f"report: {output}")
-    if figure:
-        save_chosen(pictures, figure, draw, order, names)
+    pictures = write_report(runs, options.page, options.choice)
+    if options.page:
+        say(f"report: {options.page}")
+    options.save(pictures)
 
 
 def show_run(finished: "FinishedRun", parts: "Sequence[Part]" = ()) -> None:

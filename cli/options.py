@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console, RenderableType
 
-from polyprobe.analysis.figures import CLUSTERS
-from polyprobe.report.pictures import LABELS, ORDERS
-from polyprobe.schema.names import parse_exclude, parse_languages, split_list
+from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 from polyprobe.system.options import Option, Options, list_options
 
 if TYPE_CHECKING:
     from polyprobe.report.pictures.picture import Picture
-    from polyprobe.schema.run.rows import Choice
 
 
 PICTURES = "Pictures for papers"
@@ -83,7 +80,8 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
         keywords["callback"] = converted(option.parse, part.default)
     elif isinstance(part.default, int | float):
         kind = type(part.default)
-    words = [f"{option.flag}/--no-{option.flag[2:]}" if part.default is True else option.flag]
+    switch = part.default is True or part.type == bool | None
+    words = [f"{option.flag}/--no-{option.flag[2:]}" if switch else option.flag]
     info = typer.Option(part.default, *words, **keywords)
     kind = kind | None if part.default is None else kind
     return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
@@ -151,80 +149,9 @@ def check_figure_file(file: Path) -> None:
     check_figure(file)
 
 
-Seed = Annotated[int, typer.Option(min=0, help="Random seed.")]
-Resamples = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=10_000_000,
-        help="Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none.",
-        show_default="10,000 up to 50,000 facts x pairs of languages, else 1,000",
-    ),
-]
-Cluster = Annotated[
-    str,
-    typer.Option(
-        callback=one_of(CLUSTERS),
-        help="Resampling unit: subject, relation, none (each fact), or auto: subject if the fact "
-        "ids name it, else none.",
-    ),
-]
-Relations = Annotated[
-    str | None, typer.Option(help="Use only the rows of these relations, comma-separated.")
-]
-Exclude = Annotated[
-    str | None,
-    typer.Option(help="Exclude rows of these relations or with these flags (default: none)."),
-]
-
 JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write all figures to this file as JSON."),
-]
-PageFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--output",
-        metavar="FILE",
-        callback=checked(check_page_file),
-        help="Write an HTML report to this file.",
-    ),
-]
-FigureFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--figure",
-        callback=checked(check_figure_file),
-        help="Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
-        rich_help_panel=PICTURES,
-    ),
-]
-DrawnName = Annotated[
-    str | None,
-    typer.Option(
-        "--draw",
-        help="Name of the picture that --figure saves; an unknown name lists all names.",
-        show_default="the first picture",
-        rich_help_panel=PICTURES,
-    ),
-]
-Order = Annotated[
-    str,
-    typer.Option(
-        "--order",
-        callback=one_of(ORDERS),
-        help="Order of languages in the picture: given, similarity (clusters), family or script.",
-        rich_help_panel=PICTURES,
-    ),
-]
-LanguageNames = Annotated[
-    str,
-    typer.Option(
-        "--names",
-        callback=one_of(LABELS),
-        help="Labels of the languages in the picture: codes or names.",
-        rich_help_panel=PICTURES,
-    ),
 ]
 
 
@@ -262,14 +189,6 @@ def parse_splits(text: str | None) -> list[str] | None:
     if not codes:
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
     return [code.replace("-", "_") for code in codes]
-
-
-def parse_choice(relations: str | None, exclude: str | None) -> "Choice":
-    """Return the choice of scored rows; all by default."""
-    from polyprobe.schema.run.rows import make_choice
-
-    only = None if relations is None else split_list(relations)
-    return make_choice(only, parse_exclude(exclude))
 
 
 def say(line: str) -> None:

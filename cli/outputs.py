@@ -1,6 +1,6 @@
 """What the commands that analyse runs write: the terminal, JSON, a page, a picture."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -24,30 +24,14 @@ from .options import (
 
 if TYPE_CHECKING:
     from polyprobe.report.finding import Finding
+    from polyprobe.report.pictures.picture import Picture
 
 _picture = partial(option, panel=PICTURES)
 
 
 @dataclass(frozen=True)
-class Outputs(Options):
-    """Files that a command writes beside its text."""
-
-    json_file: Path | None = option(
-        None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
-    )
-
-    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
-        """Print a finding, and write the files that were named."""
-        from polyprobe.report.show import render
-
-        show(render(finding, Console().width))
-        if self.json_file:
-            write_json(self.json_file, as_json())
-
-
-@dataclass(frozen=True)
-class PictureOutputs(Outputs):
-    """Also a picture."""
+class PictureOptions(Options):
+    """A picture in a file."""
 
     figure: Path | None = _picture(
         None,
@@ -70,19 +54,36 @@ class PictureOutputs(Outputs):
 
     @property
     def _arrangement(self) -> dict[str, str]:
-        """Return order and labels of languages, if the pictures have them."""
+        """List order and labels of languages, if the pictures have them."""
         return {}
 
-    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
-        """Print a finding, and write the files that were named."""
-        super().write(finding, as_json)
+    def save(self, pictures: "Mapping[str, Picture]") -> None:
+        """Save the picture that was named."""
         if self.figure:
-            save_chosen(finding.pictures, self.figure, self.draw, **self._arrangement)
+            save_chosen(pictures, self.figure, self.draw, **self._arrangement)
 
 
 @dataclass(frozen=True)
-class PageOutputs(PictureOutputs):
-    """Also a page, of the finding itself unless another writer is given."""
+class MapOptions(PictureOptions):
+    """Pictures of languages, in an order and with labels."""
+
+    order: str = _picture(
+        "given",
+        "Order of languages in the picture: given, similarity (clusters), family or script.",
+        choices=ORDERS,
+    )
+    names: str = _picture(
+        "codes", "Labels of the languages in the picture: codes or names.", choices=LABELS
+    )
+
+    @property
+    def _arrangement(self) -> dict[str, str]:
+        return {"order": self.order, "names": self.names}
+
+
+@dataclass(frozen=True)
+class PageOptions(Options):
+    """A page in a file."""
 
     page: Path | None = option(
         None,
@@ -91,6 +92,38 @@ class PageOutputs(PictureOutputs):
         metavar="FILE",
         check=check_page_file,
     )
+
+
+@dataclass(frozen=True)
+class Outputs(Options):
+    """Files that a command writes beside its text."""
+
+    json_file: Path | None = option(
+        None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
+    )
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        from polyprobe.report.show import render
+
+        show(render(finding, Console().width))
+        if self.json_file:
+            write_json(self.json_file, as_json())
+
+
+@dataclass(frozen=True)
+class PictureOutputs(PictureOptions, Outputs):
+    """Also a picture."""
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        super().write(finding, as_json)
+        self.save(finding.pictures)
+
+
+@dataclass(frozen=True)
+class PageOutputs(PageOptions, PictureOutputs):
+    """Also a page, of the finding itself unless another writer is given."""
 
     def write(
         self,
@@ -108,18 +141,5 @@ class PageOutputs(PictureOutputs):
 
 
 @dataclass(frozen=True)
-class MapOutputs(PageOutputs):
-    """Pictures of languages, in an order and with labels."""
-
-    order: str = _picture(
-        "given",
-        "Order of languages in the picture: given, similarity (clusters), family or script.",
-        choices=ORDERS,
-    )
-    names: str = _picture(
-        "codes", "Labels of the languages in the picture: codes or names.", choices=LABELS
-    )
-
-    @property
-    def _arrangement(self) -> dict[str, str]:
-        return {"order": self.order, "names": self.names}
+class MapOutputs(MapOptions, PageOutputs):
+    """Also order and labels of languages in the picture."""

@@ -1,7 +1,6 @@
 """Options of the figures of a run, declared once.
 
-Figures of candidates' scores take `RankingOptions`, those of free predictions `FillingOptions`; the
-units of intervals are in units.py.
+Figures of candidates' scores take `RankingOptions`, those of free predictions `FillingOptions`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.options import Options, list_options, option
 
-from . import CLUSTERS, REPEATED_SUBJECTS, TEMPLATES
+from . import REPEATED_SUBJECTS, TEMPLATES
 
 EVERY = "default"  # in `figures`: those of every run
 _figures = partial(option, panel="Figures")
@@ -164,28 +163,4 @@ def describe_options(results: Mapping[str, Any]) -> str:
     return "; ".join(
         name if x is True else f"{name} {', '.join(x) if isinstance(x, list) else x}"
         for name, x in results.get("options", {}).items()
-    )
-
-
-@dataclass(frozen=True)
-class RowOptions(Options):
-    """The scored rows that an analysis takes, and how its intervals are drawn."""
-
-    resamples: int | None = option(
-        None,
-        "Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none (default: "
-        "10,000 up to 50,000 facts x pairs of languages, else 1,000).",
-        least=0,
-        most=10_000_000,
-    )
-    seed: int = option(0, "Random seed.", least=0)
-    cluster: str = option(
-        "auto",
-        "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
-        "name it, else none.",
-        choices=CLUSTERS,
-    )
-    relations: str | None = option(None, "Use only the rows of these relations, comma-separated.")
-    exclude: str | None = option(
-        None, "Exclude rows of these relations or with these flags (default: none)."
     )
