@@ -25,9 +25,9 @@ from .options import PRODUCTS, SERVED, ScorerOptions, check_revision, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
-from .weights.adapters import apply_adapter, find_parts, read_kind
+from .weights.adapters import apply_adapter, read_kind
 from .weights.code import find_code_files
-from .weights.places import Place, cannot_load, find_place
+from .weights.places import Place, cannot_load, find_parts, find_place
 
 DEFAULTS = ScorerOptions()
 

@@ -100,12 +100,12 @@ class Network:
 
     def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
         self.model = model
-        self.kernels = Kernels()
         # Some tokenizers pad with an id for which the model has no embedding.
         self.pad = 0 if pad is None or pad >= self.vocabulary else pad
         self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
         self.trunk = self.find_trunk()
         self._output: Any = None
+        self.kernels = Kernels()
 
     @property
     def device(self) -> torch.device:

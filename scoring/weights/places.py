@@ -1,16 +1,27 @@
-"""Where a model's or adapter's files are, and their exact revision."""
+"""Where the files of a model and its adapter are, and their exact revisions."""
 
+import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from huggingface_hub import hf_hub_download
 from huggingface_hub.errors import EntryNotFoundError
 
-from polyprobe.scoring.options import ADAPTER, EMBEDDED, check_model
+from polyprobe.scoring.options import (
+    ADAPTER,
+    EMBEDDED,
+    check_model,
+    check_revision,
+    no_adapter,
+)
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import HASH, hash_model
+from polyprobe.system.progress import report
 
 
 class Place(NamedTuple):
@@ -111,6 +122,121 @@ def _find_gguf(folder: Path) -> str | None:
     if len(names) > 1:
         raise PolyprobeError(f"{folder} has {len(names)} GGUF files; give one: {', '.join(names)}")
     return names[0] if names else None
+
+
+class Parts(NamedTuple):
+    """A model and the adapter that changes it, both pinned.
+
+    Attributes:
+        base: the model.
+        adapter: its adapter, if any.
+        tokenizer: the place of the tokenizer: the adapter's own if it has one.
+        by_adapter: whether the user named the adapter and not the base.
+    """
+
+    base: Place
+    adapter: Place | None
+    tokenizer: Place
+    by_adapter: bool
+
+    def identify(self) -> tuple[str, dict[str, str]]:
+        """Return the named part's exact revision; the other part and PEFT's version by its role."""
+        base = self.base.exact_revision()
+        if self.adapter is None:
+            return base, {}
+        adapter, package = self.adapter.exact_revision(), f"+peft {version('peft')}"
+        if self.by_adapter:
+            return adapter, {"base": f"{self.base.label}@{base}{package}"}
+        return base, {"adapter": f"{self.adapter.label}@{adapter}{package}"}
+
+
+def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
+    """Find a model and its adapter: that of `--adapter`, or the model itself.
+
+    Args:
+        model: a model, or an adapter that names its base.
+        revision: of the model; of the base, if the model is an adapter in a folder.
+        adapter: a folder, ID or ID@REVISION.
+
+    Raises:
+        PolyprobeError: not an adapter, or one without a base that is a model; a revision of files
+            that are not on the Hub.
+    """
+    check_revision(model, revision)
+    place = find_place(model, revision)
+    if adapter is not None:
+        extra, base = _find_adapter(adapter), place
+    elif place.is_adapter:
+        extra = place.pin(ADAPTER)
+        base = _find_base(extra, revision if place.local else None)
+    else:
+        base = place.pin()
+        return Parts(base, None, base, False)
+    if base.is_adapter:
+        raise PolyprobeError(
+            f"the base of the adapter '{extra.name}' is an adapter too: {base.name}; merge that "
+            "into its own base first (merge_and_unload)"
+        )
+    if adapter is not None:
+        _compare_bases(extra, base)
+    base = base.pin()
+    tokenizer = extra if extra.file("tokenizer_config.json") else base
+    return Parts(base, extra, tokenizer, adapter is None)
+
+
+def _find_adapter(name: str) -> Place:
+    path, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
+    place = find_place(path, revision or None)
+    try:
+        exists = place.is_adapter
+    except PolyprobeError as error:
+        raise PolyprobeError(f"--adapter {name}: {error}") from error
+    if not exists:
+        raise no_adapter(name)
+    return place.pin(ADAPTER)
+
+
+def _find_base(adapter: Place, revision: str | None) -> Place:
+    settings = _read_settings(adapter)
+    name = settings.get("base_model_name_or_path")
+    remedy = f"name the base: polyprobe eval BASE --adapter {adapter.name}"
+    if not name or not isinstance(name, str):
+        raise PolyprobeError(f"the adapter '{adapter.name}' does not name its base; {remedy}")
+    if name.startswith((".", "/")) and not Path(name).exists():
+        raise PolyprobeError(
+            f"the base of the adapter '{adapter.name}' is not here: {name}; {remedy}"
+        )
+    check_revision(name, revision)
+    return find_place(name, revision or settings.get("revision"))
+
+
+def _compare_bases(adapter: Place, base: Place) -> None:
+    """Warn if the adapter names a model of another name; the same model may have several."""
+    name = _read_settings(adapter).get("base_model_name_or_path")
+    if name and Path(str(name)).name.casefold() != Path(base.label).name.casefold():
+        report(f"warning: the adapter '{adapter.name}' was trained on {name}, not {base.name}")
+
+
+def _read_settings(adapter: Place) -> dict[str, Any]:
+    file = adapter.file(ADAPTER)
+    with one_line_errors(adapter):
+        value = json.loads(file.read_text(encoding="utf-8")) if file else None
+        if not isinstance(value, dict):
+            raise ValueError(f"expected a JSON object, got {type(value).__name__}")
+    return value
+
+
+@contextmanager
+def one_line_errors(adapter: Place) -> Iterator[None]:
+    """Raise the errors of damaged files, which are of many classes, as one of one line."""
+    try:
+        yield
+    except PolyprobeError:
+        raise
+    except Exception as error:
+        raise PolyprobeError(
+            f"cannot load the adapter '{adapter.name}': {type(error).__name__}: {one_line(error)}"
+        ) from error
 
 
 def cannot_load(model: str, error: Exception) -> PolyprobeError:
