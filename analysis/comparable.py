@@ -7,7 +7,7 @@ from typing import Any
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.schema.run.naming import OF_MODELS, compare_settings, split_signature
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.rows import describe, make_choice
+from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 
@@ -137,7 +137,7 @@ def _read_chat(settings: Settings) -> str:
 
 def _read_part(results: Results) -> str:
     subset = results.get("subset")
-    return describe(make_choice(**subset)) if subset else ""
+    return describe_choice(make_choice(**subset)) if subset else ""
 
 
 def _join(results: Sequence[Results], describe_part: Callable[[Results], str]) -> str:

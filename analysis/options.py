@@ -32,7 +32,7 @@ class RowOptions(Options):
 class SampleOptions(RowOptions):
     """Also in which units rows are resampled."""
 
-    seed: int = option(0, "Random seed.", least=0)
+    seed: int = option(0, "Random seed.", minimum=0)
     cluster: str = option(
         "auto",
         "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
@@ -49,8 +49,8 @@ class BootstrapOptions(SampleOptions):
         None,
         "Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none (default: "
         "10,000 up to 50,000 facts x pairs of languages, else 1,000).",
-        least=0,
-        most=10_000_000,
+        minimum=0,
+        maximum=10_000_000,
     )
 
     @property

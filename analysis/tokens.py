@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.scoring.options import check_revision
+from polyprobe.scoring.options import check_model_revision
 from polyprobe.scoring.weights.places import Place, find_place
 from polyprobe.system.errors import PolyprobeError, one_line
 
@@ -67,7 +67,7 @@ def find_tokenizer(model: str, revision: str | None = None) -> Place:
     Raises:
         PolyprobeError: no such model, or a revision of files that are not on the Hub.
     """
-    check_revision(model, revision)
+    check_model_revision(model, revision)
     return find_place(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
 
 

@@ -21,7 +21,7 @@ from .cache import cache
 from .compare import compare
 from .eval import demo, evaluate
 from .groups import groups
-from .list import list_names
+from .list import list_kinds
 from .metrics import metrics, report
 from .options import example
 from .publish import export, install, push
@@ -59,7 +59,7 @@ COMMANDS = {
         "push": push,
     },
     MORE: {
-        "list": list_names,
+        "list": list_kinds,
         "audit": audit,
         "tokens": tokens,
         "metrics": metrics,

@@ -33,7 +33,7 @@ def info() -> None:
     stores = list_stores(folder)
     if stores:
         Console().print(draw_stores(stores))
-        say(f"{total(stores)} in {folder}")
+        say(f"{_count_total(stores)} in {folder}")
     else:
         say(f"no scores are stored in {folder}")
 
@@ -48,20 +48,20 @@ def clear(
     ] = False,
 ) -> None:
     """Delete stored scores; run folders are not changed."""
-    from polyprobe.eval.work.score_store import list_stores, remove
+    from polyprobe.eval.work.score_store import list_stores, remove_store
 
     folder = cache_folder()
     stores = list_stores(folder)
     if not stores:
         say(f"no scores are stored in {folder}")
         return
-    chosen = choose_stores(stores, model)
+    selection = choose_stores(stores, model)
     word = "would delete" if dry_run else "deleted"
-    for store in chosen:
+    for store in selection:
         if not dry_run:
-            remove(store)
-        say(f"{word} {describe(store)}")
-    say(f"{word} {total(chosen)} from {folder}")
+            remove_store(store)
+        say(f"{word} {_describe_store(store)}")
+    say(f"{word} {_count_total(selection)} from {folder}")
 
 
 def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
@@ -70,11 +70,11 @@ def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
         return stores
     if not model:  # a shell variable that is not set must not clear everything
         raise PolyprobeError("--model is empty; leave it out to delete the scores of all models")
-    chosen = [store for store in stores if model in store.name]
-    if not chosen:
-        kept = ", ".join(dict.fromkeys(map(name_of, stores)))
-        raise PolyprobeError(f"no scores are stored for a model like {model!r}; available: {kept}")
-    return chosen
+    selection = [store for store in stores if model in store.name]
+    if not selection:
+        names = ", ".join(dict.fromkeys(map(_name_store, stores)))
+        raise PolyprobeError(f"no scores are stored for a model like {model!r}; available: {names}")
+    return selection
 
 
 def draw_stores(stores: "list[Stored]") -> Table:
@@ -86,27 +86,27 @@ def draw_stores(stores: "list[Stored]") -> Table:
     table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
     for name in ABOUT:
         table.add_column(name, overflow="fold")
-    further = {store.file: list_further(store, stores) for store in stores}
-    if any(further.values()):
+    settings = {store.file: _list_differing(store, stores) for store in stores}
+    if any(settings.values()):
         table.add_column("other settings", overflow="fold")
     for name in ("rows", "size", "last used"):
         table.add_column(name, justify="right", no_wrap=True)
     for store in stores:
-        revision, *others = (store.identity.get(name, "–") for name in ABOUT)
-        used = datetime.fromtimestamp(store.used).strftime("%Y-%m-%d")
-        others += [further[store.file]] if any(further.values()) else []
-        cells = (name_of(store), revision[:12], *others, f"{store.rows:,}", decimal(store.size))
-        table.add_row(*map(Text, (*cells, used)))
+        revision, *values = (store.identity.get(name, "–") for name in ABOUT)
+        date = datetime.fromtimestamp(store.last_use).strftime("%Y-%m-%d")
+        values += [settings[store.file]] if any(settings.values()) else []
+        cells = (_name_store(store), revision[:12], *values, f"{store.rows:,}", decimal(store.size))
+        table.add_row(*map(Text, (*cells, date)))
     return table
 
 
-def list_further(store: "Stored", stores: "list[Stored]") -> str:
+def _list_differing(store: "Stored", stores: "list[Stored]") -> str:
     """Return the settings that a store has not in common with those of the same row otherwise."""
 
-    def key(other: "Stored") -> tuple[str, ...]:
-        return (other.name, *(other.identity.get(name, "") for name in ABOUT))
+    def key(row: "Stored") -> tuple[str, ...]:
+        return (row.name, *(row.identity.get(name, "") for name in ABOUT))
 
-    alike = [other.identity for other in stores if key(other) == key(store)]
+    alike = [x.identity for x in stores if key(x) == key(store)]
     return ", ".join(
         f"{name} {value}"
         for name, value in store.identity.items()
@@ -114,18 +114,18 @@ def list_further(store: "Stored", stores: "list[Stored]") -> str:
     )
 
 
-def describe(store: "Stored") -> str:
+def _describe_store(store: "Stored") -> str:
     """Return a line about a store that ends with its file name."""
     about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
-    return f"{name_of(store)} ({about}): {total([store])}, {store.file.name}"
+    return f"{_name_store(store)} ({about}): {_count_total([store])}, {store.file.name}"
 
 
-def name_of(store: "Stored") -> str:
+def _name_store(store: "Stored") -> str:
     """Return the name of a store's model."""
     return store.name if store.identity else "(damaged file)"
 
 
-def total(stores: "list[Stored]") -> str:
+def _count_total(stores: "list[Stored]") -> str:
     """Return the total numbers of rows and bytes in words."""
     rows, size = sum(store.rows for store in stores), sum(store.size for store in stores)
     return f"{rows:,} rows, {decimal(size)}"

@@ -48,7 +48,7 @@ def evaluate(
     if dry_run:
         report(runner.forecast_work(request, output))
     else:
-        show_run(runner.evaluate(request, output))
+        show_run(runner.evaluate_request(request, output))
 
 
 def demo(
@@ -57,19 +57,19 @@ def demo(
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
     with explain_missing_extras("evaluating"):
-        from polyprobe.eval.evaluate import evaluate as evaluate_request
+        from polyprobe.eval.evaluate import evaluate_request
 
-    say = Console().print
-    say("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
-    say("It should be consistent between these languages, and guess in all others.")
+    show = Console().print
+    show("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
+    show("It should be consistent between these languages, and guess in all others.")
     options = EvaluationOptions(languages=None if every else [*TRAINED, *OTHERS])
     run = evaluate_request(EvaluationRequest("geolm", "geofacts", None, options), output)
     show_run(run)
-    say("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
+    show("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
     for group, value in group_means(run.results["rankc_subject"]).items():
-        say(f"  {group}: {value:z.3f}", highlight=False)
-    say("\nTo evaluate your own model:", highlight=False)
-    say("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
+        show(f"  {group}: {value:z.3f}", highlight=False)
+    show("\nTo evaluate your own model:", highlight=False)
+    show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
 
 
 def group_means(pairs: dict[str, float]) -> dict[str, float]:

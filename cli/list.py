@@ -23,7 +23,7 @@ from .options import one_of
 Rows = Iterator[tuple[str, str]]
 
 
-def list_datasets() -> Rows:
+def _list_datasets() -> Rows:
     """Yield the datasets at hand with their configurations, then those that can be built."""
     from polyprobe.schema.card import list_splits, read_card
     from polyprobe.schema.locate import list_datasets, locate
@@ -43,7 +43,7 @@ def list_datasets() -> Rows:
     yield f"build {OWN}", "your own facts and templates"
 
 
-def list_metrics() -> Rows:
+def _list_metrics() -> Rows:
     """Yield the metrics with the descriptions of their cards."""
     from polyprobe.schema.card import read_card
 
@@ -51,27 +51,27 @@ def list_metrics() -> Rows:
         yield app.parent.name, read_card(app.with_name("README.md"))["description"]
 
 
-def list_scorings() -> Rows:
+def _list_scorings() -> Rows:
     """Yield the values of `--scoring`."""
-    yield from ((name, f"{says} ({who})") for name, (who, says) in SCORING_NAMES.items())
+    yield from ((name, f"{text} ({takers})") for name, (takers, text) in SCORING_NAMES.items())
 
 
-def list_formats() -> Rows:
+def _list_formats() -> Rows:
     """Yield the values of `export --format`."""
     yield from ((name, "results of a run") for name in RUN_FORMATS)
     yield from ((name, "a dataset as tasks of this harness") for name in HARNESSES)
 
 
 KINDS: dict[str, Callable[[], Rows]] = {
-    "datasets": list_datasets,
-    "metrics": list_metrics,
-    "scorings": list_scorings,
+    "datasets": _list_datasets,
+    "metrics": _list_metrics,
+    "scorings": _list_scorings,
     "translators": lambda: iter(TITLES.items()),
-    "formats": list_formats,
+    "formats": _list_formats,
 }
 
 
-def list_names(
+def list_kinds(
     kind: Annotated[
         str | None,
         typer.Argument(callback=one_of(KINDS), help=f"{', '.join(KINDS)} (default: all)."),
@@ -81,6 +81,6 @@ def list_names(
     table = Table(show_header=False, box=None, pad_edge=False)
     for title in [kind] if kind else KINDS:
         table.add_row(f"[bold]{title}[/bold]", end_section=True)
-        for name, says in KINDS[title]():
-            table.add_row(f"  {name}", says)
+        for name, text in KINDS[title]():
+            table.add_row(f"  {name}", text)
     Console().print(table)

@@ -13,7 +13,7 @@ from rich.console import Console, RenderableType
 from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
-from polyprobe.system.options import Option, Options, list_options
+from polyprobe.system.options import Declaration, Options, collect_options
 
 if TYPE_CHECKING:
     from polyprobe.report.pictures.picture import Picture
@@ -43,7 +43,7 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
 
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
-        declared = list_options(group)
+        declared = collect_options(group)
         options = [
             _make_parameter(part, declared[part.name])
             for part in fields(group)
@@ -60,7 +60,7 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
     return change
 
 
-def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
+def _make_parameter(part: "Field[Any]", option: Declaration) -> Parameter:
     """Return the parameter of a command for the field of an option."""
     keywords: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
     if option.panel:
@@ -70,10 +70,10 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
         kind = Path
     elif isinstance(part.default, bool) or part.type == bool | None:
         kind = bool
-    elif option.least is not None:
+    elif option.minimum is not None:
         kind = int
-        most = "" if option.most is None else f"<={option.most}"
-        limits = f"{option.least}<=x{most}" if most else f"x>={option.least}"
+        upper = "" if option.maximum is None else f"<={option.maximum}"
+        limits = f"{option.minimum}<=x{upper}" if upper else f"x>={option.minimum}"
         keywords["metavar"] = f"<int range> [{limits}]"
     elif option.parse:
         kind = list[str]
@@ -87,7 +87,7 @@ def _make_parameter(part: "Field[Any]", option: Option) -> Parameter:
     return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
 
 
-def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
+def one_of(names: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
     """Return the callback of an option or argument that accepts only known names.
 
     Options that may be repeated are lists with commas.
@@ -97,7 +97,7 @@ def one_of(known: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
 
     def check(parameter: typer.CallbackParam, value: Any) -> Any:
         for text in [value] if isinstance(value, str) else split_list(value):
-            check_option(parameter.opts[0], text, known)
+            check_option(parameter.opts[0], text, names)
         return value
 
     return check
@@ -132,9 +132,9 @@ def freeze(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def check_dataset(name: str) -> None:
     """Refuse a dataset that cannot be found, without a request to the Hub."""
-    from polyprobe.schema.locate import check_named
+    from polyprobe.schema.locate import check_dataset_name
 
-    check_named(name)
+    check_dataset_name(name)
 
 
 def check_page_file(file: Path) -> None:

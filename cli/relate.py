@@ -55,6 +55,6 @@ def relate(
     from polyprobe.schema.run.folder import Run
     from polyprobe.system.extras import explain_missing_extras
 
-    with explain_missing_extras("reading a tokenizer", others=True):
+    with explain_missing_extras("reading a tokenizer", any_package=True):
         result = relate_run(Run(run), split_list(items), options, splits)
     options.write(make_relate_finding(result), result.as_json)

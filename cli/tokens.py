@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyprobe.scoring.options import check_model, check_revision
+from polyprobe.scoring.options import check_model, check_model_revision
 from polyprobe.system.options import option
 
 from .options import check_dataset, checked, parse_splits, take_options
@@ -47,7 +47,7 @@ def tokens(
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     options = TokenOptions(**keywords)
     splits, texts = parse_splits(options.languages), options.texts
-    check_revision(model, options.revision)
+    check_model_revision(model, options.revision)
     from polyprobe.schema.identity import fingerprint
     from polyprobe.schema.load import find_default, load_facts
     from polyprobe.system.extras import explain_missing_extras

@@ -26,7 +26,7 @@ from polyprobe.analysis.figures.figures import SEPARATE
 from polyprobe.eval.evaluation import find_rows
 from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
-from polyprobe.eval.work.score_store import Known, as_known
+from polyprobe.eval.work.score_store import QueryScores, split_scores
 from polyprobe.eval.work.workers.here import Task, naming_language, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.checks import find_different
@@ -114,7 +114,7 @@ class ConsistencyCallback(TrainerCallback):
             self._scorer = self._make(model)
         _check_tasks(self._scorer, self._tasks)
 
-    def on_train_begin(self, args: TrainingArguments, *others: Any, **kwargs: Any) -> None:
+    def on_train_begin(self, args: TrainingArguments, *arguments: Any, **kwargs: Any) -> None:
         """Forget figures of other weights; warn if nothing will be measured."""
         self._figures = None
         if self._options.every is None and args.eval_strategy == "no":
@@ -187,13 +187,13 @@ class ConsistencyCallback(TrainerCallback):
 
     def _score(self) -> dict[str, pa.Table]:
         """Return the scores of all rows by language, in the format of a run."""
-        scores: dict[Query, Known] = {}
+        scores: dict[Query, QueryScores] = {}
         with undisturbed(self._model) as model:
             if self._scorer.model is not model:
                 self._scorer = self._make(model)
             for task, scored in score_here(self._scorer, self._tasks, lambda *_: None):
                 queries = zip(task.prompts, map(tuple, task.candidates), strict=True)
-                scores.update(zip(queries, as_known(scored), strict=True))
+                scores.update(zip(queries, split_scores(scored), strict=True))
         return {
             language: as_scores(table, [scores[query] for query in self._queries[language]])
             for language, table in self._tables.items()

@@ -16,7 +16,7 @@ from polyprobe.scoring.options import FREE, ScorerOptions, is_name
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
-from polyprobe.system.options import list_options, with_keywords
+from polyprobe.system.options import collect_options, with_keywords
 from polyprobe.system.progress import report as say
 
 from .evaluation import Evaluation, Questions, resolve
@@ -63,15 +63,15 @@ def evaluate_model(
     Raises:
         PolyprobeError: any error that the caller can correct, in one line.
     """
-    chosen = EvaluationOptions.from_keywords(options, evaluate_model)
+    settings = EvaluationOptions.from_keywords(options, evaluate_model)
     if not is_name(model):
-        check_object(model, {x: options[x] for x in options if x in list_options(ScorerOptions)})
-    request = EvaluationRequest.of(model, dataset, config, chosen)
+        check_object(model, {x: options[x] for x in options if x in collect_options(ScorerOptions)})
+    request = EvaluationRequest.of(model, dataset, config, settings)
     with TemporaryDirectory(prefix="polyprobe-") as folder:
-        return evaluate(request, folder if output is None else output).results
+        return evaluate_request(request, folder if output is None else output).results
 
 
-def evaluate(request: EvaluationRequest, output: str | Path) -> FinishedRun:
+def evaluate_request(request: EvaluationRequest, output: str | Path) -> FinishedRun:
     """Return the run of a request with its results and rows, for a report."""
     evaluation = resolve(request)
     run = Run(output)

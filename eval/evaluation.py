@@ -12,8 +12,8 @@ from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, find_default, load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.protocol import as_asked, check_askable, check_rows, protocol_of
-from polyprobe.schema.run.rows import Choice, choose, choose_rows, choose_to_score
+from polyprobe.schema.run.protocol import as_asked, check_askable, check_comparable, protocol_of
+from polyprobe.schema.run.rows import Choice, apply_choice, choose_rows, choose_to_score
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded
 from polyprobe.scoring.model_objects import name_of
@@ -25,7 +25,7 @@ from .options import EvaluationOptions, EvaluationRequest, RowOptions
 from .questions import add_starts, annotate, check_prefix, choose_donors
 
 
-class Rows(NamedTuple):
+class ScoredRows(NamedTuple):
     """The rows to score.
 
     Attributes:
@@ -39,11 +39,11 @@ class Rows(NamedTuple):
     excluded: dict[str, int]
 
 
-def find_rows(table: pa.Table, options: RowOptions) -> Rows:
+def find_rows(table: pa.Table, options: RowOptions) -> ScoredRows:
     """Return the rows of a dataset that the options choose."""
     choice = choose_to_score(table, options.relations, options.exclude)
-    rows, excluded = choose(table, choice)
-    return Rows(choose_rows(table, options.limit, options.sample, rows), choice, excluded)
+    rows, excluded = apply_choice(table, choice)
+    return ScoredRows(choose_rows(table, options.limit, options.sample, rows), choice, excluded)
 
 
 class Questions(NamedTuple):
@@ -74,7 +74,7 @@ class Evaluation(NamedTuple):
     dataset: str
     config: str | None
     tables: Mapping[str, pa.Table]
-    rows: Rows
+    rows: ScoredRows
 
     @property
     def options(self) -> EvaluationOptions:
@@ -96,7 +96,7 @@ class Evaluation(NamedTuple):
         scoring = self._name_scoring(scorer)
         protocol = protocol_of(scoring)
         product = scorer.engine.product
-        further = {} if product == PRODUCTS[0] else {"product": product}
+        multiplication = {} if product == PRODUCTS[0] else {"product": product}
         own_prompts = any(map(has_prompts, self.tables.values()))
         attention = network and str(network.config._attn_implementation or "eager")
         names = {part.name for part in fields(Settings)}
@@ -125,9 +125,9 @@ class Evaluation(NamedTuple):
             **self.rows.choice.as_json(),
             "left_out": self.rows.excluded,
             "further": {
-                **loaded.further,
+                **loaded.extra,
                 **scorer.further,
-                **further,
+                **multiplication,
                 **self.options.signature_parts,
             },
             "probe": [*loaded.probe],
@@ -148,7 +148,7 @@ class Evaluation(NamedTuple):
             except PolyprobeError:
                 if needs_first:
                     raise
-            check_rows(tables, self.rows.numbers)
+            check_comparable(tables, self.rows.numbers)
         stop = settings.further.get(FINAL_STOP, "none")
         texts = as_asked(tables, settings.scoring, first, stop)
         missing = {language: texts[language] for language in run.missing(self.tables)}
@@ -167,7 +167,7 @@ def resolve(request: EvaluationRequest) -> Evaluation:
     model, dataset, config, options = request
     tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
     rows = find_rows(next(iter(tables.values())), options)
-    check_rows(tables, rows.numbers)
+    check_comparable(tables, rows.numbers)
     if options.adapter:
         request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
     return Evaluation(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from polyprobe.schema.locate import check_named
+from polyprobe.schema.locate import check_dataset_name
 from polyprobe.schema.names import split_list
 from polyprobe.scoring.options import (
     FINAL_STOPS,
@@ -17,7 +17,7 @@ from polyprobe.scoring.options import (
     is_name,
 )
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.options import Options, list_options, option
+from polyprobe.system.options import Options, collect_options, option
 
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
@@ -26,7 +26,7 @@ SUMMED = "object"  # the scoring of --prompt-probability: a sum over tokens
 _worker = partial(option, panel="Workers")
 
 
-def check_languages(languages: str | Sequence[str]) -> None:
+def _check_languages(languages: str | Sequence[str]) -> None:
     """Refuse an empty list."""
     if not (split_list(languages) if isinstance(languages, str) else languages):
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
@@ -37,10 +37,12 @@ class RowOptions(Options):
     """The languages and rows of a dataset to score."""
 
     languages: str | Sequence[str] | None = option(
-        None, "Comma-separated language codes (default: all).", check=check_languages
+        None, "Comma-separated language codes (default: all).", check=_check_languages
     )
-    limit: int | None = option(None, "Only the first N rows, often of a single relation.", least=1)
-    sample: int | None = option(None, "Only N rows spread over all relations.", least=1)
+    limit: int | None = option(
+        None, "Only the first N rows, often of a single relation.", minimum=1
+    )
+    sample: int | None = option(None, "Only N rows spread over all relations.", minimum=1)
     relations: str | Sequence[str] | None = option(
         None, "Use only the rows of these relations, comma-separated."
     )
@@ -64,7 +66,7 @@ class WorkerOptions(Options):
     devices: int = _worker(
         1,
         "Number of processes, one device each; on CPUs they share the cores.",
-        least=1,
+        minimum=1,
         local=True,
     )
     ray: str | None = _worker(
@@ -76,7 +78,7 @@ class WorkerOptions(Options):
         None,
         "Torch threads of each process (default: all cores, shared by --devices); on a machine "
         "shared with others fewer are faster.",
-        least=1,
+        minimum=1,
         local=True,
     )
     cache: bool = _worker(True, "Share scores with other runs in the cache.")
@@ -123,7 +125,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, RowOption
             )
         for part in fields(DecodingOptions) if self.scoring != FREE else ():
             if getattr(self, part.name) != part.default:
-                flag = list_options(DecodingOptions)[part.name].flag
+                flag = collect_options(DecodingOptions)[part.name].flag
                 raise PolyprobeError(
                     f"{flag} is for --scoring {FREE}, not {self.scoring}; leave it out"
                 )
@@ -143,7 +145,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, RowOption
     @property
     def signature_parts(self) -> dict[str, str]:
         """Return the options that the signature names when they are not the default."""
-        declared = list_options(type(self))
+        declared = collect_options(type(self))
         return {
             part.name: str(getattr(self, part.name))
             for part in fields(self)
@@ -160,7 +162,7 @@ class CallbackOptions(ScoringOptions, RowOptions):
         "Number of steps between measurements (default: measure at each evaluation). An evaluation "
         "at a measured step gets its figures; other evaluations are measured if the choice of the "
         "best model depends on it.",
-        least=1,
+        minimum=1,
         flag="every",
     )
     prefix: str = option("polyprobe", "Prefix of the figures' names.", flag="prefix")
@@ -187,7 +189,7 @@ class EvaluationRequest(NamedTuple):
     ) -> Self:
         """Return a request whose names and options fit; nothing is loaded, no Hub is asked."""
         if isinstance(dataset, str):
-            check_named(dataset)
+            check_dataset_name(dataset)
         request = cls(model, dataset, config, options)
         options.check_questions(request.scoring)
         if is_name(model):

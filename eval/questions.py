@@ -34,7 +34,7 @@ DONOR, DONOR_PROMPT, LENGTHS, BASELINE, MAJORITY, FLAGS = (
 )
 
 
-class Question(NamedTuple):
+class Donor(NamedTuple):
     """What decides whether a row may be another one's donor."""
 
     row: int
@@ -60,15 +60,13 @@ def choose_donors(table: pa.Table) -> list[int | None]:
         zip(columns["relation"], columns["answers"], strict=True)
     ):
         right[relation, subjects[row]].update(names[row][k] for k in answers)
-    pools: dict[tuple[str, str], dict[str, Question]] = defaultdict(dict)
+    pools: dict[tuple[str, str], dict[str, Donor]] = defaultdict(dict)
     for row, relation in enumerate(columns["relation"]):
         subject = subjects[row]
-        question = Question(
-            row, subject, columns["prompt"][row], frozenset(right[relation, subject])
-        )
+        question = Donor(row, subject, columns["prompt"][row], frozenset(right[relation, subject]))
         pools[relation, places[row]].setdefault(subject, question)
     ordered = {
-        key: sorted(pool.values(), key=lambda one: (hash_text(one.subject), one.subject))
+        key: sorted(pool.values(), key=lambda donor: (hash_text(donor.subject), donor.subject))
         for key, pool in pools.items()
     }
     return [
@@ -80,13 +78,13 @@ def choose_donors(table: pa.Table) -> list[int | None]:
 
 
 def _find(
-    pool: Sequence[Question], subject: str, prompt: str, candidates: Sequence[str], fact: str
+    pool: Sequence[Donor], subject: str, prompt: str, candidates: Sequence[str], fact: str
 ) -> int | None:
     """Return the row of the first eligible question from a place that the fact's hash gives."""
     start, offered = hash_text(f"{fact}|donor") % len(pool), set(candidates)
     for question in (*pool[start:], *pool[:start]):
-        other = question.subject != subject and question.prompt != prompt
-        if other and offered.isdisjoint(question.answers):
+        eligible = question.subject != subject and question.prompt != prompt
+        if eligible and offered.isdisjoint(question.answers):
             return question.row
     return None
 
@@ -108,11 +106,11 @@ def annotate(
         donors: from `choose_donors`; None: no second question.
     """
     annotated: dict[str, pa.Table] = {}
-    known: list[list[str]] | None = None
+    labels: list[list[str]] | None = None
     for language, table in tables.items():
         names = name_candidates(table)
-        if names != known:  # ids are the same in every language
-            known, levels = names, _find_levels(table, names)
+        if names != labels:  # ids are the same in every language
+            labels, levels = names, _find_levels(table, names)
         annotated[language] = _annotate(table, donors, levels)
     return annotated
 
@@ -120,21 +118,24 @@ def annotate(
 def _find_levels(table: pa.Table, names: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
     """Return the columns of the most frequent answers, without and with the fact itself."""
     columns = table.select(["relation", "fact_id", "answers"]).to_pydict()
-    given = (columns["relation"], columns["fact_id"], names, columns["answers"])
-    return {BASELINE: answer_frequency(*given), MAJORITY: answer_frequency(*given, own_fact=True)}
+    arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
+    return {
+        BASELINE: answer_frequency(*arguments),
+        MAJORITY: answer_frequency(*arguments, own_fact=True),
+    }
 
 
 def _annotate(
     table: pa.Table, donors: Sequence[int | None] | None, levels: Mapping[str, np.ndarray]
 ) -> pa.Table:
     columns = table.select(["fact_id", "prompt"]).to_pydict()
-    chosen: Sequence[int | None] = [None] * len(table) if donors is None else donors
+    places: Sequence[int | None] = [None] * len(table) if donors is None else donors
     lists = read_lists(table["candidates"])
-    known = {id(row): [len(text) for text in row] for row in lists}
-    lengths = [known[id(row)] for row in lists]
+    sizes = {id(row): [len(text) for text in row] for row in lists}
+    lengths = [sizes[id(row)] for row in lists]
     added = {
-        DONOR: pa.array(_pick(columns["fact_id"], chosen), pa.string()),
-        DONOR_PROMPT: pa.array(_pick(columns["prompt"], chosen), pa.string()),
+        DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
+        DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
         LENGTHS: pa.array(lengths, pa.list_(pa.int32())),
         **{name: pa.array(values, pa.float32()) for name, values in levels.items()},
     }

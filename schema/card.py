@@ -58,7 +58,7 @@ def check_card(folder: Path) -> None:
         return  # written by hand, with patterns
     missing = [split for split in splits if not any(folder.glob(split.path))]
     problems = [f"{x.config}/{x.name} is {x.path}: no such file" for x in missing]
-    problems += [*find_swapped(splits), *find_unlisted(splits, list_files(folder))]
+    problems += [*find_swapped(splits), *find_unlisted(splits, list_data_files(folder))]
     if problems:
         made = _MADE_BY.search(place.read_text(encoding="utf-8"))
         command = f" ({made[1]})" if made else ""
@@ -67,10 +67,10 @@ def check_card(folder: Path) -> None:
         )
 
 
-def list_files(folder: Path) -> list[str]:
+def list_data_files(folder: Path) -> list[str]:
     """Return the Parquet files of rows, data/CONFIG/LANGUAGE.parquet, relative to the folder."""
-    found = folder.glob("data/[!.]*/[!.]*.parquet")
-    return sorted(path.relative_to(folder).as_posix() for path in found)
+    files = folder.glob("data/[!.]*/[!.]*.parquet")
+    return sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def find_unlisted(splits: list[CardSplit], files: list[str]) -> Iterator[str]:

@@ -154,7 +154,7 @@ PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
 def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np.ndarray:
     """Return for each row whether the lists of a column differ in length between languages."""
     sizes = [np.asarray(pc.list_value_length(table[column])) for table in tables]
-    differ: np.ndarray = np.any([own != sizes[0] for own in sizes], axis=0)
+    differ: np.ndarray = np.any([differing != sizes[0] for differing in sizes], axis=0)
     return differ
 
 

@@ -99,7 +99,7 @@ def has_prompts(table: pa.Table) -> bool:
     return "prompts" in table.column_names and table["prompts"].null_count < len(table)
 
 
-def arrange(table: pa.Table) -> pa.Table:
+def arrange_columns(table: pa.Table) -> pa.Table:
     """Return the columns of `RELEASED` that a table has, in that order and with those types.
 
     Metadata of the table, such as notes on the build, are kept.
@@ -116,7 +116,7 @@ def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
     `SCHEMA`.
     """
     if isinstance(rows, pa.Table):
-        return arrange(rows)
+        return arrange_columns(rows)
     rows = list(rows)
     schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
     if any(row.published_row for row in rows):

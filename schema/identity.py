@@ -15,8 +15,8 @@ def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
     The prompts of candidates (`prompts`) are included if the split has them, as are the columns of
     `also`, which name what else the scores depend on.
     """
-    further = [name for name in (PROMPTS, *also) if name in table.schema.names]
-    columns = table.select([*COLUMNS, *further]).to_pydict()
+    also = [name for name in (PROMPTS, *also) if name in table.schema.names]
+    columns = table.select([*COLUMNS, *also]).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]
 
 
@@ -62,12 +62,12 @@ def name_subjects(table: pa.Table) -> list[str]:
 
 def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
     """Return the lists of text of a column; equal ones are one object, for memory."""
-    lists: dict[tuple[str, ...], list[str]] = {}
-    found: list[list[str]] = []
+    shared: dict[tuple[str, ...], list[str]] = {}
+    lists: list[list[str]] = []
     for start in range(0, len(column), 256):
         rows: list[list[str] | None] = column.slice(start, 256).to_pylist()
-        found += [lists.setdefault(tuple(row or ()), row or []) for row in rows]
-    return found
+        lists += [shared.setdefault(tuple(row or ()), row or []) for row in rows]
+    return lists
 
 
 def name_candidates(table: pa.Table) -> list[list[str]]:
@@ -77,6 +77,6 @@ def name_candidates(table: pa.Table) -> list[list[str]]:
         return labels
     ids = read_lists(table["candidate_ids"])
     return [
-        known if known and len(known) == len(row) else row
-        for known, row in zip(ids, labels, strict=True)
+        names if names and len(names) == len(row) else row
+        for names, row in zip(ids, labels, strict=True)
     ]

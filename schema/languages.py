@@ -57,9 +57,9 @@ def find_language(split: str) -> Language | None:
     ('Hant', 'Portuguese', None)
     """
     parts = split.replace("_", "-").lower().split("-")
-    known = read_languages()
+    languages = read_languages()
     codes = ("-".join(parts[:end]) for end in range(len(parts), 0, -1))
-    return next((known[code] for code in codes if code in known), None)
+    return next((languages[code] for code in codes if code in languages), None)
 
 
 def show_language(split: str) -> str:
@@ -68,8 +68,8 @@ def show_language(split: str) -> str:
     >>> show_language("el"), show_language("tlh")
     ('Greek', 'tlh')
     """
-    found = find_language(split)
-    return found.name if found else split
+    language = find_language(split)
+    return language.name if language else split
 
 
 def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:
@@ -78,5 +78,5 @@ def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:
     >>> list_traits(["en", "ru", "tlh"], "script")
     {'en': 'Latn', 'ru': 'Cyrl'}
     """
-    found = {split: find_language(split) for split in splits}
-    return {split: getattr(language, trait) for split, language in found.items() if language}
+    traits = {split: find_language(split) for split in splits}
+    return {split: getattr(language, trait) for split, language in traits.items() if language}

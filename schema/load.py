@@ -18,7 +18,7 @@ from polyprobe.system.errors import PolyprobeError, guess, one_line, unknown
 from .card import check_card
 from .checks import check
 from .columns import UNREADABLE, split_name
-from .locate import FORMATS, REMEDY, check_named, find_formats, locate
+from .locate import FORMATS, REMEDY, check_dataset_name, find_formats, locate
 from .names import find_code, split_list
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
@@ -63,8 +63,8 @@ def read_splits(
     """Return the tables of `load_facts` without checks."""
     if not isinstance(dataset, str | os.PathLike):
         splits = _check_splits(dataset, config)
-        chosen = _known(languages, list(splits), _name(dataset, config))
-        return {language: _read(splits[language]) for language in chosen}
+        names = _known(languages, list(splits), _name(dataset, config))
+        return {language: _read(splits[language]) for language in names}
     place = locate(os.fspath(dataset))
     name = _name(dataset, config)
     with _plain_errors(name, place), _from_cache(name, place):
@@ -79,8 +79,8 @@ def read_splits(
         splits = datasets.load_dataset(place, config, **options)
         if set(splits) <= PARTS:
             splits = _load_by_name(place, list(splits))
-        chosen = _known(languages, list(splits), name)
-        return {language: _read(splits[language]) for language in chosen}
+        names = _known(languages, list(splits), name)
+        return {language: _read(splits[language]) for language in names}
 
 
 def _check_splits(dataset: Any, config: str | None) -> Splits:
@@ -116,7 +116,7 @@ def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
     return pa.concat_tables(split.with_format("arrow").iter(batch_size=100_000)).combine_chunks()
 
 
-def _load_by_name(place: str, found: list[str]) -> datasets.IterableDatasetDict:
+def _load_by_name(place: str, names: list[str]) -> datasets.IterableDatasetDict:
     """Return the splits of a folder without a card from its files, all named by languages.
 
     PolyprobeError, with the splits that `datasets` found, for other places.
@@ -125,7 +125,7 @@ def _load_by_name(place: str, found: list[str]) -> datasets.IterableDatasetDict:
     suffixes = {path.suffix for path in paths}
     if len(suffixes) != 1 or not all(LANGUAGE.fullmatch(path.stem) for path in paths):
         raise PolyprobeError(
-            f"{place} has the splits {', '.join(found)} instead of one for each language; list the "
+            f"{place} has the splits {', '.join(names)} instead of one for each language; list the "
             "files of the languages under configs in its card README.md, or, without a card, name "
             "them en.parquet, fr.parquet, … (also .jsonl)"
         )
@@ -133,25 +133,25 @@ def _load_by_name(place: str, found: list[str]) -> datasets.IterableDatasetDict:
     return datasets.load_dataset(FORMATS[suffixes.pop()], data_files=files, streaming=True)
 
 
-def _known(wanted: str | Iterable[str] | None, available: list[str], name: str) -> list[str]:
-    wanted = split_list(wanted) if isinstance(wanted, str) else wanted
-    chosen = list(dict.fromkeys(wanted)) if wanted is not None else available
-    if not chosen:
+def _known(languages: str | Iterable[str] | None, available: list[str], name: str) -> list[str]:
+    languages = split_list(languages) if isinstance(languages, str) else languages
+    names = list(dict.fromkeys(languages)) if languages is not None else available
+    if not names:
         raise PolyprobeError(
             f"no languages were named; available in {name}: {', '.join(available)}"
         )
     folded = {split.casefold(): split for split in available}
-    chosen = [x if x in available else folded.get(split_name(x).casefold(), x) for x in chosen]
-    for language in chosen:
+    names = [x if x in available else folded.get(split_name(x).casefold(), x) for x in names]
+    for language in names:
         if language not in available:
             code = find_code(language)
-            near = f" did you mean {code!r}?" if code in available else ""
-            if not near and len(language) > 2:  # two letters are a language, not a mistake
-                near = guess(language, available)
+            hint = f" did you mean {code!r}?" if code in available else ""
+            if not hint and len(language) > 2:  # two letters are a language, not a mistake
+                hint = guess(language, available)
             raise PolyprobeError(
-                f"unknown language '{language}' in {name};{near} available: {', '.join(available)}"
+                f"unknown language '{language}' in {name};{hint} available: {', '.join(available)}"
             )
-    return list(dict.fromkeys(chosen))
+    return list(dict.fromkeys(names))
 
 
 @contextmanager
@@ -160,7 +160,7 @@ def _from_cache(name: str, place: str) -> Iterator[None]:
     if "/" in place or os.path.isdir(place):
         yield
         return
-    check_named(place)
+    check_dataset_name(place)
     before = datasets.config.HF_HUB_OFFLINE
     datasets.config.HF_HUB_OFFLINE = True
     try:
@@ -185,8 +185,8 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
     except PolyprobeError:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
-        found = isinstance(error, datasets.exceptions.DatasetNotFoundError)
-        offline = "" if found else "; HF_HUB_OFFLINE=1 uses only the cache of the Hub"
+        missing = isinstance(error, datasets.exceptions.DatasetNotFoundError)
+        offline = "" if missing else "; HF_HUB_OFFLINE=1 uses only the cache of the Hub"
         raise PolyprobeError(
             f"no dataset '{name}' here, under ./datasets or on the Hub; {REMEDY}{offline} "
             f"({one_line(error)})"

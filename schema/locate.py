@@ -20,7 +20,7 @@ PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
 _RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
 
 
-def list_folders() -> tuple[Path, Path]:
+def list_dataset_folders() -> tuple[Path, Path]:
     """Return the folders of named datasets: the user's and the embedded ones."""
     return Path("datasets"), Path(str(files("polyprobe"))) / "datasets"
 
@@ -32,23 +32,23 @@ def is_dataset(folder: Path) -> bool:
 
 def find_formats(folder: Path) -> set[str]:
     """Return the endings of the files of rows in a folder."""
-    found = {path.suffix for place in PLACES for path in folder.glob(place)}
-    return found & FORMATS.keys()
+    endings = {path.suffix for place in PLACES for path in folder.glob(place)}
+    return endings & FORMATS.keys()
 
 
 def list_datasets() -> list[str]:
     """Return all names, sorted, each once."""
-    here = (path for folder in list_folders() for path in folder.glob("[!.]*"))
+    here = (path for folder in list_dataset_folders() for path in folder.glob("[!.]*"))
     return sorted({*(path.name for path in here if is_dataset(path)), *list_installed()})
 
 
 def suggest(name: str) -> str:
     """Return a hint for an unknown name: the nearest name, and all known ones."""
-    known = list_datasets()
-    return f"{guess(name, known)} available: {', '.join(known)}".lstrip()
+    names = list_datasets()
+    return f"{guess(name, names)} available: {', '.join(names)}".lstrip()
 
 
-def check_named(dataset: str) -> None:
+def check_dataset_name(dataset: str) -> None:
     """Refuse a name without an owner that is neither a folder, nor embedded, nor installed.
 
     The Hub is not asked: it has no dataset of polyprobe without an owner.
@@ -75,14 +75,14 @@ def list_installed() -> Iterator[str]:
     home = Path(package.origin).parent if package and package.origin else Path()
     cache = os.environ.get("HF_DATASETS_CACHE", Path(HF_HOME, "datasets"))
     for folder in Path(cache).glob("[!._]*"):
-        other = "___" in folder.name or (home / "packaged_modules" / folder.name).is_dir()
-        if not other and any(folder.glob("*/*/*/dataset_info.json")):
+        foreign = "___" in folder.name or (home / "packaged_modules" / folder.name).is_dir()
+        if not foreign and any(folder.glob("*/*/*/dataset_info.json")):
             yield folder.name
 
 
 def locate(dataset: str) -> str:
     """Return the argument of `datasets.load_dataset`: an absolute folder, or the name itself."""
-    for folder in (Path(dataset), *(place / dataset for place in list_folders())):
+    for folder in (Path(dataset), *(place / dataset for place in list_dataset_folders())):
         if dataset and is_dataset(folder):
             return str(folder.resolve())
     return dataset
@@ -102,7 +102,7 @@ def read_relation_names(dataset: str) -> dict[str, str]:
 
 def _find_cached_card(name: str) -> Path | None:
     try:
-        found = try_to_load_from_cache(name, "README.md", repo_type="dataset")
+        file = try_to_load_from_cache(name, "README.md", repo_type="dataset")
     except ValueError:  # no name of a repository, as a folder that is gone
         return None
-    return Path(found) if isinstance(found, str) else None
+    return Path(file) if isinstance(file, str) else None

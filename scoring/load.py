@@ -17,11 +17,11 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.options import with_keywords
 from polyprobe.system.progress import report as say
-from polyprobe.system.sending import run
+from polyprobe.system.sending import run_async
 
 from .chat import Chat, render_chat
-from .model_objects import check_object, configuration_of, identify, name_of, unwrap
-from .options import PRODUCTS, SERVED, ScorerOptions, check_revision, is_name
+from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap
+from .options import PRODUCTS, SERVED, ScorerOptions, check_model_revision, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
@@ -39,14 +39,14 @@ class Loaded(NamedTuple):
         scorer: the scorer.
         revision: the exact revision of the model.
         dtype: the precision of its weights.
-        further: what else its scores depend on, see `Settings`.
+        extra: what else its scores depend on, see `Settings.further`.
         probe: log-probabilities by which a served model is recognised, see `shake`.
     """
 
     scorer: Scorer
     revision: str
     dtype: str
-    further: Mapping[str, str] = MappingProxyType({})
+    extra: Mapping[str, str] = MappingProxyType({})
     probe: tuple[float, ...] = ()
 
 
@@ -70,19 +70,19 @@ def load_scorer(model: Any, **options: Any) -> Scorer:
         PolyprobeError: an unknown model, a model without a language-model head, one that does not
             read in the direction of its family, unknown settings.
     """
-    chosen = ScorerOptions.from_keywords(options, load_scorer)
+    settings = ScorerOptions.from_keywords(options, load_scorer)
     if is_name(model):
-        chosen.check_named(os.fspath(model))
-        return load(model, chosen).scorer
+        settings.check_named(os.fspath(model))
+        return load(model, settings).scorer
     check_object(model, options)
-    return _engage_object(model, chosen)
+    return _engage_object(model, settings)
 
 
 def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None = None) -> Loaded:
     """Return the scorer of a name, a model object or a scorer, with its revision and dtype.
 
-    The revision of a model in memory is a hash of what it is now (see `identify`): its weights may
-    have changed since they were loaded.
+    The revision of a model in memory is a hash of what it is now (see `identify_object`): its
+    weights may have changed since they were loaded.
 
     Args:
         model: see `load_scorer`.
@@ -101,7 +101,7 @@ def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None
     return loaded
 
 
-class Source(NamedTuple):
+class ModelSource(NamedTuple):
     """How another process loads the same model.
 
     Attributes:
@@ -122,7 +122,7 @@ class Source(NamedTuple):
                 under the wrong key.
         """
         loaded = load(self.model, self.options)
-        values = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.further}
+        values = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.extra}
         for name, value in (self.expected or {}).items():
             here = values.get(name, "none")
             if here != value:
@@ -137,7 +137,7 @@ def _take(model: Any, options: ScorerOptions) -> Loaded:
     """Return a model object or scorer as if it had been loaded."""
     scorer = _engage_object(model, options)
     dtype = str(scorer.model.dtype).removeprefix("torch.")
-    return Loaded(scorer, identify(scorer.model, scorer.tokenizer), dtype)
+    return Loaded(scorer, identify_object(scorer.model, scorer.tokenizer), dtype)
 
 
 def _engage_object(model: Any, options: ScorerOptions) -> Scorer:
@@ -162,9 +162,9 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     family = FAMILIES[family_of(config, model)]
     _check_protocol(family, options, model)
     rounding = quantized.describe_weights(options.quantize, parts.base, config)
-    exact, further = parts.identify()
-    further |= {"quantize": rounding} if rounding else {}
-    further |= {"code": code.hash} if code else {}
+    exact, extra = parts.identify()
+    extra |= {"quantize": rounding} if rounding else {}
+    extra |= {"code": code.hash} if code else {}
     tokenizer = _call(
         AutoTokenizer.from_pretrained, parts.tokenizer, {**keywords, "config": config}
     )
@@ -184,7 +184,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     if not rounding:
         _move(network, device, model)
     quantized.keep_unpacked(network)
-    return Loaded(_engage(family, network, tokenizer, chat, model, options), exact, dtype, further)
+    return Loaded(_engage(family, network, tokenizer, chat, model, options), exact, dtype, extra)
 
 
 def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -> Loaded:
@@ -197,7 +197,7 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
             "name or folder of one"
         )
     with explain_missing_extras("--server"):
-        kind = run(connect(str(options.server), model))
+        kind = run_async(connect(str(options.server), model))
     place, tokenizer, model_type = _read_tokenizer(name, options.revision, options.bos)
     chat = _render(tokenizer, options, model)
     n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
@@ -213,23 +213,25 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         engine = ServedEngine(kind, n_tokens, model_type)
         handshake = shake(engine, tokenizer, probe)
     scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
-    further = {
+    extra = {
         "tokenizer": f"{place.label}@{place.exact_revision()}",
         "server": f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-"),
         "handshake": "+".join(handshake.passed),
     }
     same = earlier and probe and handshake.probe == [*probe]
     exact = earlier.revision if earlier and same else handshake.revision
-    return Loaded(scorer, exact, SERVED, further, tuple(handshake.probe))
+    return Loaded(scorer, exact, SERVED, extra, tuple(handshake.probe))
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
     """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
-    check_revision(name, revision)
+    check_model_revision(name, revision)
     place = find_place(name, revision)
     try:
         place = place.pin("tokenizer_config.json").pin("tokenizer.json")
-        own = AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
+        tokenizer = AutoTokenizer.from_pretrained(
+            place.path, trust_remote_code=False, **place.options
+        )
     except Exception as error:
         raise PolyprobeError(
             f"no tokenizer of {name!r} ({one_line(error)}); give that of the served model "
@@ -243,13 +245,13 @@ def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, A
                 f"warning: {place.label} has no configuration of a model; whether prompts begin "
                 "with a BOS is taken from the tokenizer (--bos always or never)"
             )
-        return place, own, "unknown"
+        return place, tokenizer, "unknown"
     names = getattr(config, "architectures", None) or [""]
     if config.is_encoder_decoder or names[0].endswith(FAMILIES["masked"].suffixes):
         raise PolyprobeError(
             f"--server is for decoder-only models, '{place.name}' is {names[0]}; leave it out"
         )
-    return place, own, config.model_type
+    return place, tokenizer, config.model_type
 
 
 def _spell(tokenizer: Any, token: int) -> str:

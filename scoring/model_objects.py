@@ -109,7 +109,7 @@ def _refuse_keywords(
             raise PolyprobeError(f"{kind} has its own {name}; leave it out, or set it in {place}")
 
 
-def identify(model: Any, tokenizer: Any) -> str:
+def identify_object(model: Any, tokenizer: Any) -> str:
     """Return a hash of weights, configuration, adapters and tokenizer, instead of a revision.
 
     It does not see code: hooks, replaced methods and classes of the same name are not part of it.

@@ -15,7 +15,7 @@ from typing import Any
 from polyprobe.system.devices import DTYPES, check_device
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.extras import require
-from polyprobe.system.options import Options, list_options, option
+from polyprobe.system.options import Options, collect_options, option
 from polyprobe.system.sending import check_address
 
 FREE = "xfactr"
@@ -62,15 +62,15 @@ def check_model(name: str) -> None:
 
     Other names without an owner, such as `gpt2`, may be on the Hub.
     """
-    near = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
-    if near and name not in EMBEDDED and not Path(name).exists():
+    matches = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
+    if matches and name not in EMBEDDED and not Path(name).exists():
         raise PolyprobeError(
-            f"unknown model {name!r}; did you mean {near[0]!r}? give an id on the Hub, a local "
+            f"unknown model {name!r}; did you mean {matches[0]!r}? give an id on the Hub, a local "
             "folder, or a GGUF file"
         )
 
 
-def check_revision(model: str, revision: str | None) -> None:
+def check_model_revision(model: str, revision: str | None) -> None:
     """Refuse a revision of files that have none: a folder, a GGUF file, an embedded model.
 
     That of an adapter's folder is allowed: it is the base's.
@@ -200,11 +200,14 @@ class ScoringOptions(Options):
     permutations: int | None = _model(
         None,
         "Number of orders of the options, for --scoring letters (default: one for each candidate).",
-        least=1,
-        most=len(LETTERS),
+        minimum=1,
+        maximum=len(LETTERS),
     )
     batch_tokens: int | None = _local(
-        None, "Token budget of a batch (default: by path and memory).", least=1, most=MOST_TOKENS
+        None,
+        "Token budget of a batch (default: by path and memory).",
+        minimum=1,
+        maximum=MOST_TOKENS,
     )
     chat: bool = _chat(
         False,
@@ -231,7 +234,7 @@ class ScoringOptions(Options):
             )
         for name in ("system", "user", "chat_options"):
             if not self.chat and getattr(self, name) is not None:
-                flag = list_options(type(self))[name].flag
+                flag = collect_options(type(self))[name].flag
                 raise PolyprobeError(f"{flag} is for --chat; add --chat, or leave {flag} out")
         if self.chat and SCORING_NAMES[self.scoring][0] == MASKED:
             raise PolyprobeError(
@@ -295,7 +298,7 @@ class ScorerOptions(ScoringOptions):
                 f"--bos {self.bos} and --chat were both given; the chat template decides on the "
                 "BOS: leave --bos out"
             )
-        options = list_options(type(self))
+        options = collect_options(type(self))
         for part in fields(self) if self.server is not None else ():
             if options[part.name].local and getattr(self, part.name) != part.default:
                 raise PolyprobeError(
@@ -309,11 +312,11 @@ class ScorerOptions(ScoringOptions):
         if self.server is None and self.tokenizer is not None:
             raise PolyprobeError(f"'{model}' has its own tokenizer; leave it out, or add --server")
         name = self.tokenizer if is_name(self.tokenizer) else model
-        check_revision(os.fspath(name), self.revision)
+        check_model_revision(os.fspath(name), self.revision)
 
 
 # Options of a model object or of its scorer; a model has its own precision, device and so on.
-OF_OBJECTS = {*list_options(ScoringOptions), "tokenizer", "bos", "product"}
+OF_OBJECTS = {*collect_options(ScoringOptions), "tokenizer", "bos", "product"}
 
 
 @dataclass(frozen=True)
@@ -333,7 +336,7 @@ class DecodingOptions(Options):
         choices=("none", "order", "confidence"),
     )
     max_masks: int | None = _free(
-        None, "Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others).", least=1
+        None, "Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others).", minimum=1
     )
     length_norm: bool = _free(False, "Compare lengths by the mean log-probability.")
     recompute: bool = _free(
@@ -341,7 +344,7 @@ class DecodingOptions(Options):
         "After each change recompute the probability of every filled token, which the choice of "
         "the next one depends on (slow).",
     )
-    beam: int = _free(1, "Beam size.", least=1)
+    beam: int = _free(1, "Beam size.", minimum=1)
     refresh: str = _free(
         "always",
         "Probability of a token that is predicted again and stays the same: always (the new one, "

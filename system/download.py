@@ -78,23 +78,23 @@ def read_folders(
 
 def _read_each(
     repository: Repository,
-    left: deque[str],
+    paths: deque[str],
     mirror: Path | None,
-    read: Callable[[zipfile.ZipFile, str], Member],
+    reader: Callable[[zipfile.ZipFile, str], Member],
 ) -> Iterator[Member]:
     if mirror is not None:
         check_archive(repository, mirror)
-        yield from _read_members(repository, left, mirror / repository.archive, read)
+        yield from _read_members(repository, paths, mirror / repository.archive, reader)
         return
     archive = cache_folder() / "upstream" / repository.archive
     if archive.is_file():
         with suppress(PolyprobeError):
-            yield from _read_members(repository, left, archive, read)
+            yield from _read_members(repository, paths, archive, reader)
             return
         archive.unlink()
     _download(repository.url, archive, None)
     try:
-        yield from _read_members(repository, left, archive, read)
+        yield from _read_members(repository, paths, archive, reader)
     except PolyprobeError as error:
         archive.unlink()
         raise PolyprobeError(f"{repository.url}: {error}; the download was deleted") from error
@@ -152,14 +152,14 @@ def _read_members(
     repository: Repository,
     paths: deque[str],
     archive: Path,
-    read: Callable[[zipfile.ZipFile, str], Member],
+    reader: Callable[[zipfile.ZipFile, str], Member],
 ) -> Iterator[Member]:
     """Yield the content of each path in a zipball, and remove the path from `paths`."""
     root = f"{repository.name.partition('/')[2]}-{repository.commit}"
     try:
         with zipfile.ZipFile(archive) as zipball:
             while paths:
-                content = read(zipball, f"{root}/{paths[0]}")
+                content = reader(zipball, f"{root}/{paths[0]}")
                 hashed = content if isinstance(content, bytes) else list_sums(content)
                 _check(hashed, repository.sha256[paths[0]], f"{archive}: {paths[0]}")
                 paths.popleft()
@@ -173,10 +173,10 @@ def _read_members(
 
 
 def _check(content: bytes, expected: str, source: str) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != expected:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != expected:
         raise PolyprobeError(
-            f"{source}: expected SHA-256 {expected}, got {found}; nothing was built: download the "
+            f"{source}: expected SHA-256 {expected}, got {digest}; nothing was built: download the "
             "archive again"
         )
 

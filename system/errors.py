@@ -15,31 +15,31 @@ class PolyprobeError(Exception):
     """
 
 
-def unknown(kind: str, name: str, place: str, known: Collection[str]) -> PolyprobeError:
-    """Return the error for a name that is not among `known`.
+def unknown(kind: str, name: str, place: str, names: Collection[str]) -> PolyprobeError:
+    """Return the error for a name that is not among `names`.
 
     >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
     unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
     """
-    listed = ", ".join(sorted(known))
+    listed = ", ".join(sorted(names))
     return PolyprobeError(
-        f"unknown {kind} {name!r} in {place};{guess(name, known)} available: {listed}"
+        f"unknown {kind} {name!r} in {place};{guess(name, names)} available: {listed}"
     )
 
 
-def check_option(option: str, value: str, known: Collection[str]) -> None:
-    """Refuse a value that is not among `known`.
+def check_option(option: str, value: str, names: Collection[str]) -> None:
+    """Refuse a value that is not among `names`.
 
     >>> check_option("--dtype", "fp16", ("float32", "bfloat16", "float16"))
     Traceback (most recent call last):
     polyprobe.system.errors.PolyprobeError: unknown --dtype 'fp16'; did you mean 'float16'? \
 known: float32, bfloat16, float16
     """
-    if value not in known:
-        more = len(known) - _LISTED
-        listed = ", ".join([*known][:_LISTED]) + (f" and {more} more" if more > 0 else "")
-        near = guess(str(value), known)
-        raise PolyprobeError(f"unknown {option} {value!r};{near} known: {listed}")
+    if value not in names:
+        more = len(names) - _LISTED
+        listed = ", ".join([*names][:_LISTED]) + (f" and {more} more" if more > 0 else "")
+        hint = guess(str(value), names)
+        raise PolyprobeError(f"unknown {option} {value!r};{hint} known: {listed}")
 
 
 def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:
@@ -51,8 +51,8 @@ def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:
     polyprobe.system.errors.PolyprobeError: --table t.xls: expected a name that ends in .csv or .tex
     """
     if file.suffix.lower() not in endings:
-        *others, last = endings
-        listed = f"{', '.join(others)} or {last}" if others else last
+        *first_endings, last = endings
+        listed = f"{', '.join(first_endings)} or {last}" if first_endings else last
         raise PolyprobeError(f"{option} {file}: expected a name that ends in {listed}")
 
 
@@ -68,11 +68,11 @@ def check_path(option: str, value: str) -> None:
         raise PolyprobeError(f"{option} {value}: no such file or folder")
 
 
-def guess(name: str, known: Collection[str]) -> str:
+def guess(name: str, names: Collection[str]) -> str:
     """Return ` did you mean 'NEAREST'?`, or nothing if no known name is near."""
-    folded = {other.casefold(): other for other in known}
-    near = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
-    return f" did you mean {folded[near[0]]!r}?" if near else ""
+    folded = {candidate.casefold(): candidate for candidate in names}
+    matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
+    return f" did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
 def one_line(error: BaseException) -> str:
@@ -83,6 +83,6 @@ def one_line(error: BaseException) -> str:
     """
     text = " ".join(str(error).split())
     if len(text) > MAX_LENGTH:
-        whole = text[: MAX_LENGTH - 1].rpartition(" ")[0]
-        return f"{whole} …" if whole else f"{text[: MAX_LENGTH - 1]}…"
+        words = text[: MAX_LENGTH - 1].rpartition(" ")[0]
+        return f"{words} …" if words else f"{text[: MAX_LENGTH - 1]}…"
     return text.rstrip(".") or type(error).__name__

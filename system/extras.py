@@ -27,8 +27,8 @@ def missing(purpose: str, package: str) -> PolyprobeError:
     chrF needs the package sacrebleu: pip install 'polyprobe[sentences]'
     """
     extra = PACKAGES.get(package)
-    wanted = f"'polyprobe[{extra}]'" if extra else package
-    return PolyprobeError(f"{purpose} needs the package {package}: pip install {wanted}")
+    requirement = f"'polyprobe[{extra}]'" if extra else package
+    return PolyprobeError(f"{purpose} needs the package {package}: pip install {requirement}")
 
 
 def require(purpose: str, package: str) -> None:
@@ -38,12 +38,12 @@ def require(purpose: str, package: str) -> None:
 
 
 @contextmanager
-def explain_missing_extras(purpose: str, others: bool = False) -> Iterator[None]:
-    """Turn a ModuleNotFoundError for a package of an extra, or `others`, into one line."""
+def explain_missing_extras(purpose: str, any_package: bool = False) -> Iterator[None]:
+    """Turn a ModuleNotFoundError for a package of an extra, or `any_package`, into one line."""
     try:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        if package not in PACKAGES and not others:
+        if package not in PACKAGES and not any_package:
             raise
         raise missing(purpose, package) from error

@@ -22,17 +22,17 @@ def hash_json(value: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
-def shuffle(items: Sequence[str], key: str) -> Iterator[str]:
+def shuffle_items(items: Sequence[str], key: str) -> Iterator[str]:
     """Yield the items in a random order that depends only on key and items.
 
     Fisher-Yates shuffle: draw n takes one of the m remaining items by SHA-256 of `key|n` modulo m,
     with a bias below m / 2**256. It is independent of the random generators of libraries.
     """
-    moved: dict[int, str] = {}
+    items_in_order: dict[int, str] = {}
     for number, item in enumerate(items):
         place = number + hash_text(f"{key}|{number}") % (len(items) - number)
-        yield moved.get(place, items[place])
-        moved[place] = moved.get(number, item)
+        yield items_in_order.get(place, items[place])
+        items_in_order[place] = items_in_order.get(number, item)
 
 
 def hash_files(files: Iterable[tuple[str, Path]]) -> str:

@@ -14,15 +14,15 @@ from .errors import PolyprobeError, check_option, unknown
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Option(NamedTuple):
+class Declaration(NamedTuple):
     """What is declared of an option beside its name, type and default.
 
     Attributes:
         help: a sentence for `--help` and the documentation.
         panel: the part of `--help` that lists it; the first part if empty.
         choices: the allowed values; any if there are none.
-        least: the smallest allowed number.
-        most: the largest allowed number; without it there is no limit.
+        minimum: the smallest allowed number.
+        maximum: the largest allowed number; without it there is no limit.
         check: raises an error for a wrong value; not called with None.
         parse: makes the value of the texts of a repeatable option on the command line.
         flag: how messages and the command line name it, if not by its own name.
@@ -34,8 +34,8 @@ class Option(NamedTuple):
     help: str
     panel: str = ""
     choices: Collection[str] = ()
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
     check: Callable[[Any], None] | None = None
     parse: Callable[[list[str]], Any] | None = None
     flag: str = ""
@@ -47,13 +47,17 @@ class Option(NamedTuple):
         """Refuse a value that is not allowed."""
         if self.choices:
             check_option(self.flag, value, self.choices)
-        if self.least is not None:
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            if not whole or value < self.least or (self.most is not None and value > self.most):
+        if self.minimum is not None:
+            integral = isinstance(value, int) and not isinstance(value, bool)
+            if (
+                not integral
+                or value < self.minimum
+                or (self.maximum is not None and value > self.maximum)
+            ):
                 limits = (
-                    f"at least {self.least}"
-                    if self.most is None
-                    else f"{self.least} to {self.most}"
+                    f"at least {self.minimum}"
+                    if self.maximum is None
+                    else f"{self.minimum} to {self.maximum}"
                 )
                 raise PolyprobeError(f"{self.flag} must be {limits}, got {value!r}")
         if self.check:
@@ -61,8 +65,8 @@ class Option(NamedTuple):
 
 
 def option(default: Any, text: str, **declaration: Any) -> Any:
-    """Return the field of an option; see `Option` for the declaration."""
-    return field(default=default, metadata={"option": Option(text, **declaration)})
+    """Return the field of an option; see `Declaration` for the declaration."""
+    return field(default=default, metadata={"option": Declaration(text, **declaration)})
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ class Options:
 
     def __post_init__(self) -> None:
         defaults = {part.name: part.default for part in fields(self)}
-        for name, declaration in list_options(type(self)).items():
+        for name, declaration in collect_options(type(self)).items():
             value = getattr(self, name)
             if value is not None or defaults[name] is not None:
                 declaration.refuse(value)
@@ -98,7 +102,7 @@ class Options:
         return cls(**keywords)
 
 
-def list_options(group: type[Options]) -> dict[str, Option]:
+def collect_options(group: type[Options]) -> dict[str, Declaration]:
     """Return the options of a group by name; a flag is `--name` unless another is declared.
 
     Other fields of the group, such as the arguments of a command, are not options.
@@ -128,7 +132,7 @@ def spell_options(
             continue
         if part.name in usual and value == part.default:
             continue
-        flag = list_options(type(group))[part.name].flag
+        flag = collect_options(type(group))[part.name].flag
         if part.name in repeated:
             words += [word for text in value for word in (flag, text)]
         else:

@@ -64,7 +64,7 @@ class Pace(NamedTuple):
     give_up: int = 6
 
 
-def run(work: Coroutine[Any, Any, Result]) -> Result:
+def run_async(work: Coroutine[Any, Any, Result]) -> Result:
     """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
 
     Ctrl-C cancels the coroutine, waits for its end and is raised.
@@ -128,9 +128,9 @@ class Requests:
             raise type(error)(f"{error}, {times}") from error
 
     async def _send_once(self, send: Send[Result]) -> Result:
-        left = self._quiet_until - asyncio.get_running_loop().time()
-        if left > 0:
-            await asyncio.sleep(left)
+        remaining = self._quiet_until - asyncio.get_running_loop().time()
+        if remaining > 0:
+            await asyncio.sleep(remaining)
         if self._limiter:
             await self._limiter.acquire()
         try:
@@ -140,11 +140,11 @@ class Requests:
             raise NoAnswerError("timeout") from error
 
     def _choose_wait(self, state: "RetryCallState") -> float:
-        asked = _read_wait(state)
-        if asked > 0:
+        seconds = _read_wait(state)
+        if seconds > 0:
             now = asyncio.get_running_loop().time()
-            self._quiet_until = max(self._quiet_until, now + asked)
-        return max(self._wait(state), asked)
+            self._quiet_until = max(self._quiet_until, now + seconds)
+        return max(self._wait(state), seconds)
 
 
 def _read_wait(state: "RetryCallState") -> float:
@@ -192,9 +192,9 @@ def check_address(engine: str, address: str) -> str:
     except ValueError:  # of the port
         good = False
     if not good:
-        shown = address.rpartition("@")[2]
+        address_text = address.rpartition("@")[2]
         raise PolyprobeError(
-            f"invalid address of {engine}: {shown!r}; expected an address such as "
+            f"invalid address of {engine}: {address_text!r}; expected an address such as "
             "http://127.0.0.1:8000"
         )
     return address.strip().rstrip("/")

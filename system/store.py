@@ -25,8 +25,8 @@ def cache_folder() -> Path:
     relative XDG_CACHE_HOME is ignored, as the XDG specification requires.
     """
     try:
-        if own := os.environ.get("POLYPROBE_CACHE"):
-            return Path(own).expanduser()
+        if folder := os.environ.get("POLYPROBE_CACHE"):
+            return Path(folder).expanduser()
         caches = Path(os.environ.get("XDG_CACHE_HOME", ""))
         return (caches if caches.is_absolute() else Path.home() / ".cache") / "polyprobe"
     except RuntimeError as error:
@@ -68,20 +68,20 @@ class ContentStore:
         Values that do not match their checksum are reported in one line on standard error, and are
         absent.
         """
-        found: dict[bytes, Any] = {}
-        wanted = list(dict.fromkeys(keys))
+        rows: dict[bytes, Any] = {}
+        names = list(dict.fromkeys(keys))
         with self._open() as database:
-            for start in range(0, len(wanted), KEYS_PER_QUERY):
-                some = wanted[start : start + KEYS_PER_QUERY]
+            for start in range(0, len(names), KEYS_PER_QUERY):
+                some = names[start : start + KEYS_PER_QUERY]
                 marks = ",".join("?" * len(some))
                 query = f"SELECT * FROM {self.table} WHERE key IN ({marks})"
-                found.update(database.execute(query, some))
+                rows.update(database.execute(query, some))
         if self.seal is None:
-            return found
-        whole = {key: value for key, row in found.items() if (value := self._unseal(key, row))}
-        if damaged := len(found) - len(whole):
+            return rows
+        values = {key: value for key, row in rows.items() if (value := self._unseal(key, row))}
+        if damaged := len(rows) - len(values):
             report(f"warning: {damaged} {self.table} in {self.file} are damaged; making them again")
-        return whole
+        return values
 
     def add(self, values: Mapping[bytes, Any]) -> None:
         """Store {key: value} in one transaction, on disk at return; an old value is replaced.
@@ -101,8 +101,8 @@ class ContentStore:
     def _unseal(self, key: bytes, row: object) -> bytes | None:
         if self.older and isinstance(row, str):
             return row.encode()
-        whole = isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
-        return row[CHECKSUM:] if isinstance(row, bytes) and whole else None
+        intact = isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
+        return row[CHECKSUM:] if isinstance(row, bytes) and intact else None
 
     def count(self) -> int:
         """Return the number of stored values."""

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.identity import key_rows
-from polyprobe.schema.run.folder import Run, read_aligned
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose, list_names
+from polyprobe.schema.run.folder import Run, read_tables
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
 from polyprobe.system.errors import PolyprobeError
 
 Tables = Mapping[str, pa.Table]
@@ -41,7 +41,7 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     """
     runs = (first, second)
     _check_kinds(runs)
-    tables = (read_aligned(first), read_aligned(second))
+    tables = (read_tables(first), read_tables(second))
     languages = [language for language in tables[0] if language in tables[1]]
     if not languages:
         raise PolyprobeError(
@@ -52,8 +52,8 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     rows, *_ = [match_facts(tables[0][x], tables[1][x], runs, x) for x in languages]
     common = tables[0][languages[0]].take(rows[0])
     names = {name for run in runs for name in run.settings().exclude}
-    names |= {name for table in tables for name in list_names(table[languages[0]])}
-    selection = choose(common, choice, names)
+    names |= {name for table in tables for name in list_relations_and_flags(table[languages[0]])}
+    selection = apply_choice(common, choice, names)
     parts = [
         {x: table[x].take([places[row] for row in selection.rows]) for x in languages}
         for table, places in zip(tables, rows, strict=True)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from polyprobe.analysis.options import SampleOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.options import Options, list_options, option
+from polyprobe.system.options import Options, collect_options, option
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
@@ -39,8 +39,8 @@ class SignificanceOptions(SampleOptions):
     resamples: int = option(
         10_000,
         "Number of permutations and bootstrap resamples; below 40: no intervals.",
-        least=1,
-        most=10_000_000,
+        minimum=1,
+        maximum=10_000_000,
     )
     by_relation: bool = option(False, "Also test the means of each relation.")
 
@@ -91,7 +91,7 @@ class WordingOptions(Options):
         super().check()
         for name in ("stanza", "verb_forms"):
             if getattr(self, name) and not self.gender:
-                flag = list_options(type(self))[name].flag
+                flag = collect_options(type(self))[name].flag
                 raise PolyprobeError(f"{flag} is for --gender FILE; give that, or leave {flag} out")
         if self.comet_model and not self.comet_python:
             raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")

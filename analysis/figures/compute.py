@@ -11,9 +11,9 @@ from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import estimate
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.checks import find_different
-from polyprobe.schema.run.folder import Run, read_aligned
+from polyprobe.schema.run.folder import Run, read_tables
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -97,8 +97,8 @@ def find_results(
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run by language; count the rows left out now or before scoring."""
-    settings, tables = run.settings(), read_aligned(run)
-    selection = choose(next(iter(tables.values())), choice, settings.exclude)
+    settings, tables = run.settings(), read_tables(run)
+    selection = apply_choice(next(iter(tables.values())), choice, settings.exclude)
     counts = Counter(settings.left_out) + Counter(selection.left_out)
     return {x: table.take(selection.rows) for x, table in tables.items()}, dict(counts)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError, check_option
-from polyprobe.system.options import Options, list_options, option
+from polyprobe.system.options import Options, collect_options, option
 
 from . import REPEATED_SUBJECTS, TEMPLATES
 
@@ -113,7 +113,7 @@ class FillingOptions(Options):
         "in the run).",
     )
     max_masks: int | None = _fillings(
-        None, "Maximum number of masks (default: as in the run).", least=1
+        None, "Maximum number of masks (default: as in the run).", minimum=1
     )
 
 
@@ -144,7 +144,7 @@ class MetricOptions(FillingOptions, RankingOptions, CommonOptions):
             group = FillingOptions
             runs, content = "with --scoring xfactr", "has scores of candidates"
         for name in _list_changes(self, group):
-            flag = list_options(group)[name].flag
+            flag = collect_options(group)[name].flag
             raise PolyprobeError(f"{flag} is for runs {runs}; {folder} {content}: leave it out")
 
 

@@ -54,8 +54,8 @@ class RelateOptions(BootstrapOptions):
     resamples: int = option(
         10_000,
         "Number of permutations of the languages, and maximum number of bootstrap resamples.",
-        least=1,
-        most=1_000_000,
+        minimum=1,
+        maximum=1_000_000,
     )
     within: str | None = option(
         None,

@@ -145,7 +145,7 @@ def simplemma_languages() -> set[str]:
 
 def load_simplemma(language: str) -> Lemmatizer:
     """Return simplemma's lemmatizer; raise PolyprobeError if it does not have the language."""
-    with explain_missing_extras("finding objects with simplemma", others=True):
+    with explain_missing_extras("finding objects with simplemma", any_package=True):
         import simplemma
     code = SIMPLEMMA_NAMES.get(language, language)
     if code not in simplemma_languages():
@@ -157,7 +157,7 @@ def load_simplemma(language: str) -> Lemmatizer:
 @lru_cache(maxsize=4)  # called for each relation
 def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
     """Return Stanza's lemmatizer; models are downloaded only into Stanza's own folder."""
-    with explain_missing_extras("finding objects with stanza", others=True):
+    with explain_missing_extras("finding objects with stanza", any_package=True):
         import stanza
     place, code = find_stanza(folder), stanza_name(language)
     if not (place / code / "lemma").is_dir():

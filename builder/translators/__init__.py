@@ -47,7 +47,7 @@ def load_translator(name: str, **options: str) -> Translator:
     """
     if name not in TRANSLATORS:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)
-    with explain_missing_extras(f"the translator {name}", others=True):
+    with explain_missing_extras(f"the translator {name}", any_package=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         parameters = inspect.signature(engine, eval_str=True).parameters
         parameter_kinds = {

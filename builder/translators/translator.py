@@ -17,7 +17,7 @@ from polyprobe.system.sending import (
     Pace,
     Requests,
     WrongNumberError,
-    run,
+    run_async,
     run_copies,
 )
 from polyprobe.system.store import ContentStore, cache_folder
@@ -162,14 +162,14 @@ class Translator(ABC):
                 texts |= zip(rows, part, strict=True)
             return [texts[row] for row in range(len(sentences))]
         questions = []
-        with explain_missing_extras(f"the translator {self.name}", others=True):
+        with explain_missing_extras(f"the translator {self.name}", any_package=True):
             pair = self.check(source, target)
             signature = self.sign(*pair)
             for sentence, names in zip(sentences, mappings, strict=True):
                 relevant = dict(names) if self.uses_terms else {}
                 key = hash_job(signature, *pair, sentence, relevant)
                 questions.append(Job(key, sentence, relevant))
-            answers = run(run_jobs(self, questions, pair))
+            answers = run_async(run_jobs(self, questions, pair))
         return [answers[question.key] for question in questions]
 
 

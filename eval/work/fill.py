@@ -16,12 +16,12 @@ from polyprobe.eval.options import EvaluationOptions
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run
-from polyprobe.scoring.load import Loaded, Source
+from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 
-from .score_store import Known, ScoreStore, as_known
+from .score_store import QueryScores, ScoreStore, split_scores
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
@@ -36,13 +36,13 @@ class Work(NamedTuple):
     """The queries that a run needs.
 
     Attributes:
-        asked: the queries of each missing language, in row order.
-        known: number of distinct queries in the store.
+        queries: of each missing language, in row order.
+        n_stored: number of distinct queries in the store.
         tasks: the other queries.
     """
 
-    asked: dict[str, list[Query]]
-    known: int
+    queries: dict[str, list[Query]]
+    n_stored: int
     tasks: list[Task]
 
     def tasks_up_to(self, language: str) -> int:
@@ -50,7 +50,7 @@ class Work(NamedTuple):
 
         A query that an earlier language has too is scored there.
         """
-        order = list(self.asked)
+        order = list(self.queries)
         earlier = set(order[: order.index(language) + 1])
         return sum(task.language in earlier for task in self.tasks)
 
@@ -77,34 +77,36 @@ def fill_scores(
     work = plan_work(tables, store)
     if announce and work.tasks:
         console.print(announce(work), highlight=False)
-    elif work.known:
-        console.print(f"{work.known:,} queries are known from earlier runs", highlight=False)
+    elif work.n_stored:
+        console.print(f"{work.n_stored:,} queries are known from earlier runs", highlight=False)
     waiting = list(tables)
     done: set[int] = set()
-    with Bars(console, len(tables), work) as bars:
+    with ProgressBars(console, len(tables), work) as bars:
 
         def write_ready() -> None:
             while waiting and done.issuperset(range(work.tasks_up_to(waiting[0]))):
                 language = waiting.pop(0)
-                queries = work.asked[language]
-                run.write(language, take(tables[language], language, queries, store, console))
+                queries = work.queries[language]
+                run.write(
+                    language, read_scores(tables[language], language, queries, store, console)
+                )
                 bars.count_language()
 
         write_ready()
         with closing(workers(work.tasks, bars.report)) as finished:
             for task, scored in finished:
-                store.add(task.prompts, task.candidates, as_known(scored))
+                store.add(task.prompts, task.candidates, split_scores(scored))
                 done.add(task.number)
                 write_ready()
 
 
 def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore | None) -> Work:
     """Return the work for the rows of these languages; without a store nothing is known."""
-    asked = {language: queries_of(table) for language, table in tables.items()}
-    distinct = list(dict.fromkeys(query for queries in asked.values() for query in queries))
-    found = store.find(*zip(*distinct, strict=True)) if store and distinct else []
-    known = {query for query, one in zip(distinct, found, strict=False) if one}
-    return Work(asked, len(known), make_tasks(asked, known))
+    queries = {language: queries_of(table) for language, table in tables.items()}
+    distinct = list(dict.fromkeys(query for rows in queries.values() for query in rows))
+    results = store.find(*zip(*distinct, strict=True)) if store and distinct else []
+    seen = {query for query, scores in zip(distinct, results, strict=False) if scores}
+    return Work(queries, len(seen), make_tasks(queries, seen))
 
 
 def forecast(work: Work, scorer: Scorer) -> str:
@@ -121,7 +123,7 @@ def forecast(work: Work, scorer: Scorer) -> str:
     about = "about " if step > 1 else ""
     what = "requests with" if scorer.model is None else "batches of"
     return (
-        f"{queries:,} queries to score, {work.known:,} known: {about}{calls:,} {what} "
+        f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "
         f"{inputs:,} prompts, {tokens:,} tokens"
     )
 
@@ -152,7 +154,7 @@ def queries_of(table: pa.Table) -> list[Query]:
     return [*queries, *second, *starts]
 
 
-def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task]:
+def make_tasks(queries: Mapping[str, list[Query]], known_queries: set[Query]) -> list[Task]:
     """Return the tasks that score every query once, in the order of languages.
 
     The boundaries between the tasks of a language depend on its own rows only. Queries that are
@@ -161,16 +163,16 @@ def make_tasks(asked: Mapping[str, list[Query]], known: set[Query]) -> list[Task
     same prompt are neighbours: they share the prompt, and equal sentences are run once.
     """
     tasks: list[Task] = []
-    seen = set(known)
-    for language, queries in asked.items():
-        first = {prompt: place for place, (prompt, _) in reversed([*enumerate(queries)])}
-        for part in _parts(sorted(dict.fromkeys(queries), key=lambda query: first[query[0]])):
+    seen = set(known_queries)
+    for language, rows in queries.items():
+        first = {prompt: place for place, (prompt, _) in reversed([*enumerate(rows)])}
+        for part in _parts(sorted(dict.fromkeys(rows), key=lambda query: first[query[0]])):
             new = [query for query in part if query not in seen]
             seen.update(new)
             if new:
                 prompts = [prompt for prompt, _ in new]
-                rows = [list(candidates) for _, candidates in new]
-                tasks.append(Task(len(tasks), language, prompts, rows))
+                lists = [list(candidates) for _, candidates in new]
+                tasks.append(Task(len(tasks), language, prompts, lists))
     return tasks
 
 
@@ -190,19 +192,19 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
         yield part
 
 
-def take(
+def read_scores(
     table: pa.Table, language: str, queries: Sequence[Query], store: ScoreStore, console: Console
 ) -> pa.Table:
     """Return a language's scores from the store; warn about unknown candidates."""
-    found = store.find([prompt for prompt, _ in queries], [row for _, row in queries])
-    known = [one for one in found if one]
-    if len(known) < len(queries):
+    results = store.find([prompt for prompt, _ in queries], [row for _, row in queries])
+    scores = [result for result in results if result]
+    if len(scores) < len(queries):
         raise PolyprobeError(
-            f"language '{language}': {len(queries) - len(known)} queries are missing from the "
+            f"language '{language}': {len(queries) - len(scores)} queries are missing from the "
             f"score store {store.file}, which was changed; run the same command again"
         )
-    rows = zip(queries, known, strict=True)
-    unknown = [candidates[k] for (_, candidates), one in rows for k in one.unknown]
+    rows = zip(queries, scores, strict=True)
+    unknown = [candidates[k] for (_, candidates), result in rows for k in result.unknown]
     if unknown:
         total = sum(len(candidates) for _, candidates in queries)
         console.print(
@@ -210,30 +212,30 @@ def take(
             f"unknown tokens only (the first is {unknown[0]!r})",
             markup=False,
         )
-    return as_scores(table, known)
+    return as_scores(table, scores)
 
 
-def as_scores(table: pa.Table, known: Sequence[Known]) -> pa.Table:
+def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     """Return the scores of a table's rows with the columns of `SCORES`.
 
-    `known` are those of `queries_of`. Columns that the table lacks (see `donors.annotate`) are
-    null.
+    The scores are those of `queries_of`. Columns that the table lacks (see `questions.annotate`)
+    are null.
     """
-    found = iter(known)
-    own = [_join([*islice(found, n)]) if n else next(found) for n in _count_prompts(table)]
-    given = [name for name in SCORES.names if name in table.column_names]
-    columns = table.select(given).to_pydict()
+    queue = iter(scores)
+    rows = [_join([*islice(queue, n)]) if n else next(queue) for n in _count_prompts(table)]
+    names = [name for name in SCORES.names if name in table.column_names]
+    columns = table.select(names).to_pydict()
     donors = columns.get(DONOR, [None] * len(table))
     columns |= {
-        "scores": [k.scores for k in own],
-        "n_tokens": [k.n_tokens for k in own],
-        EFFECTS: [list(k.effects) or None for k in own],
-        "donor_scores": [next(found).scores if donor else None for donor in donors],
+        "scores": [row.scores for row in rows],
+        "n_tokens": [row.n_tokens for row in rows],
+        EFFECTS: [list(row.effects) or None for row in rows],
+        "donor_scores": [next(queue).scores if donor else None for donor in donors],
     }
     if PROMPT_START in table.column_names:
-        prompts = [next(found) if start else None for start in table[PROMPT_START].to_pylist()]
-        columns[PROMPT] = [one and one.scores[0] for one in prompts]
-        columns[N_PROMPT] = [one and one.n_tokens[0] for one in prompts]
+        prompts = [next(queue) if start else None for start in table[PROMPT_START].to_pylist()]
+        columns[PROMPT] = [prompt and prompt.scores[0] for prompt in prompts]
+        columns[N_PROMPT] = [prompt and prompt.n_tokens[0] for prompt in prompts]
     empty = [None] * len(table)
     return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 
@@ -246,11 +248,11 @@ def _count_prompts(table: pa.Table) -> list[int]:
     return sizes
 
 
-def _join(queries: Sequence[Known]) -> Known:
+def _join(queries: Sequence[QueryScores]) -> QueryScores:
     """Return the scores of a row from those of its candidates, each in its own prompt."""
     scores = [score for query in queries for score in query.scores]
     n_tokens = [n for query in queries for n in query.n_tokens]
-    return Known(scores, n_tokens, [k for k, query in enumerate(queries) if query.unknown])
+    return QueryScores(scores, n_tokens, [k for k, query in enumerate(queries) if query.unknown])
 
 
 def count_bars(console: Console) -> Progress:
@@ -259,7 +261,7 @@ def count_bars(console: Console) -> Progress:
     return Progress(*columns, TimeRemainingColumn(), console=console)
 
 
-class Bars:
+class ProgressBars:
     """Two progress bars: written languages and scored queries."""
 
     def __init__(self, console: Console, n_languages: int, work: Work) -> None:
@@ -301,8 +303,8 @@ def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Wo
         device=scorer.model.device.type,
         revision=options.revision if is_hash(loaded.revision) else loaded.revision,
     )
-    expected = {"revision": loaded.revision, "path": scorer.path, **loaded.further}
-    source = Source(model, same, expected)
+    expected = {"revision": loaded.revision, "path": scorer.path, **loaded.extra}
+    source = ModelSource(model, same, expected)
     if options.ray:
         address = options.ray
         return lambda tasks, report: score_on_ray(source, tasks, address, report)

@@ -79,14 +79,14 @@ def predict(
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]
     fillings = [_fill(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
-    asked = [k for k, filling in enumerate(fillings) if filling]
-    prompts = [rows[k]["prompt"] for k in asked]
+    places = [k for k, filling in enumerate(fillings) if filling]
+    prompts = [rows[k]["prompt"] for k in places]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
-    found = dict(zip(asked, decoded, strict=True))
+    decoded_rows = dict(zip(places, decoded, strict=True))
     gold_logs: dict[int, tuple[float, ...]] = {}
     if options.gold:
-        logs = read_confidences(scorer, prompts, [fillings[k] for k in asked])
-        gold_logs = dict(zip(asked, logs, strict=True))
+        logs = read_confidences(scorer, prompts, [fillings[k] for k in places])
+        gold_logs = dict(zip(places, logs, strict=True))
     forms = [
         _spellings(scorer.tokenizer, row["prompt"], accepted)
         for row, accepted in zip(rows, read_forms(table), strict=True)
@@ -96,7 +96,7 @@ def predict(
         "relation": table["relation"].to_pylist(),
         "prompt": table["prompt"].to_pylist(),
         "answer_forms": [[*lengths_of] for lengths_of in forms],
-        **_columns(scorer.tokenizer, [found.get(k) for k in range(len(rows))]),
+        **_columns(scorer.tokenizer, [decoded_rows.get(k) for k in range(len(rows))]),
         "single_token": [len(filling) == 1 if filling else None for filling in fillings],
         "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
         "gold_log_c": [gold_logs.get(k) for k in range(len(rows))],
@@ -122,12 +122,12 @@ def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
     """
     ids = tokenizer(forms, add_special_tokens=False)["input_ids"]
     lengths = list(map(len, fit(prompt, [tuple(row) for row in ids], tokenizer)))
-    found = dict(zip(forms, lengths, strict=True))
+    spellings = dict(zip(forms, lengths, strict=True))
     for row, length in zip(ids, lengths, strict=True):
         text = "" if tokenizer.unk_token_id in row else _text(tokenizer, row)
         if text:
-            found.setdefault(text, length)
-    return found
+            spellings.setdefault(text, length)
+    return spellings
 
 
 def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[Any]]:
@@ -139,11 +139,11 @@ def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[An
     }
 
 
-def _filling(tokenizer: Any, found: Hypothesis) -> dict[str, Any]:
+def _filling(tokenizer: Any, hypothesis: Hypothesis) -> dict[str, Any]:
     return {
-        "ids": found.tokens,
-        "text": _text(tokenizer, found.tokens),
-        "log_c": found.logs,
+        "ids": hypothesis.tokens,
+        "text": _text(tokenizer, hypothesis.tokens),
+        "log_c": hypothesis.logs,
     }
 
 

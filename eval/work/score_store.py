@@ -29,7 +29,7 @@ EFFECTS = 2**24  # more than the candidates of any query
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
-class Known(NamedTuple):
+class QueryScores(NamedTuple):
     """The stored scores of one query.
 
     Attributes:
@@ -45,14 +45,14 @@ class Known(NamedTuple):
     effects: tuple[float, ...] = ()
 
 
-def as_known(scored: "Scored") -> list[Known]:
+def split_scores(scored: "Scored") -> list[QueryScores]:
     """Return scores by query, as they are stored."""
     unknown: list[list[int]] = [[] for _ in scored.scores]
     for query, candidate in scored.unknown:
         unknown[query].append(candidate)
     effects = [tuple(row) for row in scored.effects or [()] * len(scored.scores)]
     rows = zip(scored.scores, scored.n_tokens, unknown, effects, strict=True)
-    return [Known(*row) for row in rows]
+    return [QueryScores(*row) for row in rows]
 
 
 class ScoreStore:
@@ -86,13 +86,13 @@ class ScoreStore:
 
     def find(
         self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
-    ) -> list[Known | None]:
+    ) -> list[QueryScores | None]:
         """Return the stored scores of each query, None if there are none.
 
         Rows that other processes have added since the last call are found. Damaged rows are
         reported in one line on standard error and are absent.
         """
-        keys = [key_of(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
+        keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
         self._known |= self._rows.find(key for key in keys if key not in self._known)
         return [
             _unpack(self._known.get(key), len(row))
@@ -100,7 +100,10 @@ class ScoreStore:
         ]
 
     def add(
-        self, prompts: Sequence[str], candidates: Sequence[Sequence[str]], known: Sequence[Known]
+        self,
+        prompts: Sequence[str],
+        candidates: Sequence[Sequence[str]],
+        scores: Sequence[QueryScores],
     ) -> None:
         """Store the scores of queries, all of them or none; they are on disk at return.
 
@@ -110,9 +113,9 @@ class ScoreStore:
             PolyprobeError: the file cannot be written; rows added earlier are kept.
         """
         rows = {}
-        for prompt, asked, scored in zip(prompts, candidates, known, strict=True):
-            assert len(scored.scores) == len(scored.n_tokens) == len(asked), prompt
-            rows[key_of(prompt, asked)] = _pack(scored)
+        for prompt, options, scored in zip(prompts, candidates, scores, strict=True):
+            assert len(scored.scores) == len(scored.n_tokens) == len(options), prompt
+            rows[hash_query(prompt, options)] = _pack(scored)
         if rows:
             self._claim()  # the file may have been deleted
             self._rows.add(rows)
@@ -161,7 +164,7 @@ class Stored(NamedTuple):
         name: the model's last name.
         rows: number of queries.
         size: in bytes.
-        used: time of the last use, in seconds since 1970.
+        last_use: time of the last use, in seconds since 1970.
     """
 
     file: Path
@@ -169,17 +172,17 @@ class Stored(NamedTuple):
     name: str
     rows: int
     size: int
-    used: float
+    last_use: float
 
 
 def list_stores(cache: Path) -> list[Stored]:
     """Return the score stores in a cache folder by model, the last used first."""
     files = sorted((cache / "scores").glob("*.sqlite"))
-    own = [f for f in files if FILE.fullmatch(f.name) and f.is_file() and not f.is_symlink()]
-    return sorted(map(_inspect, own), key=lambda store: (store.name, -store.used))
+    stores = [f for f in files if FILE.fullmatch(f.name) and f.is_file() and not f.is_symlink()]
+    return sorted(map(_inspect, stores), key=lambda store: (store.name, -store.last_use))
 
 
-def remove(store: Stored) -> None:
+def remove_store(store: Stored) -> None:
     """Delete a score store."""
     # The journal first: SQLite would apply it to a new file of the same name.
     store.file.with_name(f"{store.file.name}-journal").unlink(missing_ok=True)
@@ -198,7 +201,7 @@ def _inspect(file: Path) -> Stored:
     return Stored(file, identity, name, rows, state.st_size, state.st_mtime)
 
 
-def key_of(prompt: str, candidates: Sequence[str]) -> bytes:
+def hash_query(prompt: str, candidates: Sequence[str]) -> bytes:
     """Return the key of a query: the SHA-256 of a JSON list of the prompt and the candidates."""
     text = _encode([prompt, *candidates])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
@@ -209,17 +212,17 @@ def file_stem(identity: bytes) -> str:
     return hashlib.sha256(identity).hexdigest()[:16]
 
 
-def _pack(known: Known) -> bytes:
+def _pack(scores: QueryScores) -> bytes:
     """Return the number of candidates, n_tokens and unknown as int32, then scores as float32.
 
     Effects are before the scores, and the number of candidates is then increased by EFFECTS.
     """
-    first = len(known.scores) + (EFFECTS if known.effects else 0)
-    counts = np.array([first, *known.n_tokens, *known.unknown], "<i4")
-    return counts.tobytes() + np.array([*known.effects, *known.scores], "<f4").tobytes()
+    first = len(scores.scores) + (EFFECTS if scores.effects else 0)
+    counts = np.array([first, *scores.n_tokens, *scores.unknown], "<i4")
+    return counts.tobytes() + np.array([*scores.effects, *scores.scores], "<f4").tobytes()
 
 
-def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
+def _unpack(row: bytes | None, n_candidates: int) -> QueryScores | None:
     if row is None:
         return None
     counts = np.frombuffer(row, "<i4")
@@ -228,4 +231,6 @@ def _unpack(row: bytes | None, n_candidates: int) -> Known | None:
     ends = len(counts) - n - n * with_effects, len(counts) - n
     effects, scores = counts[ends[0] : ends[1]].view("<f4"), counts[ends[1] :].view("<f4")
     unknown = counts[n + 1 : ends[0]].tolist()
-    return Known(scores.tolist(), counts[1 : n + 1].tolist(), unknown, tuple(effects.tolist()))
+    return QueryScores(
+        scores.tolist(), counts[1 : n + 1].tolist(), unknown, tuple(effects.tolist())
+    )

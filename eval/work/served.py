@@ -9,7 +9,7 @@ from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.errors import PolyprobeError
 
 from .fill import as_scores, queries_of
-from .score_store import as_known
+from .score_store import split_scores
 
 REPEATED = 5  # rows that are scored again
 
@@ -29,9 +29,9 @@ def check_same_model(
     table = texts[first].take([rows[k] for k in places])
     prompts, candidates = zip(*queries_of(table), strict=True)
     scored = scorer.score_counted(prompts, candidates)
-    now = as_scores(table, as_known(scored))["scores"].to_pylist()
-    stored = run.read(first).take(places)
-    before, tokens = stored["scores"].to_pylist(), stored["n_tokens"].to_pylist()
+    now = as_scores(table, split_scores(scored))["scores"].to_pylist()
+    table_of_run = run.read(first).take(places)
+    before, tokens = table_of_run["scores"].to_pylist(), table_of_run["n_tokens"].to_pylist()
     summed = scorer.scoring == "object"
     worst = max(
         abs(a - b) / (n if summed else 1)

@@ -22,7 +22,7 @@ from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import ALL_ROWS, describe, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
@@ -106,7 +106,7 @@ class Exported(NamedTuple):
                 parts.append(f"the first {settings.limit} rows")
         choice = make_choice(settings.relations, settings.exclude)
         if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
-            parts += filter(None, [describe(choice)])
+            parts += filter(None, [describe_choice(choice)])
         return "; ".join(parts) or None
 
     def no_figure(self) -> PolyprobeError:
@@ -162,7 +162,7 @@ def _read_results(run: Run) -> dict[str, Any]:
     if subset := results.get("subset"):
         raise PolyprobeError(
             f"{run.folder}/results.json is of a part of the scored rows "
-            f"({describe(make_choice(**subset))}), exports are of all; {run.remedy}"
+            f"({describe_choice(make_choice(**subset))}), exports are of all; {run.remedy}"
         )
     return results
 

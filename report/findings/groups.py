@@ -15,7 +15,7 @@ from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.format import format_p_value, number
 from polyprobe.report.pictures.picture import Bars, Series
 from polyprobe.schema.run.naming import name_runs
-from polyprobe.schema.run.rows import ALL_ROWS, describe
+from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution
 LISTED = 20  # pairs in the terminal
@@ -154,7 +154,7 @@ def _list_notes(groups: Groups) -> Iterator[str]:
     yield "errors: the group's share of the errors, relative to its share of the rows"
     yield f"p of χ² assumes independent rows; the permuted p keeps rows of a {unit} together"
     if groups.choice != ALL_ROWS:
-        yield f"figures of a part of the scored rows: {describe(groups.choice)}"
+        yield f"figures of a part of the scored rows: {describe_choice(groups.choice)}"
     for reason, count in groups.left_out.items():
         yield f"{count:,} rows left out: {reason}"
 

@@ -34,7 +34,7 @@ from polyprobe.report.format import (
     number,
 )
 from polyprobe.schema.run.naming import shorten_signature
-from polyprobe.schema.run.rows import describe, make_choice
+from polyprobe.schema.run.rows import describe_choice, make_choice
 
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
@@ -348,7 +348,7 @@ def list_left_out(results: Mapping[str, Any]) -> list[str]:
     counts = results["left_out"]
     lines = [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
     if results.get("subset"):
-        part = describe(make_choice(**results["subset"]))
+        part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")
     return lines + [
         f"{counts[figure.name]:,} {figure.left_out.text}"

@@ -16,7 +16,7 @@ from polyprobe.schema.locate import read_relation_names
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, choose
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP
 from polyprobe.system.errors import PolyprobeError
@@ -49,7 +49,7 @@ class Answers:
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
     """Return the best candidates by the run's score files, of a choice of their rows."""
     tables = [run.read(language) for language in languages]
-    rows = choose(tables[0], choice, run.settings().exclude).rows
+    rows = apply_choice(tables[0], choice, run.settings().exclude).rows
     tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     scores = [masked_scores(table) for table in tables]

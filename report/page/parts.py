@@ -20,7 +20,7 @@ from polyprobe.report.findings.run import (
 )
 from polyprobe.report.format import format_interval, format_p_value, number
 from polyprobe.schema.run.folder import FinishedRun, Settings
-from polyprobe.schema.run.rows import describe, make_choice
+from polyprobe.schema.run.rows import describe_choice, make_choice
 
 PAIRS = 10  # at most, of the most and of the least consistent pairs
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
@@ -40,7 +40,7 @@ class RunPart(NamedTuple):
         choices = (make_choice(settings.relations, settings.exclude), make_choice(**subset))
         named = [f"limit {settings.limit}"] if settings.limit else []
         named += [f"sample {settings.sample}"] if settings.sample else []
-        text = "; ".join(filter(None, [*named, *map(describe, choices)]))
+        text = "; ".join(filter(None, [*named, *map(describe_choice, choices)]))
         return f" ({text})" if text else ""
 
     @property

@@ -23,8 +23,8 @@ def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Tab
     also = protocol_of(settings.scoring).columns
     tables = read_splits(settings.dataset, settings.config, languages)
     for language, table in tables.items():
-        whole = {*COLUMNS} <= {*table.column_names}  # equal rows were checked before the run
-        if not whole or fingerprint(table, also) != settings.fingerprint[language]:
+        complete = {*COLUMNS} <= {*table.column_names}  # equal rows were checked before the run
+        if not complete or fingerprint(table, also) != settings.fingerprint[language]:
             raise PolyprobeError(
                 f"'{language}' of {settings.data_name} has changed since the run was made; repeat "
                 "the run, or restore the dataset"

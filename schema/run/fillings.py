@@ -57,11 +57,11 @@ def choose_again(
     norm = normalised if length_norm is None else length_norm
     for language, table in tables.items():
         file = f"{folder}/predictions/{language}.parquet"
-        most = count_masks(table)
-        if most and max_masks is not None and max_masks > most:
+        longest = count_masks(table)
+        if longest and max_masks is not None and max_masks > longest:
             raise PolyprobeError(
-                f"--max-masks {max_masks}: {file} has fillings of {most} masks at most; "
-                f"choose at most {most}, or evaluate into another --output"
+                f"--max-masks {max_masks}: {file} has fillings of {longest} masks at most; "
+                f"choose at most {longest}, or evaluate into another --output"
             )
     return {x: _replace_winners(table, norm, max_masks) for x, table in tables.items()}
 
@@ -77,7 +77,7 @@ def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) 
         values: tuple[Any, ...] = (None,) * (len(CHOSEN) + 1)
         if fillings:
             offered = fillings[:max_masks]
-            best = offered[find_winner([one["log_c"] for one in offered], length_norm)]
+            best = offered[find_winner([filling["log_c"] for filling in offered], length_norm)]
             values = (best["text"], len(best["ids"]), value_of(best["log_c"], length_norm), offered)
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)

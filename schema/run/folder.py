@@ -66,7 +66,7 @@ PREDICTIONS = pa.schema(
 )
 
 
-class Kind(NamedTuple):
+class RunKind(NamedTuple):
     """A kind of run.
 
     Attributes:
@@ -79,8 +79,8 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "scores": Kind(SCORES, ("fact_id", "answers")),
-    "predictions": Kind(PREDICTIONS, ("fact_id",)),
+    "scores": RunKind(SCORES, ("fact_id", "answers")),
+    "predictions": RunKind(PREDICTIONS, ("fact_id",)),
 }
 
 
@@ -282,7 +282,7 @@ class FinishedRun(NamedTuple):
     texts: Mapping[str, pa.Table] | None = None
 
 
-def read_aligned(run: Run) -> dict[str, pa.Table]:
+def read_tables(run: Run) -> dict[str, pa.Table]:
     """Return a run's scores or predictions by language, the same facts in all of them.
 
     Raises:

@@ -31,13 +31,13 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
     names = full if len({*names}) < len({*full}) else names
     folders = _shorten([run.folder.resolve() for run in runs])
     often = Counter(names)
-    named = [
+    labels = [
         name if often[name] == 1 else f"{name} ({folder})"
         for name, folder in zip(names, folders, strict=True)
     ]
     return [
-        name if named.count(name) == 1 else f"{name} {named[: i + 1].count(name)}"
-        for i, name in enumerate(named)
+        name if labels.count(name) == 1 else f"{name} {labels[: i + 1].count(name)}"
+        for i, name in enumerate(labels)
     ]
 
 
@@ -51,9 +51,11 @@ def _shorten(folders: Sequence[Path]) -> list[str]:
     """Return as many last parts of each path as tell different folders apart."""
     depths = range(1, max(len(folder.parts) for folder in folders) + 1)
     return next(
-        shown
-        for shown in (["/".join(f.parts[-depth:]).lstrip("/") for f in folders] for depth in depths)
-        if len({*shown}) == len({*folders})
+        endings
+        for endings in (
+            ["/".join(f.parts[-depth:]).lstrip("/") for f in folders] for depth in depths
+        )
+        if len({*endings}) == len({*folders})
     )
 
 
@@ -65,42 +67,42 @@ def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
 def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
     """Return the same as `list_differing` of settings."""
     columns = [
-        {**split_signature(one.signature), "model": one.model_name, "revision": revision}
-        for one, revision in zip(settings, _list_revisions(settings), strict=True)
+        {**split_signature(run.signature), "model": run.model_name, "revision": revision}
+        for run, revision in zip(settings, _list_revisions(settings), strict=True)
     ]
     names = dict.fromkeys(name for column in columns for name in column)
-    found = {name: [column.get(name, "–") for column in columns] for name in names}
-    prints = [one.fingerprint for one in settings]
-    common = [x for x in prints[0] if all(x in others for others in prints)]
-    found["other languages"] = [_list_few([x for x in one if x not in common]) for one in prints]
-    del found["languages"]
-    changed = [x for x in common if len({others[x] for others in prints}) > 1]
-    if len({*found["data"]}) == 1:
-        found |= {f"rows of {x}": [others[x][:6] for others in prints] for x in changed}
-    return {name: values for name, values in found.items() if len({*values}) > 1}
+    parts = {name: [column.get(name, "–") for column in columns] for name in names}
+    prints = [run.fingerprint for run in settings]
+    common = [x for x in prints[0] if all(x in languages for languages in prints)]
+    parts["other languages"] = [_list_some([x for x in run if x not in common]) for run in prints]
+    del parts["languages"]
+    changed = [x for x in common if len({languages[x] for languages in prints}) > 1]
+    if len({*parts["data"]}) == 1:
+        parts |= {f"rows of {x}": [languages[x][:6] for languages in prints] for x in changed}
+    return {name: values for name, values in parts.items() if len({*values}) > 1}
 
 
 def _list_revisions(settings: Sequence[Settings]) -> list[str]:
     """Return the revisions; that of a served model is a number for all runs whose probes agree."""
-    found: list[str] = []
-    for place, one in enumerate(settings):
-        pairs = zip(settings[:place], found, strict=True)
-        same = (known for other, known in pairs if _have_one_probe(other, one))
-        revision = one.revision[:14]
-        others = [known for known in found if known.startswith(revision)]
-        number = f" ({len({*others}) + 1})" if others and one.probe else ""
-        found.append(next(same, revision + number))
-    return found
+    revisions: list[str] = []
+    for place, run in enumerate(settings):
+        pairs = zip(settings[:place], revisions, strict=True)
+        same = (label for earlier, label in pairs if _have_one_probe(earlier, run))
+        revision = run.revision[:14]
+        namesakes = [label for label in revisions if label.startswith(revision)]
+        number = f" ({len({*namesakes}) + 1})" if namesakes and run.probe else ""
+        revisions.append(next(same, revision + number))
+    return revisions
 
 
-def _have_one_probe(one: Settings, other: Settings) -> bool:
-    if not one.probe or len(one.probe) != len(other.probe):
+def _have_one_probe(first: Settings, second: Settings) -> bool:
+    if not first.probe or len(first.probe) != len(second.probe):
         return False
-    pairs = zip(one.probe, other.probe, strict=True)
+    pairs = zip(first.probe, second.probe, strict=True)
     return max(abs(a - b) for a, b in pairs) <= AGREE
 
 
-def _list_few(names: Sequence[str]) -> str:
+def _list_some(names: Sequence[str]) -> str:
     return ", ".join([*names[:4], *["…"][: len(names) > 4]]) or "none"
 
 
@@ -128,5 +130,5 @@ def shorten_signature(signature: str) -> str:
     parts = split_signature(signature)
     if "languages" in parts:
         parts["languages"] = str(parts["languages"].count("+") + 1)
-    shown = ", ".join(f"{name} {parts[name]}" for name in _MAIN if name in parts)
-    return f"{hashlib.sha256(signature.encode()).hexdigest()[:8]}: {shown}"
+    summary = ", ".join(f"{name} {parts[name]}" for name in _MAIN if name in parts)
+    return f"{hashlib.sha256(signature.encode()).hexdigest()[:8]}: {summary}"

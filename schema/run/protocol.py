@@ -89,7 +89,7 @@ def as_asked(
         return accepted
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
-    objects = list_objects(tables[first or next(iter(tables))])
+    objects = list_relation_objects(tables[first or next(iter(tables))])
     stop = "" if final_stop == "none" else final_stop
     return {language: _ask_relations(table, objects, stop) for language, table in tables.items()}
 
@@ -116,16 +116,20 @@ def _accept_all(table: pa.Table) -> pa.Table:
 
     A question is a relation of a subject, known by its id (`subject_id`), or a prompt without ids.
     """
-    own, asked = read_forms(table), table["prompt"].to_pylist()
+    forms_of_rows, questions = read_forms(table), table["prompt"].to_pylist()
     if "subject_id" in table.column_names:
         ids = zip(table["relation"].to_pylist(), table["subject_id"].to_pylist(), strict=True)
-        asked = [pair if pair[1] else text for pair, text in zip(ids, asked, strict=True)]
+        questions = [pair if pair[1] else text for pair, text in zip(ids, questions, strict=True)]
     valid: dict[Any, dict[str, None]] = {}
-    for question, forms in zip(asked, own, strict=True):
+    for question, forms in zip(questions, forms_of_rows, strict=True):
         valid.setdefault(question, {}).update(dict.fromkeys(forms))
-    merged = [list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(asked, own, strict=True)]
-    kept = [name for name in table.schema.names if name != "answer_forms"]
-    return table.select(kept).append_column("answer_forms", pa.array(merged, pa.list_(pa.string())))
+    merged = [
+        list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(questions, forms_of_rows, strict=True)
+    ]
+    columns = [name for name in table.schema.names if name != "answer_forms"]
+    return table.select(columns).append_column(
+        "answer_forms", pa.array(merged, pa.list_(pa.string()))
+    )
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
@@ -156,14 +160,14 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
     for language, table in tables.items() if protocol.whole_relation else ():
         kind = table.schema.field("subject").type if "subject" in table.column_names else None
         if kind is None or not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            found = "it has none" if kind is None else f"it is {kind}"
+            problem = "it has none" if kind is None else f"it is {kind}"
             raise PolyprobeError(
                 f"language '{language}': --scoring {scoring} strips templates, not the subjects in "
-                f"them, and so needs a column 'subject' of text; {found}"
+                f"them, and so needs a column 'subject' of text; {problem}"
             )
 
 
-def check_rows(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
+def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
     """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
     differ = find_different(tables.values())
     if differ.any() and not differ[rows].any():
@@ -205,7 +209,7 @@ class Objects(NamedTuple):
     answers: list[list[int]]
 
 
-def list_objects(table: pa.Table) -> Objects:
+def list_relation_objects(table: pa.Table) -> Objects:
     """Return the objects of a split's relations, in the order of their first occurrence.
 
     An object is identified by its id (`candidate_ids`, or `object_id` of a row with one answer),
@@ -234,9 +238,9 @@ def _object_names(table: pa.Table) -> Iterator[list[str]]:
         for name in ("candidates", "candidate_ids", "object_id", "answers")
     )
     for labels, ids, object_id, right in zip(*columns, strict=True):
-        known = ids if ids and len(ids) == len(labels) else [None] * len(labels)
-        alone = object_id if len(right) == 1 else None
-        yield [known[index] or alone or labels[index] for index in right]
+        keys = ids if ids and len(ids) == len(labels) else [None] * len(labels)
+        key = object_id if len(right) == 1 else None
+        yield [keys[index] or key or labels[index] for index in right]
 
 
 def _ask_relations(table: pa.Table, objects: Objects, stop: str) -> pa.Table:

@@ -65,12 +65,12 @@ def choose_to_score(
     If `exclude` is None, rows with the flag `second_answers` are left out where a dataset has any,
     unless `relations` are given.
     """
-    if exclude is None and relations is None and SECOND_ANSWERS in list_names(table):
+    if exclude is None and relations is None and SECOND_ANSWERS in list_relations_and_flags(table):
         exclude = [SECOND_ANSWERS]
     return make_choice(relations, exclude)
 
 
-def choose(table: pa.Table, choice: Choice, known: Collection[str] = ()) -> Chosen:
+def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[str] = ()) -> Chosen:
     """Return the rows of a table that a choice keeps, and count the others.
 
     A row counts for the first reason: `other relations`, then the names in `exclude` in their
@@ -79,25 +79,30 @@ def choose(table: pa.Table, choice: Choice, known: Collection[str] = ()) -> Chos
     Args:
         table: rows with `relation`; without the column `flags`, or null there, a row has none.
         choice: what to keep.
-        known: further names that are no mistake, as of rows that were left out earlier.
+        names_elsewhere: further names that are no mistake, as of rows that were left out earlier.
 
     Raises:
         PolyprobeError: an unknown relation or flag, or no row left.
     """
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
-    _check("relation", "--relations", choice.relations or (), {*relations, *known})
-    _check("relation or flag", "--exclude", choice.exclude, {*list_names(table), *known})
+    _check("relation", "--relations", choice.relations or (), {*relations, *names_elsewhere})
+    _check(
+        "relation or flag",
+        "--exclude",
+        choice.exclude,
+        {*list_relations_and_flags(table), *names_elsewhere},
+    )
     rows, left_out = [], Counter[str]()
     for row, (relation, names) in enumerate(zip(relations, flags, strict=True)):
-        other = choice.relations is not None and relation not in choice.relations
-        found = (name for name in choice.exclude if name == relation or name in names)
-        reason = OTHERS if other else next(found, None)
+        excluded = choice.relations is not None and relation not in choice.relations
+        reasons = (name for name in choice.exclude if name == relation or name in names)
+        reason = OTHERS if excluded else next(reasons, None)
         if reason is None:
             rows.append(row)
         else:
             left_out[reason] += 1
     if not rows:
-        raise PolyprobeError(f"no row is left of {len(table):,} ({describe(choice)})")
+        raise PolyprobeError(f"no row is left of {len(table):,} ({describe_choice(choice)})")
     return Chosen(rows, {name: left_out[name] for name in sorted(left_out)})
 
 
@@ -137,8 +142,8 @@ def choose_rows(
     relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
     facts = list(relation_of)
     order = _spread(list(relation_of.values()), facts)
-    chosen = {facts[i] for i in order[:sample]}
-    return [row for row, name in zip(among, ids, strict=True) if name in chosen]
+    facts_of_sample = {facts[i] for i in order[:sample]}
+    return [row for row, name in zip(among, ids, strict=True) if name in facts_of_sample]
 
 
 def _spread(relations: list[str], ids: list[str]) -> list[int]:
@@ -152,10 +157,10 @@ def _spread(relations: list[str], ids: list[str]) -> list[int]:
     return sorted(order, key=lambda row: (places[row], digests[row]))
 
 
-def describe(choice: Choice) -> str:
+def describe_choice(choice: Choice) -> str:
     """Return a choice in words.
 
-    >>> describe(make_choice(["P36", "P19"], ["second_answers"]))
+    >>> describe_choice(make_choice(["P36", "P19"], ["second_answers"]))
     'relations P19, P36; without second_answers'
     """
     only = "" if choice.relations is None else f"relations {', '.join(choice.relations) or 'none'}"
@@ -163,7 +168,7 @@ def describe(choice: Choice) -> str:
     return "; ".join(filter(None, (only, without)))
 
 
-def list_names(table: pa.Table) -> set[str]:
+def list_relations_and_flags(table: pa.Table) -> set[str]:
     """Return the relations and flags of a table."""
     flags = {name for names in _read_flags(table) for name in names}
     return {*table["relation"].to_pylist(), *flags}
@@ -184,8 +189,8 @@ def _order(name: str) -> tuple[int, str]:
     return len(name), name
 
 
-def _check(kind: str, option: str, given: Iterable[str], known: Collection[str]) -> None:
-    for name in given:
-        if name not in known:
-            listed = ", ".join(sorted(known, key=_order))
+def _check(kind: str, option: str, names: Iterable[str], choices: Collection[str]) -> None:
+    for name in names:
+        if name not in choices:
+            listed = ", ".join(sorted(choices, key=_order))
             raise PolyprobeError(f"unknown {kind} {name!r} in {option}; known: {listed}")

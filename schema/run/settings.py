@@ -161,7 +161,7 @@ class Settings:
         languages = list(dict.fromkeys([*self.languages, *later.languages]))
         prints = {**later.fingerprint, **self.fingerprint}
         union = {language: prints[language] for language in languages}
-        joined = replace(later, languages=languages, fingerprint=union)
+        union_settings = replace(later, languages=languages, fingerprint=union)
         before = replace(
             self,
             languages=languages,
@@ -169,7 +169,7 @@ class Settings:
             batch_tokens=later.batch_tokens,
             parameters=later.parameters,
         )
-        earlier_values, values = before._flatten(), joined._flatten()
+        earlier_values, values = before._flatten(), union_settings._flatten()
         for name in {**earlier_values, **values}:
             was, now = earlier_values.get(name), values.get(name)
             if now != was:
@@ -183,7 +183,7 @@ class Settings:
                     f"{folder} was scored on other data: the split '{language}' has changed since; "
                     "choose another --output"
                 )
-        return joined
+        return union_settings
 
     def _flatten(self) -> dict[str, Any]:
         """Return the settings by name, those of `further` among them."""

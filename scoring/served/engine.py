@@ -18,7 +18,7 @@ from polyprobe.system.sending import (
     Pace,
     Requests,
     Result,
-    run,
+    run_async,
 )
 
 from .cover import PromptReads, cover
@@ -65,7 +65,9 @@ class ServedEngine:
         sizes = [len(reads.prompt.ids) for batch in batches for reads in batch]
         return Forecast(len(batches), len(sizes), sum(sizes))
 
-    def run(self, plan: Plan, values: Any, progress: Callable[[int, int], None]) -> np.ndarray:
+    def run_async(
+        self, plan: Plan, values: Any, progress: Callable[[int, int], None]
+    ) -> np.ndarray:
         """Return the log-probability of each read, float32, NaN for one that is not exact.
 
         Progress is called with (prompts done, prompts). `values` is for a model in this process.
@@ -76,7 +78,7 @@ class ServedEngine:
         """
         results: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         reads = cover(plan, self.server.reach)
-        run(self._send_all(reads, results, progress))
+        run_async(self._send_all(reads, results, progress))
         if not self.exact:
             self._check_silence(results, reads)
         return results

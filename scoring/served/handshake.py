@@ -14,7 +14,7 @@ from polyprobe.system.sending import (
     NoAnswerError,
     Pace,
     Requests,
-    run,
+    run_async,
 )
 
 from .cover import Prompt
@@ -64,7 +64,7 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
     Raises:
         PolyprobeError: the first check that fails, in one sentence.
     """
-    return run(_shake(engine, tokenizer, before))
+    return run_async(_shake(engine, tokenizer, before))
 
 
 async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) -> Handshake:

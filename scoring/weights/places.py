@@ -16,7 +16,7 @@ from polyprobe.scoring.options import (
     ADAPTER,
     EMBEDDED,
     check_model,
-    check_revision,
+    check_model_revision,
     no_adapter,
 )
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -162,7 +162,7 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
         PolyprobeError: not an adapter, or one without a base that is a model; a revision of files
             that are not on the Hub.
     """
-    check_revision(model, revision)
+    check_model_revision(model, revision)
     place = find_place(model, revision)
     if adapter is not None:
         extra, base = _find_adapter(adapter), place
@@ -206,7 +206,7 @@ def _find_base(adapter: Place, revision: str | None) -> Place:
         raise PolyprobeError(
             f"the base of the adapter '{adapter.name}' is not here: {name}; {remedy}"
         )
-    check_revision(name, revision)
+    check_model_revision(name, revision)
     return find_place(name, revision or settings.get("revision"))
 
 

@@ -15,7 +15,7 @@ from polyprobe.cli import main
 from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.load import load_facts
 from polyprobe.scoring.load import load_scorer
-from polyprobe.scoring.options import DecodingOptions, check_revision
+from polyprobe.scoring.options import DecodingOptions, check_model_revision
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 
@@ -162,7 +162,7 @@ def test_the_file_names_model_and_data_as_a_run_does(here, tmp_path):
 
 def test_a_revision_is_of_the_base_of_an_adapter(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
-    check_revision(str(tmp_path), "main")
+    check_model_revision(str(tmp_path), "main")
     with pytest.raises(PolyprobeError, match="--revision main: 'geolm' is not on the Hub"):
         load_scorer("geolm", revision="main")
 

@@ -15,7 +15,7 @@ from polyprobe.builder.recipes.balanced.rows import (
     place_answer,
 )
 from polyprobe.metrics.shared.frequency import answer_frequency
-from polyprobe.system.hashing import shuffle
+from polyprobe.system.hashing import shuffle_items
 
 FACT = Fact("P36", "Q142", "Q90")
 PINNED = "bfahegcd"
@@ -37,13 +37,13 @@ def test_fold(one, other, same):
 
 def test_the_draw_is_the_same_on_every_machine_and_for_ever():
     """Pinned, since a change of the stream changes every dataset."""
-    assert "".join(shuffle("abcdefgh", "0|P36:Q142:Q90")) == PINNED
+    assert "".join(shuffle_items("abcdefgh", "0|P36:Q142:Q90")) == PINNED
     assert [place_answer(Fact("P36", "Q1", f"Q{i}"), ["a"] * 9, 0)[1] for i in range(8)] == PLACES
 
 
 def test_every_order_is_as_likely_as_any_other():
     """24 orders of 4, 24,000 draws: χ² with 23 degrees of freedom stays below 52 (p = .0005)."""
-    counts = Counter("".join(shuffle("abcd", str(key))) for key in range(24_000))
+    counts = Counter("".join(shuffle_items("abcd", str(key))) for key in range(24_000))
     assert set(counts) == {"".join(order) for order in permutations("abcd")}
     assert sum((n - 1000) ** 2 / 1000 for n in counts.values()) < 52
 

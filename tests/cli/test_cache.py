@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.cli import main
-from polyprobe.eval.work.score_store import Known, ScoreStore
+from polyprobe.eval.work.score_store import QueryScores, ScoreStore
 from tests.hub.client import run_client
 
 GPT2 = {
@@ -54,7 +54,7 @@ def fill(cache, identity, *sizes, used=MOMENT):
     store = ScoreStore(cache, identity)
     for number, size in enumerate(sizes):
         prompts = [f"{number} {row} [Y]" for row in range(size)]
-        store.add(prompts, [["a"]] * size, [Known([-1.0], [1], [])] * size)
+        store.add(prompts, [["a"]] * size, [QueryScores([-1.0], [1], [])] * size)
     os.utime(store.file, (used, used))
     return store.file
 
@@ -140,7 +140,7 @@ def test_clear_of_one_model_keeps_the_others(cache, polyprobe):
     assert status == 0
     assert len(lines) == 3
     assert list((cache / "scores").iterdir()) == [bert]
-    assert ScoreStore(cache, BERT).find(["0 0 [Y]"], [["a"]]) == [Known([-1.0], [1], [])]
+    assert ScoreStore(cache, BERT).find(["0 0 [Y]"], [["a"]]) == [QueryScores([-1.0], [1], [])]
 
 
 def test_a_dry_run_says_the_same_and_removes_nothing(cache, polyprobe):

@@ -12,7 +12,7 @@ from polyprobe.eval.options import CallbackOptions, EvaluationOptions
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.options import list_options
+from polyprobe.system.options import collect_options
 
 OWN_KEYWORDS = {"every", "prefix"}  # of the callback
 
@@ -20,7 +20,7 @@ OWN_KEYWORDS = {"every", "prefix"}  # of the callback
 def call_command(options):
     words = ["eval", "geolm", "--dataset", "geofacts", "--output", "never-written"]
     for name, value in options.items():
-        flag = list_options(EvaluationOptions)[name].flag
+        flag = collect_options(EvaluationOptions)[name].flag
         words += [flag] if value is True else [f"{flag}={value}"]
     done = CliRunner().invoke(app, words)
     assert isinstance(done.exception, PolyprobeError), (words, done.exception, done.output)
@@ -103,7 +103,7 @@ MISTAKES = {
         (message, place)
         for message, options in MISTAKES.items()
         for place, (_, group) in CALLS.items()
-        if options.keys() <= list_options(group).keys()
+        if options.keys() <= collect_options(group).keys()
     ],
 )
 def test_the_same_mistake_has_the_same_words_everywhere(message, place):
@@ -122,7 +122,10 @@ def test_functions_have_the_options_in_their_signatures():
         parameters = inspect.signature(function).parameters
         for part in fields(group):
             assert parameters[part.name].default == part.default
-    assert list_options(CallbackOptions).keys() <= {*list_options(EvaluationOptions), *OWN_KEYWORDS}
+    assert collect_options(CallbackOptions).keys() <= {
+        *collect_options(EvaluationOptions),
+        *OWN_KEYWORDS,
+    }
 
 
 def test_every_option_but_those_that_change_no_score_is_in_run_json():
@@ -133,6 +136,6 @@ def test_every_option_but_those_that_change_no_score_is_in_run_json():
     in_scoring |= {"beam", "refresh", "gold"}
     in_chat = {"system", "user", "chat_options"}
     settings = {part.name for part in fields(Settings)}
-    signed = {name for name, option in list_options(EvaluationOptions).items() if option.signed}
+    signed = {name for name, option in collect_options(EvaluationOptions).items() if option.signed}
     elsewhere = of_work | in_further | in_scoring | in_chat | signed | settings
-    assert list_options(EvaluationOptions).keys() <= elsewhere
+    assert collect_options(EvaluationOptions).keys() <= elsewhere

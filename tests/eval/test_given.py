@@ -12,7 +12,7 @@ import polyprobe.eval
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.model_objects import identify
+from polyprobe.scoring.model_objects import identify_object
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
@@ -87,20 +87,20 @@ def test_a_compiled_model_is_the_model_inside(model, tokenizer):
 
 def test_an_identity_changes_with_weights_settings_adapters_and_tokenizer(model, tokenizer, place):
     again = AutoModelForCausalLM.from_pretrained(place / "model")
-    first = identify(model, tokenizer)
-    assert identify(again, AutoTokenizer.from_pretrained(place / "model")) == first
+    first = identify_object(model, tokenizer)
+    assert identify_object(again, AutoTokenizer.from_pretrained(place / "model")) == first
     seen = [first]
     with torch.no_grad():
         again.transformer.h[1].mlp.c_fc.bias[3] += 1e-3
-    seen.append(identify(again, tokenizer))
+    seen.append(identify_object(again, tokenizer))
     model.config.layer_norm_epsilon = 1e-3
-    seen.append(identify(model, tokenizer))
+    seen.append(identify_object(model, tokenizer))
     adapted = Adapted(model)
-    seen.append(identify(adapted.model, tokenizer))
+    seen.append(identify_object(adapted.model, tokenizer))
     model.transformer.h[0].attn.c_attn.scaling["default"] = 1.0
-    seen.append(identify(adapted.model, tokenizer))
+    seen.append(identify_object(adapted.model, tokenizer))
     tokenizer.add_tokens(["Atlantis"])
-    seen.append(identify(adapted.model, tokenizer))
+    seen.append(identify_object(adapted.model, tokenizer))
     assert len(set(seen)) == len(seen)
 
 

@@ -9,7 +9,7 @@ import pytest
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.protocol import as_asked, bare_template, list_objects
+from polyprobe.schema.run.protocol import as_asked, bare_template, list_relation_objects
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, COUNTRIES, write_facts
@@ -78,13 +78,13 @@ def test_every_object_of_the_relation_becomes_a_candidate_in_every_language():
 def test_objects_are_known_by_their_ids_else_by_their_labels(names, ids, expected):
     rows = [("P", "", "[Y]", [label], [0]) for label in ("Georgia", "Georgia", "Sakartvelo")]
     split = table(*rows).append_column(names, pa.array(ids))
-    assert list_objects(split).answers == expected
+    assert list_relation_objects(split).answers == expected
 
 
 def test_an_object_id_says_nothing_of_a_row_with_several_answers():
     rows = [("P", "", "[Y]", ["a", "b"], [0, 1]), ("P", "", "[Y]", ["b"], [0])]
     split = table(*rows).append_column("object_id", pa.array(["Q1", ""]))
-    assert list_objects(split).answers == [[0, 1], [1]]
+    assert list_relation_objects(split).answers == [[0, 1], [1]]
 
 
 def test_the_first_language_s_labels_tell_objects_apart():

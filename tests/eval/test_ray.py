@@ -21,7 +21,7 @@ from polyprobe.eval.work.workers import ray_cluster, score_on_ray
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
 from polyprobe.schema.run.settings import versions
-from polyprobe.scoring.load import Source
+from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.eval.tasks import OPTIONS, command_of, here, silent, tasks_of
@@ -56,7 +56,7 @@ class TestConnection:
     def test_without_ray_the_extra_is_named(self, monkeypatch):
         monkeypatch.setitem(sys.modules, "ray", None)
         with pytest.raises(PolyprobeError, match=r"pip install 'polyprobe\[ray\]'$"):
-            next(score_on_ray(Source("m", OPTIONS), tasks_of(1), "auto", silent))
+            next(score_on_ray(ModelSource("m", OPTIONS), tasks_of(1), "auto", silent))
 
     @needs_ray
     def test_an_address_where_nobody_is_ends_in_one_line(self, free_port):
@@ -67,7 +67,7 @@ class TestConnection:
             "127.0.0.1:99999999",
         ):
             with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
-                next(score_on_ray(Source("m", OPTIONS), tasks_of(1), address, silent))
+                next(score_on_ray(ModelSource("m", OPTIONS), tasks_of(1), address, silent))
 
     def test_auto_takes_the_cluster_that_answers(self, monkeypatch, tmp_path, listener, free_port):
         note = tmp_path / "ray" / "ray_current_cluster"
@@ -129,7 +129,7 @@ class TestShares:
 
 class TestWorker:
     def test_scores_are_the_scorers_own(self, model):
-        worker = RayWorker(Source(model, OPTIONS), 1, versions())
+        worker = RayWorker(ModelSource(model, OPTIONS), 1, versions())
         tasks = tasks_of(2)
         assert dict(worker.score_numbered(task) for task in tasks) == here(model, tasks)
 
@@ -138,15 +138,17 @@ class TestWorker:
         found = versions()["transformers"]
         message = f"has transformers {found}, this machine has 0.1; install"
         with pytest.raises(PolyprobeError, match=message):
-            RayWorker(Source(model, OPTIONS), 1, expected).load()
+            RayWorker(ModelSource(model, OPTIONS), 1, expected).load()
 
     def test_a_model_that_is_not_on_the_node_is_named_with_the_node(self, tmp_path):
-        worker = RayWorker(Source(f"{tmp_path}/not-there.gguf", ScorerOptions()), 1, versions())
+        worker = RayWorker(
+            ModelSource(f"{tmp_path}/not-there.gguf", ScorerOptions()), 1, versions()
+        )
         with pytest.raises(PolyprobeError, match=r"^on node \S+ of the Ray cluster: .*there\.gguf"):
             worker.score_numbered(tasks_of(1)[0])
 
     def test_other_weights_than_expected_are_refused(self, model):
-        source = Source(model, OPTIONS, {"revision": "other", "path": "tree"})
+        source = ModelSource(model, OPTIONS, {"revision": "other", "path": "tree"})
         with pytest.raises(PolyprobeError, match=r"^on node .* has another revision here .*other"):
             RayWorker(source, 1, versions()).score_numbered(tasks_of(1)[0])
 
@@ -267,7 +269,7 @@ class TestCluster:
 
         bad = Task(30, "ja", ["no slot here"], [["a", "b"]])
         tasks, got = tasks_of(30), {}
-        results = score_on_ray(Source(model, OPTIONS), [*tasks, bad], cluster.address, silent)
+        results = score_on_ray(ModelSource(model, OPTIONS), [*tasks, bad], cluster.address, silent)
         first, scored = next(results)
         got[first.number] = scored
         started = scoring_processes()
@@ -289,7 +291,9 @@ class TestCluster:
             seen[task.number] = (done, total)
 
         tasks, started = tasks_of(300, rows=12), []
-        for task, scored in score_on_ray(Source(model, OPTIONS), tasks, cluster.address, progress):
+        for task, scored in score_on_ray(
+            ModelSource(model, OPTIONS), tasks, cluster.address, progress
+        ):
             got[task.number] = scored
             if not started and len(got) >= 20:
                 started = wait_until(list_two_workers)
@@ -347,7 +351,7 @@ def test_a_cluster_that_was_started_here_ends_here(model, short_folder, monkeypa
     monkeypatch.setattr(tempfile, "tempdir", str(own))
     tasks = tasks_of(100)
     before = psutil.Process().children(recursive=True)
-    with closing(score_on_ray(Source(model, OPTIONS), tasks, "local", silent)) as results:
+    with closing(score_on_ray(ModelSource(model, OPTIONS), tasks, "local", silent)) as results:
         got = {task.number: scored for task, scored in (next(results), next(results))}
         started = [p for p in psutil.Process().children(recursive=True) if p not in before]
     expected = here(model, tasks)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polyprobe.eval.work import score_store as store_module
-from polyprobe.eval.work.score_store import Known, ScoreStore, key_of
+from polyprobe.eval.work.score_store import QueryScores, ScoreStore, hash_query
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore, cache_folder
 from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows
@@ -25,7 +25,7 @@ def test_scores_come_back_as_the_same_bits(tmp_path):
     ]  # fmt: skip
     scores = np.array(bits, np.uint32).view(np.float32)
     asked = (["[Y]"], [[f"c{n}" for n in range(len(bits))]])
-    known = Known(scores.tolist(), list(range(len(bits))), [0, 11])
+    known = QueryScores(scores.tolist(), list(range(len(bits))), [0, 11])
     ScoreStore(tmp_path, IDENTITY).add(*asked, [known])
     [found] = ScoreStore(tmp_path, IDENTITY).find(*asked)
     assert np.array(found.scores, np.float32).view(np.uint32).tolist() == bits
@@ -61,7 +61,7 @@ def test_nothing_to_add_stores_nothing(tmp_path):
 
 def test_the_file_has_the_documented_content(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY, "owner/model")
-    store.add(["in [Y]"], [["a", "b"]], [Known([-1.5, 0.25], [1, 2], [1])])
+    store.add(["in [Y]"], [["a", "b"]], [QueryScores([-1.5, 0.25], [1, 2], [1])])
     text = json.dumps(IDENTITY, sort_keys=True, separators=(",", ":"))
     stem = hashlib.sha256(text.encode()).hexdigest()[:16]
     assert store.file == tmp_path / "scores" / f"{stem}.sqlite"
@@ -132,7 +132,7 @@ def test_every_part_of_the_identity_separates(name, tmp_path):
 )
 def test_another_query_is_another_query(prompt, candidates, tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
-    known = Known([-1.0, -2.0, -3.0], [1, 1, 1], [])
+    known = QueryScores([-1.0, -2.0, -3.0], [1, 1, 1], [])
     store.add(["in [Y]"], [["a", "b", "cd"]], [known])
     assert store.find(["in [Y]", prompt], [["a", "b", "cd"], candidates]) == [known, None]
 
@@ -159,7 +159,7 @@ def cut_twice(draw):
 @example((["\ud83d\ude00"], ["😀"]))
 def test_distinct_queries_never_share_a_key(pair):
     one, two = pair
-    assert (key_of(one[0], one[1:]) == key_of(two[0], two[1:])) == (one == two)
+    assert (hash_query(one[0], one[1:]) == hash_query(two[0], two[1:])) == (one == two)
 
 
 @pytest.mark.parametrize("text", ['{"model": "other"}', "[]", "{", "", b"\xff"])

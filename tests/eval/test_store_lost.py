@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.work.score_store import Known, ScoreStore
+from polyprobe.eval.work.score_store import QueryScores, ScoreStore
 from polyprobe.system.errors import PolyprobeError
 from tests.making.stores import IDENTITY, names, queries, rows
 
@@ -151,7 +151,7 @@ def test_a_store_that_is_cleared_under_a_run_serves_it_and_is_made_again(tmp_pat
 
 def test_of_two_rows_of_a_query_the_own_one_is_served_or_the_first_met(tmp_path):
     prompts, candidates, known = queries(1, 2)
-    other = [Known([-9.0] * len(row), [9] * len(row), []) for row in candidates]
+    other = [QueryScores([-9.0] * len(row), [9] * len(row), []) for row in candidates]
     ours, theirs, new = (ScoreStore(tmp_path, IDENTITY) for _ in range(3))
     theirs.add(prompts, candidates, other)
     assert new.find(prompts, candidates) == other

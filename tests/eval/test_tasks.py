@@ -8,7 +8,7 @@ import pytest
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
 from polyprobe.eval.work.fill import PROMPT_START, make_tasks, plan_work, queries_of
-from polyprobe.eval.work.score_store import Known, ScoreStore, as_known, list_stores
+from polyprobe.eval.work.score_store import QueryScores, ScoreStore, list_stores, split_scores
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer
@@ -93,7 +93,10 @@ def test_a_language_waits_for_the_tasks_of_those_before_it(tmp_path, small):
 
 def test_what_is_unknown_is_kept_with_its_query():
     scored = Scored([[1.0, 2.0], [3.0]], [[1, 1], [2]], [(0, 1), (1, 0)])
-    assert as_known(scored) == [Known([1.0, 2.0], [1, 1], [1]), Known([3.0], [2], [0])]
+    assert split_scores(scored) == [
+        QueryScores([1.0, 2.0], [1, 1], [1]),
+        QueryScores([3.0], [2], [0]),
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +177,7 @@ def test_an_interrupted_run_without_the_cache_goes_on_too(place, tmp_path, monke
     monkeypatch.setattr(Scorer, "score_prepared", score)
     calls.clear()
     run(place, tmp_path / "a", cache=False)
-    assert len(calls) == 3 * 8 - sum(len(one.wanted) for one in scored)
+    assert len(calls) == 3 * 8 - sum(len(prepared.numbers) for prepared in scored)
     assert run(place, tmp_path / "b", cache=False) == run(place, tmp_path / "a", cache=False)
 
 

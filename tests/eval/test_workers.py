@@ -21,7 +21,7 @@ from polyprobe.eval.work.workers import (
 )
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.scoring.engine import Engine
-from polyprobe.scoring.load import Source
+from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
@@ -117,7 +117,7 @@ class TestDeviceWorkers:
             seen[task.number] = (done, total)
             seen_workers.update(workers())  # with the one that has scored this task
 
-        results = score_in_processes(Source(model, OPTIONS), tasks, 2, progress)
+        results = score_in_processes(ModelSource(model, OPTIONS), tasks, 2, progress)
         first, scored = next(results)
         killed, _ = workers()
         killed.kill()
@@ -134,7 +134,7 @@ class TestDeviceWorkers:
         tasks = tasks_of(20)
         bad = Task(20, "ja", ["no slot here"], [PLACES[:4]])
         got = {}
-        results = score_in_processes(Source(model, OPTIONS), [*tasks, bad], 1, silent)
+        results = score_in_processes(ModelSource(model, OPTIONS), [*tasks, bad], 1, silent)
         with pytest.raises(PolyprobeError, match=r"^language 'ja': .*no slot here") as caught:
             got.update((task.number, scored) for task, scored in results)
         assert "\n" not in str(caught.value)
@@ -143,7 +143,7 @@ class TestDeviceWorkers:
 
     @pytest.mark.acceptance
     def test_ctrl_c_stops_the_workers(self, model):
-        results = score_in_processes(Source(model, OPTIONS), tasks_of(2000), 2, silent)
+        results = score_in_processes(ModelSource(model, OPTIONS), tasks_of(2000), 2, silent)
         next(results)
         started = workers()
         assert started
@@ -157,7 +157,7 @@ class TestDeviceWorkers:
         script.write_text(
             "from polyprobe.eval.work.workers import score_in_processes\n"
             "from tests.eval.tasks import OPTIONS, silent, tasks_of\n"
-            "from polyprobe.scoring.load import Source\n"
+            "from polyprobe.scoring.load import ModelSource as Source\n"
             f"for _ in score_in_processes(Source({model!r}, OPTIONS), tasks_of(2000), 2, silent):\n"
             "    print('one', flush=True)\n"
             "    input()\n"  # there is work left when it is killed
@@ -212,7 +212,7 @@ class TestDevices:
         monkeypatch.setattr(os, "waitpid", take_status)
         monkeypatch.setattr(processes, "wait", wait)
         monkeypatch.setattr(processes, "ProcessPoolExecutor", Counted)
-        results = score_in_processes(Source(Deadly(), OPTIONS), tasks_of(2), 1, silent)
+        results = score_in_processes(ModelSource(Deadly(), OPTIONS), tasks_of(2), 1, silent)
         with pytest.raises(PolyprobeError, match=r"each time they are started \(exit status 7\)"):
             next(results)
         assert calls == [1] * 4
@@ -221,7 +221,7 @@ class TestDevices:
     @pytest.mark.slow
     @pytest.mark.acceptance
     def test_another_model_than_expected_is_one_line(self, model):
-        source = Source(model, OPTIONS, {"revision": "other", "path": "tree"})
+        source = ModelSource(model, OPTIONS, {"revision": "other", "path": "tree"})
         results = score_in_processes(source, tasks_of(4), 2, silent)
         with pytest.raises(
             PolyprobeError, match=r"^the model .* has another revision here .*other"
@@ -238,7 +238,7 @@ class TestDevices:
     )
     def test_a_number_or_device_that_cannot_be_is_refused(self, device, n, message):
         results = score_in_processes(
-            Source("m", ScorerOptions(device=device)), tasks_of(2), n, silent
+            ModelSource("m", ScorerOptions(device=device)), tasks_of(2), n, silent
         )
         with pytest.raises(PolyprobeError, match=message):
             next(results)
@@ -247,7 +247,7 @@ class TestDevices:
         monkeypatch.setattr(processes, "choose_device", lambda name: torch.device("cuda"))
         monkeypatch.setattr(torch.accelerator, "device_count", lambda: 2)
         results = score_in_processes(
-            Source("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
+            ModelSource("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
         )
         with pytest.raises(PolyprobeError, match=r"--devices 3 is more .*: 2 of kind 'cuda'; use"):
             next(results)
@@ -268,7 +268,7 @@ class TestDevices:
         assert (
             list(
                 score_in_processes(
-                    Source("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
+                    ModelSource("m", ScorerOptions(device="cuda")), tasks_of(4), 3, silent
                 )
             )
             == []
@@ -319,4 +319,4 @@ class TestDevices:
 
     def test_no_task_starts_no_process(self, monkeypatch):
         monkeypatch.setattr(processes, "Process", None)
-        assert list(score_in_processes(Source("m", OPTIONS), [], 2, silent)) == []
+        assert list(score_in_processes(ModelSource("m", OPTIONS), [], 2, silent)) == []

@@ -5,7 +5,7 @@ from contextlib import closing
 
 import numpy as np
 
-from polyprobe.eval.work.score_store import Known
+from polyprobe.eval.work.score_store import QueryScores
 
 IDENTITY = {
     "model": "owner/model",
@@ -26,7 +26,7 @@ def queries(*numbers):
     prompts = [f"The capital of {n} is [Y]." for n in numbers]
     candidates = [[f"c{n}-{k}" for k in range(1 + n % 3)] for n in numbers]
     known = [
-        Known(
+        QueryScores(
             [float(np.float32(-n - k / 7)) for k in range(len(row))],
             [1 + (n + k) % 4 for k in range(len(row))],
             [0] if n % 5 == 0 else [],

@@ -12,7 +12,13 @@ from polyprobe.analysis.figures.compute import compute_results, find_results
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import ALL_ROWS, choose, choose_rows, choose_to_score, make_choice
+from polyprobe.schema.run.rows import (
+    ALL_ROWS,
+    apply_choice,
+    choose_rows,
+    choose_to_score,
+    make_choice,
+)
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, write_facts
@@ -65,7 +71,7 @@ def test_rows_are_those_filtered_by_hand():
             and not {relations[row], *flags[row]} & set(out)
         ]
         if kept:
-            found = choose(table_of(relations, flags), make_choice(only, out))
+            found = apply_choice(table_of(relations, flags), make_choice(only, out))
             assert found.rows == kept
             assert sum(found.left_out.values()) == 12 - len(kept)
             assert 0 not in found.left_out.values()
@@ -76,9 +82,9 @@ def test_rows_are_those_filtered_by_hand():
 def test_a_row_counts_for_its_first_reason():
     relations = ["P36", "P19", "P530", "P530", "P36"]
     table = table_of(relations, [["a"], ["a"], ["a", "b"], [], []])
-    found = choose(table, make_choice(["P36", "P530"], ["b", "a"]))
+    found = apply_choice(table, make_choice(["P36", "P530"], ["b", "a"]))
     assert found == ([3, 4], {"a": 2, "other relations": 1})
-    assert choose(table, make_choice(None, ["P530", "a"])).left_out == {"a": 3, "P530": 1}
+    assert apply_choice(table, make_choice(None, ["P530", "a"])).left_out == {"a": 3, "P530": 1}
 
 
 def test_the_default_of_scoring():
@@ -91,11 +97,11 @@ def test_the_default_of_scoring():
 
 def test_tables_without_flags():
     table = table_of(["P36", "P37"], [None, None])
-    assert choose(table, make_choice(None, ["P37"])).rows == [0]
-    assert choose(table.drop_columns(["flags"]), make_choice(["P37"])).rows == [1]
+    assert apply_choice(table, make_choice(None, ["P37"])).rows == [0]
+    assert apply_choice(table.drop_columns(["flags"]), make_choice(["P37"])).rows == [1]
     with pytest.raises(PolyprobeError, match="unknown relation or flag 'second_answers'"):
-        choose(table, make_choice(None, ["second_answers"]))
-    assert choose(table, make_choice(None, ["P530"]), known=["P530"]).rows == [0, 1]
+        apply_choice(table, make_choice(None, ["second_answers"]))
+    assert apply_choice(table, make_choice(None, ["P530"]), names_elsewhere=["P530"]).rows == [0, 1]
 
 
 def test_a_sample_is_drawn_from_the_rows_left():

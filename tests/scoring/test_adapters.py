@@ -105,8 +105,8 @@ def test_an_adapter_is_part_of_the_signature_and_of_the_key(lora, copy, tmp_path
         signatures.append(run.settings().signature)
     assert len({json.dumps(identity) for identity in identities}) == 4
     added, named = load("geolm", ScorerOptions(adapter=str(lora))), load(str(lora))
-    assert added.further == {"adapter": f"wrong-capital@{named.revision}{PEFT}"}
-    assert named.further == {"base": f"geolm@{added.revision}{PEFT}"}
+    assert added.extra == {"adapter": f"wrong-capital@{named.revision}{PEFT}"}
+    assert named.extra == {"base": f"geolm@{added.revision}{PEFT}"}
     assert len(named.revision) == len(added.revision) == len("sha256-") + 64
     assert identities[1]["adapter"] == f"wrong-capital@{named.revision}{PEFT}"
     assert f"|adapter:wrong-capital@{named.revision[:19]}{PEFT}|" in signatures[1]
@@ -170,7 +170,7 @@ from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 
 loaded = load({model!r}, ScorerOptions(**{options!r}))
-answer = [loaded.revision, dict(loaded.further), loaded.scorer.score({prompts!r}, {candidates!r})]
+answer = [loaded.revision, dict(loaded.extra), loaded.scorer.score({prompts!r}, {candidates!r})]
 """
 
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.work.score_store import Known, ScoreStore, as_known
+from polyprobe.eval.work.score_store import QueryScores, ScoreStore, split_scores
 from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -221,7 +221,10 @@ def test_a_tokenizer_without_a_letter_is_refused(tmp_path):
 
 def test_effects_come_back_from_the_store_and_older_rows_have_none(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY)
-    known = [Known([-1.5, 0.25], [2, 2], [1], (0.5, -0.5)), Known([-1.0, -2.0], [1, 1], [0, 1])]
+    known = [
+        QueryScores([-1.5, 0.25], [2, 2], [1], (0.5, -0.5)),
+        QueryScores([-1.0, -2.0], [1, 1], [0, 1]),
+    ]
     store.add(["in [Y]", "at [Y]"], [["a", "b"]] * 2, known)
     assert ScoreStore(tmp_path, IDENTITY).find(["in [Y]", "at [Y]"], [["a", "b"]] * 2) == known
 
@@ -293,6 +296,6 @@ def test_one_order_has_no_effects_to_report(folders, tmp_path):
 def test_scores_by_query_are_kept_with_their_effects(folders):
     scorer = load_scorer(folders("llama"), scoring="letters")
     scored = scorer.score_counted(["The city of [Y]."], [["Paris", "Rome"]])
-    [known] = as_known(scored)
+    [known] = split_scores(scored)
     assert known.effects == tuple(scored.effects[0])
     assert sum(known.effects) == pytest.approx(0, abs=1e-6)

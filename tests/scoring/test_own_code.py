@@ -99,7 +99,7 @@ def test_code_is_run_with_the_option_only(own, llama, capsys):
     digest = hashlib.sha256()
     for name in sorted(CODE):
         digest.update(name.encode() + hashlib.sha256((own / name).read_bytes()).digest())
-    assert loaded.further == {"code": f"sha256-{digest.hexdigest()}"}
+    assert loaded.extra == {"code": f"sha256-{digest.hexdigest()}"}
     warning = (
         f"warning: the code of '{own}' at sha256-{digest.hexdigest()[:12]} is run: "
         "configuration_own.py, halves.py, modeling_own.py\n"
@@ -109,7 +109,7 @@ def test_code_is_run_with_the_option_only(own, llama, capsys):
 
 def test_the_option_changes_nothing_for_models_without_code(llama, capsys):
     plain, trusted = load(str(llama)), load(str(llama), ScorerOptions(trust_remote_code=True))
-    assert trusted.further == plain.further == {}
+    assert trusted.extra == plain.extra == {}
     assert trusted.scorer.score([PROMPT], [CANDIDATES]) == plain.scorer.score(
         [PROMPT], [CANDIDATES]
     )
@@ -120,9 +120,9 @@ def test_other_code_is_another_revision_and_never_run_as_the_first(own, tmp_path
     first = load(str(own), ScorerOptions(trust_remote_code=True))
     copy = shutil.copytree(own, tmp_path / "copy")
     same = load(str(copy), ScorerOptions(trust_remote_code=True))
-    assert (same.further, same.revision) == (first.further, first.revision)
+    assert (same.extra, same.revision) == (first.extra, first.revision)
     (copy / "halves.py").write_text("SHARE = 0.25\n")
-    assert find_code_files([find_place(str(copy), None)]).hash != first.further["code"]
+    assert find_code_files([find_place(str(copy), None)]).hash != first.extra["code"]
     with pytest.raises(PolyprobeError, match="was loaded earlier in this process; load this model"):
         load(str(copy), ScorerOptions(trust_remote_code=True))
 
@@ -174,7 +174,7 @@ said = io.StringIO()
 with contextlib.redirect_stderr(said):
     loaded = load({model!r}, ScorerOptions(trust_remote_code=True, revision={revision!r}))
 scores = loaded.scorer.score([{prompt!r}], [{candidates!r}])
-answer = [loaded.revision, dict(loaded.further), scores[0], said.getvalue()]
+answer = [loaded.revision, dict(loaded.extra), scores[0], said.getvalue()]
 """
 
 

@@ -80,7 +80,7 @@ def test_scores_are_those_of_the_rounded_weights(quantize, name, kind, tokenizer
     assert alone == pytest.approx(together, abs=1e-5)
     assert loaded.scorer.path == "tree"
     assert loaded.dtype == "float32"
-    assert loaded.further == {"quantize": f"{name}{VERSION}"}
+    assert loaded.extra == {"quantize": f"{name}{VERSION}"}
     full = plain.flat(load_scorer("geolm").score(PROMPTS, CANDIDATES))
     assert 1e-3 < max(abs(a - b) for a, b in zip(together, full, strict=True)) < 0.5
 
@@ -98,7 +98,7 @@ def test_layers_that_are_no_linear_are_quantised_too(quantize, name, kind, tmp_p
 @pytest.mark.parametrize(("quantize", "name", "kind"), KINDS)
 def test_an_adapter_is_added_to_rounded_weights(quantize, name, kind, lora, tokenizer):
     loaded = load("geolm", ScorerOptions(quantize=quantize, adapter=str(lora)))
-    assert [*loaded.further] == ["adapter", "quantize"]
+    assert [*loaded.extra] == ["adapter", "quantize"]
     model = PeftModel.from_pretrained(with_plain_weights(kind), lora)
     want = [plain.causal(model, tokenizer, prompt, candidate) for prompt, candidate in PAIRS]
     found = plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES))
@@ -125,7 +125,7 @@ def test_weights_that_were_stored_quantised(quantize, name, kind, tokenizer, tmp
     assert plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(
         plain.flat(want), abs=1e-5
     )
-    assert loaded.further == {"quantize": f"bitsandbytes:{quantize}{VERSION}"}
+    assert loaded.extra == {"quantize": f"bitsandbytes:{quantize}{VERSION}"}
     with pytest.raises(PolyprobeError, match=f"quantised already .bitsandbytes:{quantize}.; leave"):
         load(str(tmp_path), ScorerOptions(quantize="4bit"))
 
@@ -152,7 +152,7 @@ def test_weights_that_were_stored_in_fp8(tmp_path):
     loaded = load(str(few), ScorerOptions(device="cpu"))
     want = plain.flat(load_scorer(str(full)).score(PROMPTS, CANDIDATES))
     assert plain.flat(loaded.scorer.score(PROMPTS, CANDIDATES)) == pytest.approx(want, abs=1e-5)
-    assert loaded.further == {"quantize": "fp8"}
+    assert loaded.extra == {"quantize": "fp8"}
     assert loaded.dtype == "float32"
 
 

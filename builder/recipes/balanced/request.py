@@ -54,10 +54,12 @@ class BalancedRequest(Options):
     languages: tuple[str, ...] = option(
         (), "Comma-separated language codes.", parse=parse_languages
     )
-    candidates: int = option(10, "Number of candidates per query, including the answer.", least=2)
-    templates: int = option(1, "Maximum templates per relation; each adds a row per fact.", least=1)
+    candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
+    templates: int = option(
+        1, "Maximum templates per relation; each adds a row per fact.", minimum=1
+    )
     max_per_relation: int | None = option(
-        None, "Maximum facts per relation (default: all).", least=1
+        None, "Maximum facts per relation (default: all).", minimum=1
     )
     relations: tuple[str, ...] = option(
         (), "Comma-separated relations (default: all).", parse=split_list

@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.hashing import hash_text, shuffle
+from polyprobe.system.hashing import hash_text, shuffle_items
 from polyprobe.system.progress import track
 
 from .material import Material, mark
@@ -97,7 +97,9 @@ def draw_relation(
         right = correct.of(fact)
         if distractors := draw_distractors(fact, right, correct.homonyms, pools, request):
             if request.draw == "frequency":  # frequent objects are drawn first
-                distractors = list(shuffle(sorted(distractors), f"{request.seed}|{fact.id}|places"))
+                distractors = list(
+                    shuffle_items(sorted(distractors), f"{request.seed}|{fact.id}|places")
+                )
             queries.append(Query(fact, *place_answer(fact, distractors, request.seed)))
     return sorted(queries, key=attrgetter("fact")), tried
 
@@ -118,7 +120,7 @@ def draw_distractors(
     barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
     distractors: list[str] = []
     key = f"{request.seed}|{fact.id}"
-    for entity in chain.from_iterable(shuffle(pool, key) for pool in pools):
+    for entity in chain.from_iterable(shuffle_items(pool, key) for pool in pools):
         if len(distractors) == request.candidates - 1:
             break
         if entity not in barred:

@@ -38,7 +38,7 @@ from polyprobe.builder.sources.bmlama.linked import (
 )
 from polyprobe.builder.sources.bmlama.names import correct_name, turn
 from polyprobe.schema.columns import REPAIRED
-from polyprobe.system.hashing import hash_text, shuffle
+from polyprobe.system.hashing import hash_text, shuffle_items
 from polyprobe.system.progress import report, track
 
 from .card import describe
@@ -263,17 +263,17 @@ def draw_again(
 ) -> PublishedQuery:
     """Return the repaired query with as many distractors, drawn by their frequency as answers.
 
-    Distractors are the answers of other queries of the relation, drawn at random (`shuffle`), then
-    other entities of the relation if more are needed. An entity is thus drawn in proportion to the
-    number of queries that it answers (sampling without replacement), so that its frequency does not
-    give the answer away. Excluded are the subject, correct entities, and entities that share a
+    Distractors are the answers of other queries of the relation, drawn at random (`shuffle_items`),
+    then other entities of the relation if more are needed. An entity is thus drawn in proportion to
+    the number of queries that it answers (sampling without replacement), so that its frequency does
+    not give the answer away. Excluded are the subject, correct entities, and entities that share a
     label with a correct one or an earlier distractor. `answers` has the answer of each query of the
     relation. A query for which fewer distractors are found keeps its own.
     """
     reserve = sorted(set(entities).difference(answers))
     names = [query.answer]
     barred = gather_keys([*correct, entities[query.answer]])
-    for name in chain(shuffle(answers, query.fact_id), shuffle(reserve, query.fact_id)):
+    for name in chain(shuffle_items(answers, query.fact_id), shuffle_items(reserve, query.fact_id)):
         if len(names) == len(query.candidates):
             break
         if name != query.subject_id and not entities[name].conflicts_with(barred):
@@ -281,7 +281,7 @@ def draw_again(
             barred |= entities[name].keys
     if len(names) < len(query.candidates) or set(names) == set(query.candidates):
         return query
-    return query.repaired(shuffle(sorted(names), f"{query.fact_id}|places"), "drawn_again")
+    return query.repaired(shuffle_items(sorted(names), f"{query.fact_id}|places"), "drawn_again")
 
 
 def move_answer(query: PublishedQuery) -> PublishedQuery:

@@ -23,7 +23,7 @@ class OwnRequest(Options):
     languages: tuple[str, ...] = option(
         (), "Comma-separated language codes (default: all of the facts).", parse=parse_languages
     )
-    candidates: int = option(10, "Number of candidates per query, including the answer.", least=2)
+    candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
     seed: int = option(0, "Random seed of the sampling.")
     licence: str = "unknown"
 

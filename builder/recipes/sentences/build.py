@@ -105,7 +105,7 @@ def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
 def find_settings(request: SentenceRequest, translator: Translator) -> SentenceSettings:
     """Return all settings that change the rows; PolyprobeError for an unsupported language."""
     source = request.source_language
-    with explain_missing_extras(f"the translator {translator.name}", others=True):
+    with explain_missing_extras(f"the translator {translator.name}", any_package=True):
         signs = [translator.sign(*translator.check(source, target)) for target in request.languages]
     return SentenceSettings(
         twin_of=request.config,

@@ -7,7 +7,7 @@ from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
-from polyprobe.scoring.load import Source
+from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 
@@ -63,13 +63,13 @@ class Worker:
     Two threads may score at once: one task is prepared while the model runs the other.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: ModelSource) -> None:
         self._source = source
         self._scorer: Scorer | None = None
         self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
 
     def load(self) -> Scorer:
-        """Return the scorer; see `Source.load`."""
+        """Return the scorer; see `ModelSource.load`."""
         return self._source.load()
 
     def score(self, task: Task) -> Scored:

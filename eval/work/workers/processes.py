@@ -22,7 +22,7 @@ from types import ModuleType
 
 import torch
 
-from polyprobe.scoring.load import Source
+from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
@@ -33,7 +33,7 @@ RESTARTS = 3  # in a row, without a finished task in between
 
 
 def score_in_processes(
-    source: Source, tasks: Sequence[Task], n_devices: int, report: Report
+    source: ModelSource, tasks: Sequence[Task], n_devices: int, report: Report
 ) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as a process has them, in any order.
 
@@ -110,7 +110,7 @@ class Process:
         future: the scores of the first task; None without tasks.
     """
 
-    def __init__(self, source: Source, threads: int) -> None:
+    def __init__(self, source: ModelSource, threads: int) -> None:
         self._source, self._threads = source, threads
         self.tasks: deque[Task] = deque()
         self.future: Future[Scored] | None = None
@@ -167,9 +167,9 @@ def _environment(threads: int) -> Iterator[None]:
     does not import modules from the working directory.
     """
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    own = {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": str(max(1, threads))}
-    before = {name: os.environ.get(name) for name in own}
-    os.environ.update(own | {name: value for name, value in before.items() if value})
+    variables = {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": str(max(1, threads))}
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables | {name: value for name, value in before.items() if value})
     try:
         yield
     finally:
@@ -184,7 +184,7 @@ _threads = ThreadPoolExecutor(2)
 _started: "dict[int, Future[Scored]]" = {}
 
 
-def _set_up(source: Source) -> None:
+def _set_up(source: ModelSource) -> None:
     """Prepare a new process. Errors of loading come with the first task: the pool hides them."""
     global _worker
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent

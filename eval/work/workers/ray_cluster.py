@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import torch
 
 from polyprobe.schema.run.settings import versions
-from polyprobe.scoring.load import Source
+from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
 
@@ -45,7 +45,7 @@ class Share(NamedTuple):
 
 
 def score_on_ray(
-    source: Source, tasks: Sequence[Task], address: str, report: Report
+    source: ModelSource, tasks: Sequence[Task], address: str, report: Report
 ) -> Generator[tuple[Task, Scored]]:
     """Yield each task with its scores as soon as the cluster has them, in any order.
 
@@ -125,8 +125,8 @@ def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
     cpus = [int(has["CPU"]) for has in resources if has.get("CPU", 0) >= 1]
     if not cpus:
         raise PolyprobeError("no node of the Ray cluster has a CPU (`ray start --num-cpus=N`)")
-    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    share = max(1, min(int(asked) if asked.isdecimal() else CPUS, *cpus))
+    threads = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    share = max(1, min(int(threads) if threads.isdecimal() else CPUS, *cpus))
     return Share("cpu", share, 0, sum(n // share for n in cpus))
 
 
@@ -208,7 +208,7 @@ class RayWorker(Worker):
     Its constructor cannot fail, because Ray loses the message of an error there.
     """
 
-    def __init__(self, source: Source, threads: int, expected: Mapping[str, str]) -> None:
+    def __init__(self, source: ModelSource, threads: int, expected: Mapping[str, str]) -> None:
         super().__init__(source)
         self._threads, self._expected = threads, expected
 
@@ -218,10 +218,10 @@ class RayWorker(Worker):
 
     def load(self) -> Scorer:
         """Return the scorer, if the node has the expected versions."""
-        for name, found in versions().items():
-            if found != self._expected[name]:
+        for name, release in versions().items():
+            if release != self._expected[name]:
                 raise PolyprobeError(
-                    f"node {node()} of the Ray cluster has {name} {found}, this machine has "
+                    f"node {node()} of the Ray cluster has {name} {release}, this machine has "
                     f"{self._expected[name]}; install the same version on all nodes"
                 )
         torch.set_num_threads(self._threads)
@@ -260,8 +260,8 @@ def connected(address: str) -> Iterator[Any]:
         _check_same(address, ray.get_runtime_context().gcs_address)
         yield ray
         return
-    found = _find_cluster(address)
-    start = _join(ray, found) if found else _start_local(ray)
+    cluster = _find_cluster(address)
+    start = _join(ray, cluster) if cluster else _start_local(ray)
     with start, _silence(ray):
         try:
             yield ray
@@ -335,8 +335,12 @@ def _start_local(ray: Any) -> Iterator[None]:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     above = tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_FOLDER else "/tmp"
     with TemporaryDirectory(prefix="pp-", dir=above, ignore_cleanup_errors=True) as folder:
-        own = {"include_dashboard": False, "object_store_memory": STORE_BYTES, "_temp_dir": folder}
-        _init(ray, "local", **own)
+        options = {
+            "include_dashboard": False,
+            "object_store_memory": STORE_BYTES,
+            "_temp_dir": folder,
+        }
+        _init(ray, "local", **options)
         yield
 
 

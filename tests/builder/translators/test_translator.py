@@ -15,7 +15,7 @@ from polyprobe.system.sending import (
     NoAnswerError,
     Pace,
     read_retry_after,
-    run,
+    run_async,
 )
 
 
@@ -168,7 +168,7 @@ def test_an_interrupt_cancels_the_work_of_the_other_thread():
             ended.append("cancelled")
 
     async def call():
-        return run(work())
+        return run_async(work())
 
     with asyncio.Runner() as runner, pytest.raises(KeyboardInterrupt):
         runner.get_loop().run_until_complete(call())
