@@ -79,8 +79,7 @@ def test_commands_on_finished_runs_work_without_torch(tmp_path):
         ["install", dataset, metric],
         ["push", dataset, "me/geofacts", "--dry-run"],
     ]
-    no_plotly = "MISSING.add('plotly')\n"
-    code = f"{WITHOUT}{no_plotly}{COMMANDS}answer = [run(line) for line in {lines!r}]"
+    code = f"{WITHOUT}{COMMANDS}answer = [run(line) for line in {lines!r}]"
     answers = run_client(code, home=tmp_path / "home", folder=tmp_path)
     for line, (status, text) in zip(lines, answers, strict=True):
         assert status == 0, (line, text)

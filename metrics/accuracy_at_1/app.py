@@ -5,8 +5,8 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_bars
 
 EXAMPLES = {
     "the card's": """\
@@ -52,7 +52,7 @@ def compute(sheets: Sheets, ties: str = "expected") -> Output:
 
 
 CHOICES = {"ties": ["expected", "released"]}
-PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES, several=True)
+PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, view_bars, CHOICES, several=True)
 
 
 if __name__ == "__main__":

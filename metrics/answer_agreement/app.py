@@ -1,15 +1,17 @@
 """The Space of answer agreement: predicted answers as input, figures for each pair."""
 
+from collections.abc import Mapping
 from functools import partial
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.space.entries import Output, list_pairs, pick
+from polyprobe.metrics.space.entries import Entry, Of, Output, list_pairs, pick
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_pairs
 
 PARTS = [
     *("agree_right", "agree_wrong", "one_right"),
@@ -45,39 +47,37 @@ Agreement on wrong answers is not knowledge.
 
 
 def compute(sheets: Sheets) -> Output:
-    """Return agreement and its parts over all languages and for each pair of languages."""
+    """Compute agreement and its parts over all languages and for each pair of languages."""
     choices, module = read_language_choices(sheets), load_formulas(__file__, "answer_agreement")
+    languages = [*choices.chosen]
     table = np.column_stack([*choices.chosen.values()])
-    found = module.measure_agreement(
-        table.tolist(),
-        [*choices.chosen],
-        choices.answers,
-        choices.sizes,
-        clusters=choices.clusters,
+    result = module.measure_agreement(
+        table.tolist(), languages, choices.answers, choices.sizes, clusters=choices.clusters
     )
-    name, n = "agreement", found["n_queries"]
     chance = None if choices.sizes is None else float(np.mean(1 / np.array(choices.sizes)))
-    same = module.divide_pairs(table)[name].astype(np.float64)
-    [joint, *_] = list_pairs([*choices.chosen], [(name, same, chance, True)], choices.clusters)
-    found["agreement_ci"] = joint.interval
-    parts = (*PARTS, "right_in_all", "right_in_any")
-    entries = [pick(found, ("all pairs",), name, n, chance)]
-    if choices.sizes is not None:
-        entries.append(pick(found, ("all pairs",), "kappa", found["n_kappa"], 0.0))
-    entries += [pick(found, ("all pairs",), part, n) for part in parts]
-    pairs = combinations(choices.chosen, 2)
-    for pair, of_pair in zip(pairs, found["pairs"].values(), strict=True):
-        entries.append(pick(of_pair, pair, name, n, chance))
-        entries += [pick(of_pair, pair, part, n) for part in PARTS]
+    same = module.divide_pairs(table)["agreement"].astype(np.float64)
+    # the interval of the mean, as that of a run
+    head, *_ = list_pairs(languages, [("agreement", same, chance, True)], choices.clusters)
+    n, kappa, every = result["n_queries"], [], ("all pairs",)
+    if chance is not None:
+        kappa = [pick(result, every, "kappa", result["n_kappa"], 0.0)]
+    whole = [pick(result, every, part, n) for part in (*PARTS, "right_in_all", "right_in_any")]
+    pairs = zip(combinations(languages, 2), result["pairs"].values(), strict=True)
+    parts = [x for pair, figures in pairs for x in _list(figures, pair, n, chance)]
     note = (
         f"{choices.tied:,} best scores are shared: the first of these candidates counts; in a "
         "run's results.json they count in equal parts."
     )
-    return Output(entries, [note] if choices.tied else [])
+    return Output([head, *kappa, *whole, *parts], [note] if choices.tied else [])
 
 
-DRAW = partial(draw_pairs, low=0)
-PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, DRAW, several=True)
+def _list(result: Mapping[str, Any], of: Of, n: int, chance: float | None) -> list[Entry]:
+    """List agreement and its parts of a pair of languages."""
+    return [pick(result, of, "agreement", n, chance), *(pick(result, of, x, n) for x in PARTS)]
+
+
+VIEW = partial(view_pairs, low=0)
+PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, VIEW, several=True)
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from functools import partial
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_numbers, read_only, read_texts
+from polyprobe.metrics.space.views import view_bars
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
 MEASURES = [Measure("accuracy"), Measure("tie_share")]
@@ -63,8 +63,8 @@ def read_row(cells: Sequence[float | str], row: int) -> list[float]:
 
 
 CHOICES = {"ties": ["wrong", "half"]}
-DRAW = partial(draw_bars, names=["accuracy"])
-PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+VIEW = partial(view_bars, names=["accuracy"])
+PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, VIEW, CHOICES)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_pairs
 
 EXAMPLES = {
     "the card's": """\
@@ -50,8 +50,8 @@ def compute(sheets: Sheets) -> Output:
     return Output(entries, [note] if choices.tied else [])
 
 
-DRAW = partial(draw_pairs, low=0)
-PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, DRAW, several=True)
+VIEW = partial(view_pairs, low=0)
+PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, VIEW, several=True)
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
+from polyprobe.metrics.space.views import view_bars
 
 FIGURES = ["accuracy", "accuracy_single", "accuracy_multi"]
 COUNTS = ["n_queries", "n_single", "n_multi"]
@@ -50,7 +50,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
 
 
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
+PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, view_bars, CHOICES)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_numbers, read_only, read_texts
+from polyprobe.metrics.space.views import view_bars
 
 MEASURES = [Measure("inflection_delta", chance=0.0), Measure("share_inflected", chance=0.5)]
 EXAMPLES = {
@@ -57,8 +57,8 @@ def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
 
 
 CHOICES = {"average": ["macro", "micro"]}
-DRAW = partial(draw_bars, names=["inflection_delta"], reference="no preference", share=False)
-PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, DRAW, CHOICES)
+VIEW = partial(view_bars, names=["inflection_delta"], reference="no preference", share=False)
+PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, VIEW, CHOICES)
 
 
 if __name__ == "__main__":

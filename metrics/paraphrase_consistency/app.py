@@ -2,8 +2,8 @@
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
+from polyprobe.metrics.space.views import view_bars
 
 COLUMNS = ["relation", "subject", "right", "predictions"]
 MEASURES = [*map(Measure, ["consistency", "accuracy", "consistency_accuracy"])]
@@ -49,7 +49,7 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
 
 
 CHOICES = {"ambiguous": ["leave out", "keep"]}
-PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, draw_bars, CHOICES)
+PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, view_bars, CHOICES)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_pairs
 
 EXAMPLES = {
     "the card's": """\
@@ -63,7 +63,7 @@ def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
 
 
 CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
-PAGE = Page("Rank overlap", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True)
+PAGE = Page("Rank overlap", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True)
 
 
 if __name__ == "__main__":

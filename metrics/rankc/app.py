@@ -7,8 +7,8 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_pairs
 
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
 EXAMPLES = {
@@ -60,7 +60,7 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
 
 
 CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
-PAGE = Page("RankC", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True)
+PAGE = Page("RankC", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_figure, list_means
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_pairs
 from polyprobe.metrics.space.sheet import Sheet, Sheets, need
+from polyprobe.metrics.space.views import view_pairs
 
 DONOR = " donor"
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
@@ -112,7 +112,7 @@ def _take(sheet: Sheet, rows: list[int]) -> Sheet:
 
 CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
 PAGE = Page(
-    "Subject-corrected RankC", ASK, READING, EXAMPLES, compute, draw_pairs, CHOICES, several=True
+    "Subject-corrected RankC", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True
 )
 
 

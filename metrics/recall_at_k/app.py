@@ -1,16 +1,16 @@
 """The Space of recall@k and mean rank: scores as input, figures for each language."""
 
-from collections.abc import Sequence
-from types import ModuleType
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from polyprobe.metrics.pictures.picture import Bars
 from polyprobe.metrics.space.entries import Entry, Output, list_means, pick
-from polyprobe.metrics.space.languages import LanguageScores, read_scores
+from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.picture import draw_bars
 from polyprobe.metrics.space.sheet import Sheets
+from polyprobe.metrics.space.views import view_bars
 
 EXAMPLES = {
     "the card's": """\
@@ -53,58 +53,50 @@ mean rank, in a different unit, is in the table only.
 
 
 def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
-    """Return recall at each k and the mean rank of all languages together and of each."""
+    """Compute recall at each k and the mean rank of all languages together and of each."""
     module = load_formulas(__file__, "recall_at_k")
     scores = read_scores(sheets, marked=True)
     depths = [int(depth) for depth in k.split(",")]
-    names = [*(f"recall@{depth}" for depth in depths), "mean_rank"]
     options = {"groups": scores.relations, "clusters": scores.clusters}
-    results, notes = {}, []
+    results, values = {}, {}
     for language, rows in scores.rows.items():
-        found = module.measure_recall(rows, scores.answers[language], depths, ties, **options)
-        results[language] = found
-        if found["n_tied"]:
-            share = f"{found['n_tied']:,} of {found['n_queries']:,}"
-            notes.append(
-                f"{language}: the best correct candidate ties with a wrong one in {share} queries."
-            )
+        arguments = (rows, scores.answers[language], depths, ties)
+        results[language] = module.measure_recall(*arguments, **options)
+        values[language] = module.recall_per_query(*arguments)
+    names = [*next(iter(values.values()))]
     entries = [
-        pick(found, (language,), name, found["n_queries"], found[f"{name}_chance"])
-        for language, found in results.items()
+        pick(result, (language,), name, result["n_queries"], result[f"{name}_chance"])
+        for language, result in results.items()
         for name in names
     ]
     if len(results) > 1:
-        of = [(language,) for language in results]
-        means = []
-        for name, table in zip(names, find_values(module, scores, depths, ties), strict=True):
-            chances = [found[f"{name}_chance"] for found in results.values()]
-            is_share, whole = name != "mean_rank", "all languages"
-            means += list_means(of, whole, name, table, chances, share=is_share, **options)[:1]
-        entries = means + entries
+        entries = [_average(name, results, values, options) for name in names] + entries
+    notes = [
+        f"{language}: the best correct candidate ties with a wrong one in {result['n_tied']:,} of "
+        f"{result['n_queries']:,} queries."
+        for language, result in results.items()
+        if result["n_tied"]
+    ]
     return Output(entries, notes)
 
 
-def find_values(
-    module: ModuleType, scores: LanguageScores, depths: Sequence[int], ties: str
-) -> np.ndarray:
-    """Return the recall at each depth and, last, the rank [depths + 1, queries, languages]."""
-    values = []
-    for language, rows in scores.rows.items():
-        standing = module.find_standing(rows, scores.answers[language])
-        if ties == "released":
-            standing = module.sort_stably(standing)
-        found = module.recall_probability(standing, depths)
-        values.append(np.vstack([found, module.expected_rank(standing)]))
-    return np.stack(values, axis=2)
+def _average(
+    name: str, results: Mapping[str, Any], values: Mapping[str, Any], options: Mapping[str, Any]
+) -> Entry:
+    """Average a figure over all languages, whose queries are resampled at once."""
+    table = np.column_stack([of_language[name] for of_language in values.values()])
+    chances = [result[f"{name}_chance"] for result in results.values()]
+    places, is_share = [(language,) for language in results], name != "mean_rank"
+    return list_means(places, "all languages", name, table, chances, share=is_share, **options)[0]
 
 
-def draw(entries: Sequence[Entry]) -> Any:
-    """Draw one bar for each language and k."""
-    return draw_bars([entry for entry in entries if entry.name != "mean_rank"])
+def view(entries: Sequence[Entry]) -> Bars:
+    """Make one bar for each language and k."""
+    return view_bars([entry for entry in entries if entry.name != "mean_rank"])
 
 
 CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
-PAGE = Page("Recall@k and mean rank", ASK, READING, EXAMPLES, compute, draw, CHOICES, several=True)
+PAGE = Page("Recall@k and mean rank", ASK, READING, EXAMPLES, compute, view, CHOICES, several=True)
 
 
 if __name__ == "__main__":

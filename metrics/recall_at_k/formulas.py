@@ -120,6 +120,14 @@ def measure_recall(
     return {**summarize(figures, **options), "n_queries": len(standing.pool), "n_tied": n_tied}
 
 
+def recall_per_query(
+    predictions: Scores, references: Answers, k: Sequence[int], ties: str = "expected"
+) -> dict[str, np.ndarray]:
+    """Compute recall at each k and the rank, one value for each query."""
+    standing = find_standing(predictions, references)
+    return _name_figures(standing if ties == "expected" else sort_stably(standing), k)
+
+
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
     """Return the values of each figure, one for each query."""
     recalls = zip(depths, recall_probability(standing, depths), strict=True)

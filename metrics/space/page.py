@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import evaluate
 
+from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.metrics.space.entries import (
     HEADERS,
     Entry,
@@ -29,21 +31,13 @@ is not certainty.
 Your input is processed in this Space only; files are deleted after an hour. A file replaces the
 table.
 """
-# A picture cannot detect the page's theme and width; CSS can.
+# The colours of pictures have a contrast of at least 3 to a white and to a black page.
 _STYLE = """
-.js-plotly-plot :is(.xtick, .ytick, .cbaxis, .legendtext, .annotation-text, .gtitle, .xtitle,
-  .ytitle) text, .js-plotly-plot text:is(.legendtext, .annotation-text, .xtitle, .ytitle),
-.js-plotly-plot [class*="title"] text {
-  fill: var(--body-text-color) !important;
+.picture {
+  --ink: var(--body-text-color); --line: rgba(128, 128, 128, .4); --card: rgba(128, 128, 128, .15);
+  --bar-0: #2f86c9; --bar-1: #c77700; --bar-2: #159570; --bar-3: #b3589a; --bar-4: #7b828e;
+  overflow-x: auto; max-width: 100%;
 }
-.js-plotly-plot .errorbar path { stroke: var(--body-text-color) !important; }
-/* plotly fits numbers into their cells; hide the illegible ones (see the table and the hover) */
-.heatmap-label text:is(
-  [style*="font-size: 1px"], [style*="font-size: 2px"], [style*="font-size: 3px"],
-  [style*="font-size: 4px"], [style*="font-size: 5px"], [style*="font-size: 6px"],
-  [style*="font-size: 7px"], [style*="font-size: 8px"]
-) { display: none; }
-.picture { max-width: 760px; }
 .download { text-decoration: underline; }
 .paste textarea { font-family: var(--font-mono); font-size: 13px; white-space: pre; }
 """
@@ -56,7 +50,8 @@ class Page(NamedTuple):
         ask: the question that the metric answers and the expected table, Markdown.
         reading: how to read value, interval, chance and picture, Markdown.
         examples: name → table; the page opens with the first, which is the metric card's.
-        compute: from tables (by file name) and the chosen options.
+        compute: from tables (by file name) and the options of `choices`.
+        view: makes the picture of the entries.
         choices: option of `compute` → allowed values, the default first.
         several: whether several files can be uploaded, one for each language.
     """
@@ -66,7 +61,7 @@ class Page(NamedTuple):
     reading: str
     examples: Mapping[str, str]
     compute: Callable[..., Output]
-    draw: Callable[[Sequence[Entry]], Any]
+    view: Callable[[Sequence[Entry]], Picture]
     choices: Mapping[str, Sequence[str]] = {}
     several: bool = False
 
@@ -97,7 +92,7 @@ def build(page: Page) -> Any:
     """Return the page as gradio's Blocks (requires gradio)."""
     import gradio as gr
 
-    known = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
+    kinds = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
     count = "multiple" if page.several else "single"
     with gr.Blocks(title=page.title, analytics_enabled=False, delete_cache=_KEPT) as blocks:
         gr.Markdown(f"# {page.title}\n{page.ask}")
@@ -107,10 +102,13 @@ def build(page: Page) -> Any:
                 text = gr.Textbox(first, lines=9, max_lines=18, label="table", elem_classes="paste")
                 if len(page.examples) > 1:
                     names = list(page.examples)
-                    chosen = gr.Radio(names, value=names[0], label="example")
-                    chosen.input(page.examples.get, chosen, text, api_visibility="private")
+                    example = gr.Radio(names, value=names[0], label="example")
+                    example.input(page.examples.get, example, text, api_visibility="private")
                 file = gr.File(
-                    label=f"or a file: {known}", file_count=count, file_types=SUFFIXES, height=150
+                    label=f"or a file: {kinds}",
+                    file_count=count,
+                    file_types=SUFFIXES,
+                    height=150,
                 )
             with gr.Column():
                 choices = page.choices.items()
@@ -119,7 +117,7 @@ def build(page: Page) -> Any:
                 gr.Markdown(f"{page.reading}\n\n{_REMARKS}")
         with gr.Column(visible=False) as result:
             head = gr.Markdown(elem_classes="headline")
-            plot = gr.Plot(show_label=False, container=False, buttons=[], elem_classes="picture")
+            plot = gr.HTML(elem_classes="picture")
             table = gr.Dataframe(
                 headers=HEADERS, label="figures", interactive=False, max_height=400
             )
@@ -141,8 +139,13 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
     except (ValueError, TypeError) as error:
         line = " ".join(str(error).split())
         raise gr.Error(line, duration=20, print_exception=False) from error
-    shown, link = gr.Column(visible=True), _link(page.title, write_csv(output.entries))
-    return shown, write_headline(output), page.draw(output.entries), _style(output.entries), link
+    return (
+        gr.Column(visible=True),
+        write_headline(output),
+        draw_svg(page.view(output.entries), title=False),
+        _style(output.entries),
+        _link(page.title, write_csv(output.entries)),
+    )
 
 
 def _link(title: str, text: str) -> str:

@@ -44,7 +44,6 @@ def main():
     del sys.path[0]  # this folder
     import evaluate
     import gradio  # noqa: F401
-    import plotly.graph_objects  # noqa: F401
 
     evaluate.config.HF_UPDATE_DOWNLOAD_COUNTS = False
     cases = json.load(sys.stdin)

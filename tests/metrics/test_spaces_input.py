@@ -2,15 +2,15 @@
 
 import csv
 import json
+from xml.etree import ElementTree
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.metrics.space import entries, page, sheet
+from polyprobe.metrics.pictures.svg import draw_svg
+from polyprobe.metrics.space import entries, page, sheet, views
 from tests.metrics.spaces import FIRST, NAMES, RUN, E, compute, import_app, values, write_table
-
-pytest.importorskip("plotly", reason="plotly is not installed: it draws the pictures of a Space")
 
 
 @pytest.fixture(params=NAMES)
@@ -41,8 +41,8 @@ def test_examples_are_drawn_described_and_written(name):
         assert [row[2] for row in rows] == [
             "" if f.value is None else str(f.value) for f in found.entries
         ]
-        drawn = json.loads(app.PAGE.draw(found.entries).to_json())
-        assert drawn["data"][0]["type"] in ("bar", "heatmap")
+        svg = ElementTree.fromstring(draw_svg(app.PAGE.view(found.entries), title=False))
+        assert {"bars", "cells"} & {x.get("class") for x in svg.iter()}
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".json", ".parquet"])
@@ -205,16 +205,31 @@ def test_errors_of_files_name_the_file(run, tmp_path):
     fails([run[0], tmp_path / "fr.parquet"], "other facts in fr than in en; expected the same")
 
 
-def test_many_languages_are_drawn_without_texts_in_cells():
+def test_pairs_are_a_heat_map_of_all_cells():
     app = import_app("rankc")
-    few = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(4)}
-    many = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(30)}
-    for scores, texts in ((few, "%{z:.4f}"), (many, None)):
-        [heat] = app.PAGE.draw(compute(app, json.dumps(scores)).entries).data
-        assert len(heat.x) == len(heat.y) == len(scores) - 1
-        assert heat.texttemplate == texts
-        drawn = [value for row in heat.z for value in row if value is not None]
-        assert len(drawn) == len(scores) * (len(scores) - 1) / 2
+    for languages in (4, 30):
+        scores = {f"l{i}": [[3, 2, 1], [1, i]] for i in range(languages)}
+        found = compute(app, json.dumps(scores)).entries
+        heat = app.PAGE.view(found)
+        assert [*heat.rows] == [*heat.columns] == [*scores]
+        pairs = {entry.of: entry.value for entry in found if entry.name == "rankc"}
+        for (first, second), value in ((of, x) for of, x in pairs.items() if len(of) == 2):
+            i, j = heat.rows.index(first), heat.rows.index(second)
+            assert heat.values[i, j] == heat.values[j, i] == value
+            assert f"n = {2:,}" in heat.details[i, j]
+
+
+def test_bars_have_intervals_and_one_or_several_levels_of_chance():
+    found = compute(import_app("recall_at_k"), MARKED).entries
+    bars = views.view_bars([entry for entry in found if entry.name != "mean_rank"])
+    shown = {entry.label: entry for entry in found if entry.name == "recall@1"}
+    first = bars.series[0]
+    assert [*first.values] == [shown[label].value for label in bars.labels]
+    assert [*first.bounds] == [shown[label].interval for label in bars.labels]
+    assert [*first.marks] == [shown[label].chance for label in bars.labels]
+    assert bars.levels == []  # each k has its own
+    same = views.view_bars([entry for entry in found if entry.name == "recall@1"])
+    assert same.levels == [(f"chance {found[0].chance:.4f}", pytest.approx(found[0].chance))]
 
 
 def test_a_page_is_built(name):
