@@ -92,7 +92,7 @@ def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
             for language, split in splits.items()
         },
         ceiling=ceiling,
-        baselines=find_baselines(splits[reference], with_ids),
+        baselines=find_baselines(splits[reference], all(with_ids)),
     )
 
 

@@ -25,12 +25,15 @@ class Baseline(NamedTuple):
     frequency: float | None
 
 
-def find_baselines(split: Split, with_ids: list[bool]) -> dict[str, Baseline]:
+def find_baselines(split: Split, by_id: bool | None = None) -> dict[str, Baseline]:
     """Return {relation: baseline} of the rows of a language, and that of all rows under ''.
 
-    Candidates are compared by id if all rows have ids (`with_ids`), otherwise by label.
+    Candidates are compared by id or by label; by default by id if all candidates have one.
     """
-    names = split.candidate_ids if all(with_ids) else split.candidates
+    if by_id is None:
+        pairs = zip(split.candidates, split.candidate_ids, strict=True)
+        by_id = all(len(labels) == len(ids) > 0 and all(ids) for labels, ids in pairs)
+    names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:
         return {"": Baseline(len(rows), None, None)}

@@ -14,7 +14,8 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, cleared, explain_errors, part_of, replacing, write_text
 from polyprobe.system.progress import track
 
-from .card import MARK, NOTES, read_config, render_benchmark, render_card
+from .card import MARK, render_benchmark, render_card
+from .config import NOTES, read_config
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
 LEVEL = 9  # of zstd

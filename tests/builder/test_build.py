@@ -34,7 +34,7 @@ def test_every_source_is_in_the_table():
 def test_sources_keep_the_contract(name):
     source = load_recipe(name)
     assert source.DEFAULT_CONFIG in source.CONFIGS
-    assert RECIPES[name].configs + RECIPES[name].further == source.CONFIGS
+    assert RECIPES[name].configs + RECIPES[name].variants == source.CONFIGS
 
 
 def test_building_imports_no_model():

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import DatasetCard
 
-from polyprobe.builder.output.card import Config as CardConfig
-from polyprobe.builder.output.card import SplitSize, read_config, render_card, size_category
+from polyprobe.builder.output.card import render_card, size_category
+from polyprobe.builder.output.config import Config as CardConfig
+from polyprobe.builder.output.config import SplitSize, read_config
 from polyprobe.builder.output.folder import is_built
 from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, RELEASED, REPAIRED, SCHEMA, SENTENCES

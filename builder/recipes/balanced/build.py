@@ -13,7 +13,8 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
-from polyprobe.builder.output.card import Config, flags_table, markdown_table
+from polyprobe.builder.output.config import Config
+from polyprobe.builder.output.tables import flags_table, render_text
 from polyprobe.builder.sources import read_truths
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
@@ -31,7 +32,6 @@ NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
 ROLES = {"truths": "correct answers"}  # roles with another name in cards
-REPAIRS_HEAD = ("repairs and exclusions in the source", "number")
 PARAPHRASES = (
     " With `--templates N`, a fact has a row for each of the first N templates of its relation, or "
     "for as many as every language has (without duplicates). A fact with a sentence of its own has "
@@ -247,54 +247,28 @@ def dump(notes: Notes) -> str:
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only balanced sets have."""
+    several = any("told" in config.notes for config in configs)
     return {
         "builds": "\n\n".join(describe_build(config) for config in configs),
         "flags": flags_table(configs),
-        "paraphrases": PARAPHRASES if any("told" in config.notes for config in configs) else "",
+        "paraphrases": PARAPHRASES if several else "",
     }
 
 
 def describe_build(config: Config) -> str:
     """Return a section on one configuration: command, sources, and excluded facts by reason."""
     notes = config.notes
-    lent = [f"{count:,} labels of {source}" for source, count in notes["lent"].items()]
     sources = [
         (name, ROLES.get(role, role), home, f"`{commit[:12]}`" if commit else "", licence)
         for name, role, home, commit, licence in notes["sources"]
     ]
-    left_out = [
-        (reason, where or IN_TOTAL, f"{facts:,}") for reason, where, facts in notes["left_out"]
-    ]
-    repairs = [(what, f"{count:,}") for what, count in notes["repairs"].items() if count]
-    parts = [
-        f"### `{config.name}`",
-        f"```\n{notes['command']}\n```",
-        f"{notes.get('facts', notes['rows']):,} of {notes['source_facts']:,} facts of the source"
-        + (f", with {' and '.join(lent)} in all languages." if lent else "."),
-        *describe_paraphrases(notes),
-        markdown_table(("source", "used for", "home", "commit or SHA-256", "licence"), sources),
-        *(
-            [markdown_table(("reason for exclusion", "where", "facts"), left_out)]
-            if left_out
-            else []
-        ),
-        *([markdown_table(REPAIRS_HEAD, repairs)] if repairs else []),
-        "Remaining facts as languages are added, the one with the lowest cost first: "
-        + ", ".join(f"{language} {facts:,}" for language, facts in notes["costs"])
-        + ".",
-    ]
-    return "\n\n".join(parts)
-
-
-def describe_paraphrases(notes: dict[str, Any]) -> list[str]:
-    """Return a text and a table on facts with several rows; an empty list if there are none."""
-    if "told" not in notes:
-        return []
-    rows = [(relation, *(f"{n:,}" for n in counts)) for relation, *counts in notes["told"]]
-    text = (
-        f"{notes['rows']:,} rows per language: a fact has one for each template of its relation, "
-        "with the same `fact_id` and the same candidates. Accuracy, RankC and COverlap count rows, "
-        "so a fact counts once for each template. `polyprobe metrics RUN --cluster subject` "
-        "resamples its rows together for the intervals. mParaRel's consistency compares them."
+    return render_text(
+        __package__,
+        "build.md",
+        name=config.name,
+        notes=notes,
+        templates=notes.get("told", []),
+        sources=sources,
+        left_out=[(reason, where or IN_TOTAL, n) for reason, where, n in notes["left_out"]],
+        repairs=[(reason, count) for reason, count in notes["repairs"].items() if count],
     )
-    return [text, markdown_table(("relation", "templates", "facts", "rows"), rows)]

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from polyprobe.builder.audit import Audit
 from polyprobe.builder.audit.report import find_pair
-from polyprobe.builder.output.card import Config, flags_table, markdown_table, repairs_table
+from polyprobe.builder.output.config import Config
+from polyprobe.builder.output.tables import flags_table, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 

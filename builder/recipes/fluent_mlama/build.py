@@ -31,7 +31,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.output.card import Config
+from polyprobe.builder.output.config import Config
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_translations_of

@@ -24,7 +24,7 @@ from pathlib import Path
 from babel.core import get_global
 
 from polyprobe.builder.facts import SUBJECT, Fact
-from polyprobe.builder.output.card import Config
+from polyprobe.builder.output.config import Config
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from polyprobe.builder.facts import is_template
-from polyprobe.builder.output.card import Config, markdown_table
+from polyprobe.builder.output.config import Config
+from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.sources.mpararel import repair_pattern
 from polyprobe.metrics.shared.subjects import find_repeated
 

@@ -18,7 +18,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts import SUBJECT
-from polyprobe.builder.output.card import NOTES, Config
+from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.recipes import RECIPES, TRANSLATED
 from polyprobe.builder.sources import mpararel
 

@@ -21,7 +21,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.output.card import NOTES, Config, flags_table, markdown_table
+from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.tables import flags_table, markdown_table
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources.polyglot import (

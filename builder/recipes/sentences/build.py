@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.builder.output.card import hash_base, read_config, read_parquet
+from polyprobe.builder.output.config import hash_base, read_config, read_parquet
 from polyprobe.builder.output.folder import is_built, list_versions, write_card, write_tables
 from polyprobe.builder.recipes import list_recipe_configs, load_describer
 from polyprobe.builder.translators import Translator

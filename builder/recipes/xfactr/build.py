@@ -26,7 +26,7 @@ from polyprobe.builder.annotated.grammar import Prompt, Slot, Text
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact, Facts
 from polyprobe.builder.facts.labels import clean_facts, tidy
-from polyprobe.builder.output.card import NOTES
+from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.balanced.sentences import read_prompts
 from polyprobe.builder.sources import mpararel, xfactr

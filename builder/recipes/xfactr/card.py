@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from polyprobe.builder.output.card import Config, markdown_table
+from polyprobe.builder.output.config import Config
+from polyprobe.builder.output.tables import markdown_table
 
 # Facts in each language in the paper's table 5.
 PUBLISHED = {

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from polyprobe.builder.build import build_dataset, build_sentences
-from polyprobe.builder.output.card import markdown_table
 from polyprobe.builder.output.folder import write_config
+from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes.sentences.build import is_last
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import Apertium
