@@ -40,7 +40,7 @@ def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
 
 
 def make_record(exported: Exported) -> dict[str, Any]:
-    """Return the record of a run.
+    """Make the record of a run.
 
     A run does not know its evaluator nor their relation to the model's makers: `unknown` and
     `other`, to be changed before submission. Weights in a folder may or may not be open.
@@ -78,23 +78,25 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "evaluation_results": [
             describe_result(exported, row)
             for row in exported.rows
-            if row.value is not None and not row.other_language and has_direction(row.figure)
+            if row.value is not None and not row.other_language and _has_direction(row.figure)
         ],
     }
 
 
-def has_direction(name: str) -> bool:
-    """Return whether a figure is better higher or lower, which the schema requires."""
+def _has_direction(name: str) -> bool:
+    """Tell whether a figure is better higher or lower, which the schema requires."""
     return name in BY_NAME and BY_NAME[name].scale.lower_is_better is not None
 
 
 def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    """Return one figure of a language, of all languages, or a mean."""
+    """Describe one figure of a language, of all languages, or a mean."""
     settings, figure = exported.settings, find_figure(row.figure, exported.settings.kind)
     scale = figure.scale
-    known = row.figure == "accuracy" and settings.kind == "scores"  # a name of the archive
-    known_levels = {"chance": row.chance, "floor": row.floor}
-    levels = {name: repr(level) for name, level in known_levels.items() if level is not None}
+    name = f"polyprobe.{row.figure}".replace("@", "_at_")
+    if row.figure == "accuracy" and settings.kind == "scores":  # a name of the archive
+        name = row.figure
+    levels = [("chance", row.chance), ("floor", row.floor)]
+    details = {name: repr(level) for name, level in levels if level is not None}
     protocol = {"scoring": settings.scoring_name, "bos": settings.bos or "tokenizer"}
     protocol |= exported.options
     return {
@@ -103,7 +105,7 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
         "source_data": describe_data(exported, row),
         "metric_config": {
             "evaluation_description": figure.says,
-            "metric_id": row.figure if known else f"polyprobe.{row.figure}".replace("@", "_at_"),
+            "metric_id": name,
             "metric_name": figure.title,
             "metric_unit": "proportion" if scale.highest == 1 else "rank",
             "lower_is_better": scale.lower_is_better,
@@ -113,15 +115,15 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
         },
         "score_details": {
             "score": row.value,
-            **({"details": levels} if levels else {}),
+            **({"details": details} if details else {}),
             **({} if row.low is None else {"uncertainty": describe_interval(exported, row)}),
         },
-        "generation_config": {"additional_details": {**protocol, "rows": exported.asked}},
+        "generation_config": {"additional_details": {**protocol, "rows": exported.selection}},
     }
 
 
 def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    """Return the dataset: a repository on the Hub, or a folder."""
+    """Describe the dataset: a repository on the Hub, or a folder."""
     languages = exported.settings.languages
     on_hub = exported.dataset_id and {
         "hf_repo": exported.dataset_id,
@@ -137,7 +139,7 @@ def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
 
 
 def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    """Return the bootstrap interval and what it is computed from."""
+    """Describe the bootstrap interval and what it is computed from."""
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
     return {
         "confidence_interval": {**interval, "method": "bootstrap; of shares, Wilson score"},
@@ -147,13 +149,13 @@ def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
 
 
 def find_uuid(exported: Exported) -> str:
-    """Return a version 4 UUID that depends on the run, its resampling and the dataset alone."""
-    known = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
-    known += exported.listed_options
-    digest = hashlib.sha256(json.dumps(known, sort_keys=True).encode()).digest()
+    """Make a version 4 UUID that depends on the run, its resampling and the dataset alone."""
+    parts = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
+    parts += exported.listed_options
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
     return str(uuid.UUID(bytes=digest[:16], version=4))
 
 
 def _portable(name: str) -> str:
-    """Return a name for a path: slashes and other special characters become underscores."""
+    """Make a name for a path: slashes and other special characters become underscores."""
     return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or UNKNOWN

@@ -40,8 +40,8 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
             f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
             "give its name on the Hub: --dataset-id OWNER/NAME"
         )
-    found = [find_mean(exported.rows, figure) for figure in HEADLINES]
-    entries = [make_entry(exported, row) for row in found if row]
+    means = (find_mean(exported.rows, figure) for figure in HEADLINES)
+    entries = [make_entry(exported, row) for row in means if row]
     if not entries:
         raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
@@ -50,7 +50,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
 
 
 def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
-    """Return the entry of a figure's mean over languages or pairs.
+    """Make the entry of a figure's mean over languages or pairs.
 
     It has no `source`, since a run in a folder has no URL, and no `dataset.revision`, since a run
     identifies its data by hashes (in the signature), not by a commit.
@@ -61,7 +61,7 @@ def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
     chance = None if row.chance is None else f"chance {row.chance:.4f}"
     scoring = f"scoring {exported.settings.scoring_name}"
     floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"
-    notes = (exported.asked, scoring, bounds, chance, floor, exported.signature)
+    notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
     return EvalResultEntry(
         dataset_id=exported.dataset_id,
         task_id=f"{exported.config}_{row.figure}",
@@ -84,26 +84,28 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
     scoring are replaced, as are the metadata, whole or not at all. The text below and the line ends
     stay. YAML comments and quotes in the metadata are lost.
     """
-    known = read_metadata(card)
-    index = known.get(KEY) or []
+    metadata = read_metadata(card)
+    index = metadata.get(KEY) or []
     try:
-        kept = [{**model, "results": list(_others(model["results"], exported))} for model in index]
+        models = [
+            {**model, "results": list(_others(model["results"], exported))} for model in index
+        ]
     except (AttributeError, KeyError, TypeError) as error:
         raise PolyprobeError(f"{card}: its {KEY} is not as the Hub expects ({error!r})") from error
     made = make_index(exported)
-    if kept:  # the card has one model, whatever its name there
-        made = [{**kept[0], "results": kept[0]["results"] + made[0]["results"]}, *kept[1:]]
+    if models:  # the card has one model, whatever its name there
+        made = [{**models[0], "results": models[0]["results"] + made[0]["results"]}, *models[1:]]
 
     def save(part: Path) -> None:
         shutil.copyfile(card, part)
-        metadata_save(part, {**known, KEY: made})
+        metadata_save(part, {**metadata, KEY: made})
 
     write_whole(card, save, "the card is unchanged")
     return card
 
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
-    """Return the model-index: the headline figures' means, then those of each language.
+    """Make the model-index: the headline figures' means, then those of each language.
 
     A language is a split of the dataset; its RankC and COverlap are means with other languages.
     Undefined figures are omitted.
@@ -119,7 +121,7 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
 
 
 def make_result(exported: Exported, figure: str, language: str, value: float) -> EvalResult:
-    """Return one result; means have the signature and no split."""
+    """Make one result; means have the signature and no split."""
     settings, mean = exported.settings, language == MEAN
     title = find_figure(figure, settings.kind).title
     with_others = "" if mean or figure == "accuracy" else ", mean with the other languages"
@@ -138,7 +140,7 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
         dataset_config=exported.config,
         dataset_split=None if mean else language,
         metric_type=figure,
-        metric_name=f"{title} ({exported.asked})" if mean else title + with_others,
+        metric_name=f"{title} ({exported.selection})" if mean else title + with_others,
         metric_value=value,
         metric_args={**args, "signature": settings.signature} if mean else args,
     )
@@ -163,7 +165,7 @@ def _is_ours(metric: dict[str, Any], scoring: str) -> bool:
 
 
 def read_metadata(card: Path) -> dict[str, Any]:
-    """Return a card's metadata, {} without any."""
+    """Read a card's metadata, {} without any."""
     try:
         metadata = metadata_load(card)
         unclosed = metadata is None and card.read_text("utf-8-sig").lstrip().startswith("---\n")

@@ -1,14 +1,14 @@
 """The figures of a run as tables: CSV for pandas, R and spreadsheets, LaTeX for a paper."""
 
-import csv
-import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polyprobe.analysis.figures.figures import BY_NAME, FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import MEAN, FigureRow
+from polyprobe.report.finding import Column, Table
 from polyprobe.report.latex import escape, join_cells, percent
+from polyprobe.report.show import to_csv
 
 from .exported import MARK, Exported, write_export
 
@@ -32,12 +32,10 @@ def write_csv(exported: Exported, output: Path | None) -> Path:
     empty. The last column is the run's signature, so that tables of several runs can be
     concatenated.
     """
-    text = io.StringIO()
-    table = csv.writer(text, lineterminator="\n")
-    table.writerow([*FigureRow._fields, "signature"])
-    rows = [*exported.rows, *exported.of_relations]
-    table.writerows([*row, exported.signature] for row in rows)
-    return write_export(output or exported.folder / "results.csv", text.getvalue())
+    columns = [Column(name) for name in (*FigureRow._fields, "signature")]
+    rows = [[*row, exported.signature] for row in (*exported.rows, *exported.of_relations)]
+    text = to_csv(Table(columns, rows))
+    return write_export(output or exported.folder / "results.csv", text)
 
 
 def write_latex(exported: Exported, output: Path | None) -> Path:
@@ -53,7 +51,7 @@ def write_latex(exported: Exported, output: Path | None) -> Path:
 
 
 def make_table(exported: Exported) -> str:
-    """Return the table; without CLC for free predictions, which have no rankings."""
+    """Make the table; without CLC for free predictions, which have no rankings."""
     columns = list_columns(exported)
     if all(row.value is None for _, row in columns):
         raise exported.no_figure()
@@ -78,13 +76,13 @@ def make_table(exported: Exported) -> str:
 
 
 def list_columns(exported: Exported) -> list[tuple[str, FigureRow]]:
-    """Return headings and figures: the run's COLUMNS, then each language's accuracy."""
-    found = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
-    means = [(head, found.get((figure, MEAN))) for figure, (head, _) in COLUMNS.items()]
+    """List headings and figures: the run's COLUMNS, then each language's accuracy."""
+    rows = {(row.figure, row.language): row for row in exported.rows if not row.other_language}
+    means = [(head, rows.get((figure, MEAN))) for figure, (head, _) in COLUMNS.items()]
     languages = exported.settings.languages
     return [
         *((head, row) for head, row in means if row),
-        *((x, found.get(("accuracy", x), _EMPTY)) for x in languages),
+        *((x, rows.get(("accuracy", x), _EMPTY)) for x in languages),
     ]
 
 
@@ -107,32 +105,34 @@ def make_blocks(model: str, columns: Sequence[tuple[str, FigureRow]], width: int
 
 
 def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
-    """Return the columns' meaning, data, protocol and chance levels, escaped."""
-    listed = ", ".join(COLUMNS[row.figure][1] for row in means)
-    known = [row for row in means if row.chance is not None]
-    chances = ", ".join(f"{COLUMNS[row.figure][0]} {percent(row.chance)}" for row in known)
-    chance = f" Chance: {chances}." if known else ""
-    floors = ", ".join(
+    """Describe the columns, data, protocol and levels, escaped."""
+    names = ", ".join(COLUMNS[row.figure][1] for row in means)
+    chances = [
+        f"{COLUMNS[row.figure][0]} {percent(row.chance)}" for row in means if row.chance is not None
+    ]
+    floors = [
         f"{COLUMNS[row.figure][0]} {percent(row.floor)} ({_FLOORS[BY_NAME[row.figure].floor]})"
         for row in means
         if row.floor is not None
-    )
-    bold = " Bold: accuracies whose interval is not above their floor." if floors else ""
-    floor = f" Floors: {floors}.{bold}" if floors else ""
-    resampling = exported.results["resampling"]
-    drawn = f" 95% intervals by bootstrap, {resampling['n_resamples']:,} resamples."
-    intervals = drawn if resampling["n_resamples"] else ""
-    data = f"{exported.dataset_name}, configuration {exported.config}"
-    rows = f"{exported.results['n_queries']:,} facts ({exported.asked})"
-    scoring = "; ".join([f"scoring {exported.settings.scoring_name}", *exported.listed_options])
-    return escape(
-        f"{listed[:1].upper()}{listed[1:]} and accuracy by language in percent on {data}; {rows}; "
-        f"{scoring}.{chance}{floor}{intervals}"
-    )
+    ]
+    sentences = [
+        f"{names[:1].upper()}{names[1:]} and accuracy by language in percent on "
+        f"{exported.dataset_name}, configuration {exported.config}; "
+        f"{exported.results['n_queries']:,} facts ({exported.selection}); "
+        + "; ".join([f"scoring {exported.settings.scoring_name}", *exported.listed_options])
+    ]
+    if chances:
+        sentences.append(f"Chance: {', '.join(chances)}")
+    if floors:
+        sentences.append(f"Floors: {', '.join(floors)}")
+        sentences.append("Bold: accuracies whose interval is not above their floor")
+    if n := exported.results["resampling"]["n_resamples"]:
+        sentences.append(f"95% intervals by bootstrap, {n:,} resamples")
+    return escape(" ".join(f"{sentence}." for sentence in sentences))
 
 
 def _emphasise(row: FigureRow) -> str:
-    """Return a value in percent, an accuracy bold if its interval is not above its floor."""
+    """Write a value in percent, an accuracy bold if its interval is not above its floor."""
     text = percent(row.value)
     if row.figure != "accuracy" or row.low is None or row.floor is None or row.low > row.floor:
         return text

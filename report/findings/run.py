@@ -33,9 +33,12 @@ from polyprobe.report.format import (
     has_no_width,
     number,
 )
+from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.naming import shorten_signature
-from polyprobe.schema.run.rows import describe_choice, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
+from polyprobe.schema.run.settings import Settings
 
+MANY = 10  # more languages than this are counted, not listed
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = {"answer": "answer", "right": "right"}
@@ -220,10 +223,11 @@ def make_templates_table(results: Mapping[str, Any]) -> Table:
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
-    """Make the part of the view by template."""
+    """Make the tables of templates, without rows where they were not computed, and a line."""
     makers = (make_templates_table, make_ceiling_table, make_split_table)
-    lines = describe_split(results["templates"])
-    return Part("Templates", [*(make(results) for make in makers), lines])
+    split = results.get("templates")
+    lines = [describe_split(split)] if split else []
+    return Part("Templates", [*(make(results) for make in makers), *lines])
 
 
 def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
@@ -355,3 +359,28 @@ def list_left_out(results: Mapping[str, Any]) -> list[str]:
         for figure in SEPARATE
         if figure.left_out and counts.get(figure.name)
     ]
+
+
+def describe_selection(settings: Settings, n_queries: int) -> str:
+    """Describe the languages and rows of a run's figures."""
+    languages = ", ".join(settings.languages)
+    if len(settings.languages) > MANY:
+        languages = f"{len(settings.languages)} languages"
+    if part := describe_part(settings, n_queries):
+        return f"{languages}; partial: {part}"
+    counts = (f" but {n:,} with {name}" for name, n in settings.left_out.items())
+    return f"{languages}; all rows" + "".join(counts)
+
+
+def describe_part(settings: Settings, n_queries: int) -> str | None:
+    """Describe the choice of a run's rows; None for all rows that have one right answer."""
+    parts = []
+    if n_queries >= (settings.sample or settings.limit or 0):
+        if settings.sample:
+            parts.append(f"a sample of {settings.sample} rows")
+        elif settings.limit:
+            parts.append(f"the first {settings.limit} rows")
+    choice = make_choice(settings.relations, settings.exclude)
+    if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
+        parts += filter(None, [describe_choice(choice)])
+    return "; ".join(parts) or None
