@@ -38,6 +38,7 @@ def found(questions):
     return {model: toys.measure(questions, model, 6)[0] for model in toys.MODELS}
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("model", toys.BLIND)
 def test_models_that_do_not_read_the_subject(model, found):
     assert found[model]["corrected"] == pytest.approx(0, abs=0.02)
@@ -45,6 +46,7 @@ def test_models_that_do_not_read_the_subject(model, found):
     assert found[model]["gain"] == pytest.approx(0, abs=0.02)
 
 
+@pytest.mark.acceptance
 def test_no_other_figure_is_0_for_all_of_them(found):
     """Chance, or another figure near 0 for the constant model, is far from it for an order."""
     for name in ("adjusted", "COverlap", "agreement", "κ", "τ-b"):
@@ -53,6 +55,7 @@ def test_no_other_figure_is_0_for_all_of_them(found):
     assert found["popularity"]["accuracy"] > 2 * found["random"]["accuracy"]
 
 
+@pytest.mark.acceptance
 def test_models_that_know(found, questions):
     """All rows with a donor have ten candidates, so the expectations have one closed form."""
     donors = questions.tables["en"]["donor"].is_valid().to_numpy()
@@ -84,6 +87,7 @@ def test_the_card_has_the_values_of_pools_of_any_size(size):
     assert re.search(rf" {re.escape(value)} with [0-9 or]*\b{size}\b", CARD)
 
 
+@pytest.mark.acceptance
 def test_a_model_that_errs_alike_is_consistent_about_the_subject(found):
     wrong = found["always wrong alike"]
     assert wrong["corrected"] == pytest.approx(1, abs=1e-6)
@@ -120,6 +124,7 @@ def test_the_table_of_the_bench_has_what_the_issue_asks_for():
         assert table["knows all, rest in one order"]["corrected"] == 1
 
 
+@pytest.mark.acceptance
 def test_the_table_of_the_bench_is_that_of_the_code():
     """Models without random numbers have the same figures with any number of seeds."""
     [table, _] = read_tables()

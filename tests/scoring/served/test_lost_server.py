@@ -164,6 +164,7 @@ def test_a_model_that_differs_outside_of_the_checks_does_not_resume_a_run(donor,
         evaluate_model("geolm", "geofacts", server=server.url, languages=["es"], **asked)
 
 
+@pytest.mark.acceptance
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_server_that_rounds_to_few_bits_is_one_model(dialect, tmp_path):
     """It passes the checks, its runs are resumed, and two protocols are compared."""
