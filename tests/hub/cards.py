@@ -1,4 +1,4 @@
-"""The metadata of cards: what the Hub reads, and its refusal of metadata that is not YAML."""
+"""The metadata of cards: what the Hub reads, and its refusal of other YAML and licences."""
 
 import re
 from collections.abc import Mapping
@@ -8,6 +8,10 @@ import yaml
 
 from tests.hub.store import Blob
 
+LICENSES = """
+apache-2.0 cc cc-by-4.0 cc-by-nc-4.0 cc-by-nc-sa-4.0 cc-by-nd-4.0 cc-by-sa-4.0 cc0-1.0 gpl-3.0 mit
+other unknown
+"""  # some of huggingface.co/docs/hub/repositories-licenses
 BLOCK = re.compile(r"\A\s*---[\r\n]+(.*?)[\r\n]+---(?:[\r\n]|\Z)", re.DOTALL)
 
 
@@ -18,7 +22,11 @@ def check_card(text: str) -> list[str]:
         values = yaml.safe_load(block[1]) if block else {}
     except yaml.YAMLError as error:
         return [f"Invalid YAML: {' '.join(str(error).split())}"]
-    return [] if isinstance(values, dict) else ["metadata must be an object"]
+    if not isinstance(values, dict):
+        return ["metadata must be an object"]
+    licenses = values.get("license") or []
+    unlisted = {*([licenses] if isinstance(licenses, str) else licenses)} - {*LICENSES.split()}
+    return [f'"license" must be one of [{", ".join(LICENSES.split())}]'] if unlisted else []
 
 
 def read_card(files: Mapping[str, Blob]) -> dict[str, Any]:

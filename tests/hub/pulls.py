@@ -1,9 +1,9 @@
-"""Pull requests: opened by a commit, listed, shown."""
+"""Pull requests: opened by a commit, listed, shown, merged."""
 
 from http import HTTPStatus
 from typing import Any
 
-from tests.hub.access import find_repository
+from tests.hub.access import find_repository, find_to_write
 from tests.hub.history import Commit, Pull, Repository
 from tests.hub.messages import Answer, Call, HubError, send_json
 from tests.hub.tokens import DATE
@@ -32,6 +32,16 @@ def answer_pull(call: Call) -> Answer:
     changes = {"base": "refs/heads/main", "mergeCommitId": pull.merged or None}
     told = {"changes": changes, "filesWithConflicts": [], "events": [], "diff": ""}
     return send_json(tell_pull(repository, number) | told)
+
+
+def answer_merge(call: Call) -> Answer:
+    """Make the files of a pull request the head of `main`."""
+    repository, number = find_to_write(call), find_number(call)
+    pull = repository.pulls[number - 1]
+    files = repository.blobs(f"refs/pr/{number}")
+    made = repository.write("main", files, f"{pull.title} (#{number})", "", pull.author)
+    repository.pulls[number - 1] = pull._replace(status="merged", merged=made.oid)
+    return send_json(tell_pull(repository, number))
 
 
 def find_number(call: Call) -> int:

@@ -45,6 +45,7 @@ ROUTES = (
     route("POST", f"{API}/commit/{{rev}}", committing.answer_commit),
     route("GET", f"{API}/discussions", pulls.answer_pulls),
     route("GET", f"{API}/discussions/{{number}}", pulls.answer_pull),
+    route("POST", f"{API}/discussions/{{number}}/merge", pulls.answer_merge),
     route("POST", f"{LFS}/objects/batch", lfs.answer_batch),
     route("PUT", STORAGE, lfs.answer_object),
     route("POST", f"{STORAGE}/verify", lfs.answer_verify),

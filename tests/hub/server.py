@@ -16,7 +16,7 @@ KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
     POST      /api/validate-yaml                      a README's metadata: errors, warnings
     POST      /api/KINDs/NAME/preupload/REV           ?create_pr=…; regular or lfs for each file
     POST      /api/KINDs/NAME/commit/REV              NDJSON; ?create_pr=…
-    GET       /api/KINDs/NAME/discussions[/N]         pull requests only
+    GET POST  /api/KINDs/NAME/discussions[/N[/merge]] pull requests only
     POST      /PAGE.git/info/lfs/objects/batch
     PUT POST  /storage/KIND/NAME/OID[/verify]         a content, its check
     GET       /api/KINDs/NAME/xet-write-token/REV     and the Xet storage itself, see xet.py
