@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.analysis.compare.match import match_runs
 from polyprobe.analysis.compare.sentences.compare import VersionComparison, compare_versions
-from polyprobe.analysis.compare.sentences.deltas import read_ranks
+from polyprobe.analysis.compare.sentences.deltas import rank_answers
 from polyprobe.analysis.compare.sentences.texts import Versions
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
@@ -156,7 +156,7 @@ def tabulate_relations(versions: Versions) -> list[str]:
     """Return one line for each relation: its facts, and each figure in both wordings."""
     matched = match_runs(versions.variant, versions.reference)
     relations = np.array(matched.tables[0][LANGUAGE]["relation"].to_pylist())
-    sentence, template = map(read_ranks, matched.tables)
+    sentence, template = map(rank_answers, matched.tables)
     kinds = ("template", "sentence")
     heads = ["facts", *(f"{name}, {kind}" for name in FIGURES.values() for kind in kinds)]
     lines = [f"| relation | {' | '.join(heads)} |", f"| --- |{' ---: |' * len(heads)}"]

@@ -40,7 +40,7 @@ def compare(
             f"{'--output' if options.page else '--figure'} shows two runs; compare the wordings "
             "two at a time for pages and pictures"
         )
-    from polyprobe.analysis.compare.folders import Outcome, compare_folders
+    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
@@ -49,7 +49,7 @@ def compare(
     outcome = compare_folders([first, second, *others], options)
 
     def write(page: Path | None) -> Any:
-        assert isinstance(outcome, Outcome)
+        assert isinstance(outcome, PairOutcome)
         return write_comparison((first, second), outcome, page, options.choice)
 
     finding = make_comparison_finding(outcome)

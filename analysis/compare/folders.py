@@ -14,7 +14,7 @@ from .sentences.several import Several, compare_several
 from .sentences.texts import find_versions
 
 
-class Row(NamedTuple):
+class DifferenceRow(NamedTuple):
     """A tested difference.
 
     Attributes:
@@ -30,7 +30,7 @@ class Row(NamedTuple):
     difference: Difference
 
 
-class Outcome(NamedTuple):
+class PairOutcome(NamedTuple):
     """The comparison of two runs.
 
     Attributes:
@@ -47,7 +47,7 @@ class Outcome(NamedTuple):
         return self.wording.failures if self.wording else []
 
     @property
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[DifferenceRow]:
         """Yield all tested differences: names and mean of each figure, then relations."""
         for figure, rows in self.comparison.differences.items():
             for row in rows:
@@ -56,10 +56,10 @@ class Outcome(NamedTuple):
             for row in rows:
                 yield self._make_row("relation", figure, row)
 
-    def _make_row(self, level: str, figure: str, difference: Difference) -> Row:
+    def _make_row(self, level: str, figure: str, difference: Difference) -> DifferenceRow:
         """Add the weighting, where the same figure has a macro average beside it."""
         macro = self.wording or (self.comparison.decodings and figure == "accuracy")
-        return Row(level, figure, "micro" if macro else "", difference)
+        return DifferenceRow(level, figure, "micro" if macro else "", difference)
 
     def as_json(self) -> dict[str, Any]:
         """List differences by figure, name or relation; `versions` is of two wordings."""
@@ -67,7 +67,7 @@ class Outcome(NamedTuple):
         return {**self.comparison.as_json(), **versions}
 
 
-def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> Outcome | Several:
+def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutcome | Several:
     """Compare two runs, with the effect of wording if they differ in wording.
 
     Free predictions have no such effect: they are compared fact by fact. More than two runs are
@@ -91,4 +91,4 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> Outcome 
         )
     comparison = compare_runs(first, second, by_relation=options.by_relation, **keywords)
     wording = compare_versions(versions, options, **keywords) if versions else None
-    return Outcome(comparison, wording)
+    return PairOutcome(comparison, wording)

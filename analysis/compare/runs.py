@@ -26,7 +26,7 @@ from polyprobe.system.progress import track
 
 from .decodings import Decodings, Marks, compare_decodings
 from .gaps import Gaps, compare_gaps, differ_in_protocol
-from .match import Pair, Tables, match_runs
+from .match import Match, Pair, Tables, match_runs
 
 Figures = dict[str, tuple[Figure, Figure]]  # of both runs, by name
 Facts = tuple[ScoredFacts, ScoredFacts]
@@ -112,53 +112,59 @@ def compare_runs(
     """
     runs = (first, second)
     match = match_runs(first, second, choice)
-    settings = {"clusters": clusters, **test, **choice.as_json()}
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
+    settings = {"clusters": clusters, **test, **choice.as_json()}
     units = read_clusters(table, clusters)
     settings["clusters"] = clusters = resolve_clusters(table, clusters)
-    relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
-    signatures = (first.settings().signature, second.settings().signature)
-    names, differ, differing = name_runs(runs), describe_differing(runs), list_differing(runs)
-    gaps = decodings = None
+    comparison = _describe(runs, match, settings, units)
     try:
         if first.settings().kind == "predictions":
             pairs, decodings = _measure_predictions(runs, match.tables, options, figures, test)
+            comparison = comparison._replace(decodings=decodings)
         else:
             facts = (
                 read_scored(first, match.tables[0], options),
                 read_scored(second, match.tables[1], options),
             )
             pairs = measure_facts(facts, figures)
-        differences = {
-            name: compare_figures(*pair, clusters=units, **test)
-            for name, pair in track(list(pairs.items()), "comparing")
-        }
-        if not decodings and len(match.languages) > 1 and differ_in_protocol(differing):
-            gaps = compare_gaps(facts, units, **test)
-        by_figure = {}
+        for name, pair in track(list(pairs.items()), "comparing"):
+            comparison.differences[name] = compare_figures(*pair, clusters=units, **test)
+        several = len(match.languages) > 1 and not comparison.decodings
+        if several and differ_in_protocol(list_differing(runs)):
+            comparison = comparison._replace(gaps=compare_gaps(facts, units, **test))
         if by_relation:
+            relations = list_rows(table["relation"].to_pylist())
+            comparison.relations.update((name, len(rows)) for name, rows in relations.items())
             within = clusters_within(table, clusters)
             headline = [figure.name for figure in HEADLINE if figure.name in pairs]
             for name in track(headline, "comparing relations"):
-                by_figure[name] = compare_relations(pairs[name], relations, within, test)
+                part = compare_relations(pairs[name], relations, within, test)
+                comparison.by_relation[name] = part
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
+    return comparison
+
+
+def _describe(
+    runs: tuple[Run, Run], match: Match, settings: dict[str, Any], units: Sequence[str] | None
+) -> Comparison:
+    """Describe the runs and their common rows, without any results."""
+    first, second = (run.settings().signature for run in runs)
+    names, n_queries = name_runs(runs), len(match.tables[0][match.languages[0]])
     return Comparison(
         (names[0], names[1]),
-        signatures,
-        differ,
+        (first, second),
+        describe_differing(runs),
         match.languages,
         match.left_out_languages,
-        len(table),
-        len(set(units)) if units else len(table),
+        n_queries,
+        len(set(units)) if units else n_queries,
         match.left_out,
-        differences,
+        {},
         settings,
         match.left_out_rows,
-        {name: len(rows) for name, rows in relations.items()},
-        by_figure,
-        gaps,
-        decodings,
+        {},
+        {},
     )
 
 

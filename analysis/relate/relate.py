@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import rankdata
 
-from polyprobe.analysis.compare.sentences.relations import Correlation as OverLanguages
-from polyprobe.analysis.compare.sentences.relations import correlate as correlate_languages
+from polyprobe.analysis.compare.sentences.relations import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters
 from polyprobe.metrics.joint.relate import (
     FEWEST,
@@ -59,7 +58,7 @@ class Related(NamedTuple):
     correlation: Correlation
     ci: list[float] | None
     partial: Correlation | None
-    of_languages: tuple[OverLanguages, OverLanguages] | None
+    of_languages: tuple[Pearson, Pearson] | None
 
 
 class Correlations(NamedTuple):
@@ -238,13 +237,13 @@ def _explain(
 
 def _correlate_numbers(
     numbers: np.ndarray | None, accuracy: np.ndarray
-) -> tuple[OverLanguages, OverLanguages] | None:
+) -> tuple[Pearson, Pearson] | None:
     """Compute Pearson's and Spearman's correlation over the languages with both."""
     if numbers is None:
         return None
     defined = ~np.isnan(numbers) & ~np.isnan(accuracy)
     x, y = numbers[defined], accuracy[defined]
-    return correlate_languages(x, y), correlate_languages(rankdata(x), rankdata(y))
+    return compute_pearson(x, y), compute_pearson(rankdata(x), rankdata(y))
 
 
 def _defined(value: float) -> float | None:

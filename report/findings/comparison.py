@@ -5,7 +5,7 @@ from textwrap import fill
 
 from scipy.special import ndtri, stdtr
 
-from polyprobe.analysis.compare.folders import Outcome, Row
+from polyprobe.analysis.compare.folders import DifferenceRow, PairOutcome
 from polyprobe.analysis.compare.gaps import Gap, Gaps
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.compare.sentences.several import Several
@@ -21,7 +21,7 @@ from .wordings import make_several_finding, make_wording_part
 LEVEL = 0.05
 
 
-def make_comparison_finding(outcome: Outcome | Several) -> Finding:
+def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
     """Make the finding of two compared runs, or of several wordings."""
     if isinstance(outcome, Several):
         return make_several_finding(outcome)
@@ -37,7 +37,7 @@ def make_comparison_finding(outcome: Outcome | Several) -> Finding:
     return Finding(" − ".join(names), parts, settings=comparison.runs)
 
 
-def _make_tests_part(outcome: Outcome) -> Part:
+def _make_tests_part(outcome: PairOutcome) -> Part:
     """List accuracy by language and the means of other figures, then all means by relation."""
     comparison, tables = outcome.comparison, []
     rows = [x for x in outcome.rows if x.level != "name" or x.figure == "accuracy"]
@@ -54,7 +54,7 @@ def _make_tests_part(outcome: Outcome) -> Part:
     return Part("Differences", [*tables, *marks, direction, *list_notes(comparison)])
 
 
-def _name_row(row: Row) -> str:
+def _name_row(row: DifferenceRow) -> str:
     weighting = f" ({row.weighting})" if row.weighting else ""
     return f"{shorten_title(row.figure)} {row.difference.name}{weighting}"
 

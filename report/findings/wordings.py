@@ -18,12 +18,12 @@ _BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb form
 def make_wording_part(comparison: VersionComparison, correction: str, by_relation: bool) -> Part:
     """List macro averages, and the micro means; the columns are in the order of the runs."""
     sides, title = comparison.versions.sides, f"difference (Δ): {comparison.direction}"
-    table = make_differences_table(sides, correction, list_rows(comparison), title)
+    table = make_differences_table(sides, correction, _list_rows(comparison), title)
     changes = make_relations_tables(comparison) if by_relation else []
     return Part("Effect of wording", [table, *changes, *list_notes_of_wording(comparison)])
 
 
-def list_rows(comparison: VersionComparison) -> Iterator[tuple[str, Paired]]:
+def _list_rows(comparison: VersionComparison) -> Iterator[tuple[str, Paired]]:
     """Yield the title and the values of each row."""
     single = len(comparison.languages) == 1
     for name, averages in comparison.figures.items():
@@ -128,7 +128,7 @@ def make_several_finding(several: Several) -> Finding:
 
 def _pivot(several: Several) -> dict[str, list[Paired | None]]:
     """List the values of each figure, one for each wording; None where it was not measured."""
-    columns = [dict(list_rows(comparison)) for comparison in several.comparisons]
+    columns = [dict(_list_rows(comparison)) for comparison in several.comparisons]
     names = dict.fromkeys(name for column in columns for name in column)
     return {name: [column.get(name) for column in columns] for name in names}
 

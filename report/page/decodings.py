@@ -6,6 +6,7 @@ from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.decodings import list_notes_of_decodings, make_counts_table
+from polyprobe.report.findings.differences import make_differences_table
 from polyprobe.schema.run.naming import describe_differing
 
 from .drawing import Drawing
@@ -99,23 +100,11 @@ def _make_part(two: Between, names: Sequence[str]) -> Part:
     comparison = two.comparison
     correction = comparison.settings["correction"]
     rows = [
-        [
-            f"{BY_NAME[figure].title} {row.name}",
-            row.first,
-            row.second,
-            with_interval(row.difference, row.ci),
-            row.p_adjusted,
-        ]
-        for figure, of_figure in comparison.differences.items()
-        for row in of_figure
+        (f"{BY_NAME[figure].title} {row.name}", row)
+        for figure, rows_of_figure in comparison.differences.items()
+        for row in rows_of_figure
     ]
-    columns = [
-        Column("figure (micro)", Role.LABEL),
-        *map(Column, names),
-        Column("Δ", Role.TEXT),
-        Column(f"p ({correction})", Role.P),
-    ]
-    blocks: list[Table | str] = [Table(columns, rows)]
+    blocks: list[Table | str] = [make_differences_table(names, correction, rows)]
     notes = [*list_notes(comparison)]
     if comparison.decodings:
         counts = make_counts_table(comparison.decodings, names, correction)

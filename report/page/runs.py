@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from polyprobe.analysis.compare.folders import Outcome
+from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import OPTIONS, find_results
 from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
@@ -119,7 +119,7 @@ def _compare(first: FinishedRun, second: FinishedRun, choice: Choice) -> Compari
 
 
 def write_comparison(
-    runs: tuple[Run, Run], outcome: Outcome, output: Path | None, choice: Choice = ALL_ROWS
+    runs: tuple[Run, Run], outcome: PairOutcome, output: Path | None, choice: Choice = ALL_ROWS
 ) -> dict[str, Picture]:
     """Write two compared runs as one HTML file: the effect of sentences, or a report of both.
 

@@ -157,7 +157,7 @@ def _draw(comparison: VersionComparison, title: str) -> Iterator[tuple[str, Pict
         yield f"recall-{language}", chart
     languages = comparison.languages
     boxes = {
-        side: [Quartiles(*comparison.boxes[language][place]) for language in languages]
+        side: [comparison.boxes[language][place] for language in languages]
         for place, side in enumerate(sides)
     }
     yield "ranks", Boxes(title, languages, boxes, "rank of the best correct answer; 1 is best")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyprobe.analysis.compare.sentences.relations import correlate
+from polyprobe.analysis.compare.sentences.relations import compute_pearson
 from polyprobe.analysis.relate import DISTANCES, uriel
 from polyprobe.analysis.relate.sources import read_table
 from polyprobe.analysis.relate.uriel import read_uriel
@@ -190,6 +190,6 @@ def test_accuracy_and_wikipedia_of_polyglot_or_not(tmp_path, table, column, mode
     file = tmp_path / "wikipedia.tsv"
     file.write_text("".join(f"{x}\t{number}\n" for x, number in numbers.items()))
     read = read_table(file, [*accuracy]).numbers
-    made = correlate(read, np.array([*accuracy.values()]))
+    made = compute_pearson(read, np.array([*accuracy.values()]))
     assert made.n == n
     assert made.r == pytest.approx(r, abs=5e-4)

@@ -10,7 +10,7 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.deltas import Ranks, draw_boxes, read_ranks
+from polyprobe.analysis.compare.sentences.deltas import Ranks, rank_answers, summarize_ranks
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
@@ -98,7 +98,7 @@ def test_micro_recall_at_1_is_the_accuracy_that_compare_gives(runs, tmp_path):
 
 
 def test_boxes_are_the_quartiles_of_the_ranks(runs):
-    [box] = draw_boxes(read_ranks({"en": runs[0].read("en")}))
+    [box] = summarize_ranks(rank_answers({"en": runs[0].read("en")}))
     ranks = best_ranks(runs[0].read("en")).mean(axis=1)
     assert box.mean == pytest.approx(ranks.mean())
     assert box.median == pytest.approx(np.median(ranks))
@@ -108,7 +108,7 @@ def test_boxes_are_the_quartiles_of_the_ranks(runs):
 
 def test_whiskers_end_within_one_and_a_half_boxes():
     rank = np.array([[1.0], [2.0], [2.0], [3.0], [3.0], [4.0], [9.0]])
-    [box] = draw_boxes(Ranks(["en"], np.empty(0), rank))
+    [box] = summarize_ranks(Ranks(["en"], np.empty(0), rank))
     assert box == (1, 2, 3, 3.5, 4, 24 / 7)
 
 

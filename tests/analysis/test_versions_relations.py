@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.relations import (
-    Correlation,
-    correlate,
+    Pearson,
+    compute_pearson,
     split_by_relation,
 )
 from polyprobe.analysis.compare.sentences.texts import find_versions
@@ -36,7 +36,7 @@ def test_means_of_rows_then_of_relations():
         "QE": {"a": (2 + 4) / 2, "b": 6, "c": None},
     }
     assert found.means == {"recall@1": pytest.approx((1 / 2 - 1 / 2 + 1) / 3), "QE": (3 + 6) / 2}
-    assert found.correlations == {"QE": Correlation(2)}
+    assert found.correlations == {"QE": Pearson(2)}
 
 
 def test_each_language_has_its_own_column():
@@ -52,7 +52,7 @@ def test_r_p_and_interval_by_their_formulas(n):
     random = np.random.default_rng(n)
     x, y = random.normal(size=(2, n))
     y = np.append(y + x, np.nan)
-    found = correlate(np.append(x, 1.0), y)
+    found = compute_pearson(np.append(x, 1.0), y)
     r = np.cov(x, y[:-1])[0, 1] / np.sqrt(np.var(x, ddof=1) * np.var(y[:-1], ddof=1))
     t = r * np.sqrt((n - 2) / (1 - r**2))
     z = np.arctanh(r) + np.array([-1, 1]) * stats.norm.ppf(0.975) / np.sqrt(n - 3)
@@ -62,9 +62,9 @@ def test_r_p_and_interval_by_their_formulas(n):
 
 
 def test_without_enough_relations_or_variation_r_is_undefined():
-    assert correlate(np.arange(2.0), np.arange(2.0)) == Correlation(2)
-    assert correlate(np.arange(5.0), np.ones(5)) == Correlation(5)
-    assert correlate(np.arange(3.0), np.array([0.0, 1, 0])).ci is None
+    assert compute_pearson(np.arange(2.0), np.arange(2.0)) == Pearson(2)
+    assert compute_pearson(np.arange(5.0), np.ones(5)) == Pearson(5)
+    assert compute_pearson(np.arange(3.0), np.array([0.0, 1, 0])).ci is None
 
 
 def test_the_paper_s_stars_fit_15_and_8_relations():
@@ -77,7 +77,7 @@ def test_the_paper_s_stars_fit_15_and_8_relations():
             x, noise = stats.zscore(np.arange(n)), np.random.default_rng(0).normal(size=n)
             noise = noise - noise.mean() - x * (noise @ x) / (x @ x)
             y = r * x + np.sqrt(1 - r**2) * stats.zscore(noise)
-            found = correlate(x, y)
+            found = compute_pearson(x, y)
             assert found.r == pytest.approx(r)
             assert (found.p < 0.05) == star
 

@@ -9,7 +9,11 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.several import compare_several
-from polyprobe.analysis.compare.sentences.texts import find_versions, name_answer, split_wording
+from polyprobe.analysis.compare.sentences.texts import (
+    find_answer_text,
+    find_versions,
+    split_wording,
+)
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
@@ -191,4 +195,4 @@ def test_three_runs_of_free_predictions_are_refused(runs):
 )
 def test_the_answer_in_each_wording(wording, forms, answer):
     row = {"candidates": forms, "answers": [*range(len(forms))], "answer_forms": forms}
-    assert name_answer(row, wording) == answer
+    assert find_answer_text(row, wording) == answer

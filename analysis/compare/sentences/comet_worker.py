@@ -13,7 +13,7 @@ import sys
 from typing import Any
 
 
-def score(samples: list[dict[str, str]], name: str, stages: list[str]) -> dict[str, Any]:
+def _score(samples: list[dict[str, str]], name: str, stages: list[str]) -> dict[str, Any]:
     """Score samples by a model on the Hub or a checkpoint; `stages` grows by those that begin."""
     stages.append("import")
     import comet
@@ -42,7 +42,7 @@ def main() -> int:
     samples = [json.loads(line) for line in sys.stdin.buffer.read().decode("utf-8").splitlines()]
     stages: list[str] = []
     try:
-        answer = score(samples, sys.argv[1], stages)
+        answer = _score(samples, sys.argv[1], stages)
     except (Exception, SystemExit) as error:  # a library may also exit
         line = " ".join(str(error).split("\n")[0].split())[:200] or type(error).__name__
         answer = {"error": stages[-1], "detail": line}

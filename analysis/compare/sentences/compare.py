@@ -16,19 +16,19 @@ from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
 from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, swap_averages
+from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.schema.run.folder import PROMPT
 from polyprobe.schema.run.naming import list_differing
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import (
-    Box,
     Inflection,
     Ranks,
     compare_ranks,
-    draw_boxes,
     measure_inflection,
-    read_ranks,
+    rank_answers,
+    summarize_ranks,
 )
 from .gender import (
     VERB_FORMS,
@@ -41,9 +41,9 @@ from .gender import (
 )
 from .quality import Overlap, Quality, measure_overlap, measure_quality
 from .relations import RECALL, ByRelation, split_by_relation
-from .texts import ENGLISH, Texts, Versions, find_obstacle, load_texts
+from .texts import ENGLISH, Versions, WordingTexts, find_obstacle, load_texts
 
-Measure = Callable[[Texts], Any]
+Measure = Callable[[WordingTexts], Any]
 
 
 class VersionComparison(NamedTuple):
@@ -67,7 +67,7 @@ class VersionComparison(NamedTuple):
     n_queries: int
     left_out: tuple[int, int]
     ranks: dict[str, Averages]
-    boxes: dict[str, tuple[Box, Box]]
+    boxes: dict[str, tuple[Quartiles, Quartiles]]
     inflection: Inflection | None
     words: Words | None
     feminine: Feminine | None
@@ -214,8 +214,8 @@ def compare_versions(
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     relations, units = table["relation"].to_pylist(), read_clusters(table, clusters)
     paired = {**test, "relations": relations, "clusters": units}
-    variant, reference = map(read_ranks, match.tables)
-    boxes = zip(draw_boxes(variant), draw_boxes(reference), strict=True)
+    variant, reference = map(rank_answers, match.tables)
+    boxes = zip(summarize_ranks(variant), summarize_ranks(reference), strict=True)
     measures = list_measures(match.tables, options, genders, (variant, reference), paired)
     ranks = compare_ranks(variant, reference, paired)
     results, failures = _measure(versions, match.languages, table, measures)

@@ -11,6 +11,7 @@ from polyprobe.analysis.compare.match import Pair, Tables
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.metrics.inflection_delta.formulas import rank_delta
 from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.metrics.recall_at_k.formulas import (
     expected_rank,
     find_standing,
@@ -19,7 +20,7 @@ from polyprobe.metrics.recall_at_k.formulas import (
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.rows import take
 
-from .texts import FormPair, Texts
+from .texts import FormPair, WordingTexts
 
 DEEPEST = 10
 
@@ -38,17 +39,6 @@ class Ranks(NamedTuple):
     rank: np.ndarray
 
 
-class Box(NamedTuple):
-    """Ranks of one language: quartiles, whiskers (1.5 interquartile ranges at most) and mean."""
-
-    low: float
-    q1: float
-    median: float
-    q3: float
-    high: float
-    mean: float
-
-
 class Inflection(NamedTuple):
     """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct.
 
@@ -61,7 +51,7 @@ class Inflection(NamedTuple):
     n_queries: dict[str, int]
 
 
-def read_ranks(tables: Tables) -> Ranks:
+def rank_answers(tables: Tables) -> Ranks:
     """Compute recalls and ranks of score tables, ties in expectation as in `recall_at_k`."""
     standings = [
         find_standing(masked_scores(table), table["answers"].to_pylist())
@@ -101,17 +91,17 @@ def compare_some(
     return compare_averages(languages, measures, **{**paired, **labels})
 
 
-def draw_boxes(ranks: Ranks) -> Iterator[Box]:
-    """Yield each language's box; its whiskers end at the last ranks within 1.5 box lengths."""
+def summarize_ranks(ranks: Ranks) -> Iterator[Quartiles]:
+    """Yield the quartiles of each language; whiskers end at the last ranks within 1.5 of them."""
     for column in ranks.rank.T:
         q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
         reach = 1.5 * (q3 - q1)
         inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
         numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
-        yield Box(*map(float, numbers))
+        yield Quartiles(*map(float, numbers))
 
 
-def measure_inflection(tables: Pair, texts: Texts, paired: Mapping[str, Any]) -> Inflection:
+def measure_inflection(tables: Pair, texts: WordingTexts, paired: Mapping[str, Any]) -> Inflection:
     """Compare the deltas of the variant with those of the reference.
 
     Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.

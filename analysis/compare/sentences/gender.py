@@ -16,7 +16,7 @@ from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.progress import track
 
 from .deltas import Ranks, compare_some
-from .texts import Texts
+from .texts import WordingTexts
 
 GENDERS = ("female", "male", "none")
 GROUPS = {"women": "female", "men": "male"}
@@ -108,7 +108,7 @@ def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
 
 
 def measure_words(
-    texts: Texts,
+    texts: WordingTexts,
     genders: Mapping[str, str],
     verbs: Verbs,
     ranks: RanksOfBoth,
@@ -143,7 +143,7 @@ def measure_words(
 
 
 def _list_values(
-    texts: Texts,
+    texts: WordingTexts,
     languages: list[str],
     gender: str,
     verbs: Verbs,
@@ -180,7 +180,7 @@ def has_word(text: str, forms: Collection[str]) -> bool:
 
 
 def measure_feminine(
-    texts: Texts, genders: Mapping[str, str], folder: Path, paired: Mapping[str, Any]
+    texts: WordingTexts, genders: Mapping[str, str], folder: Path, paired: Mapping[str, Any]
 ) -> Feminine:
     """Compare the shares of feminine verb forms of both wordings, by language.
 

@@ -19,7 +19,7 @@ from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 
 from .deltas import compare_some
-from .texts import ENGLISH, Texts
+from .texts import ENGLISH, WordingTexts
 
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
 INSTALL = "unbabel-comet 'setuptools<81'"
@@ -79,7 +79,9 @@ class Quality(NamedTuple):
     change: np.ndarray
 
 
-def measure_overlap(texts: Texts, paired: Mapping[str, Any], unit: str = "sentence") -> Overlap:
+def measure_overlap(
+    texts: WordingTexts, paired: Mapping[str, Any], unit: str = "sentence"
+) -> Overlap:
     """Compute chrF (Popović 2015) of the variant's texts against those of the reference.
 
     Fluent-mLAMA compares prompts, and a prompt without text has chrF 0.
@@ -106,7 +108,7 @@ def measure_overlap(texts: Texts, paired: Mapping[str, Any], unit: str = "senten
     return Overlap(by_language, str(chrf.get_signature()), np.array(columns).T, unit)
 
 
-def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
+def measure_quality(texts: WordingTexts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
     """Compare the mean scores of both wordings, by language but English.
 
     Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
@@ -123,7 +125,7 @@ def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Qu
     # an equal text is scored once
     pairs = list(dict.fromkeys(pair for side in sides for column in side for pair in column))
     with Console(stderr=True).status(f"COMET scores {len(pairs):,} texts"):
-        scores, version = score(pairs, comet)
+        scores, version = score_translations(pairs, comet)
     by_pair = dict(zip(pairs, scores, strict=True))
     variant, reference = (
         np.array([[by_pair[pair] for pair in column] for column in side]).T for side in sides
@@ -136,7 +138,7 @@ def measure_quality(texts: Texts, comet: Comet, paired: Mapping[str, Any]) -> Qu
     return Quality(averages, len(rows), texts.english_from, comet.model, version, change)
 
 
-def score(pairs: Sequence[Translation], comet: Comet) -> tuple[list[float], str]:
+def score_translations(pairs: Sequence[Translation], comet: Comet) -> tuple[list[float], str]:
     """Score (source, translation) pairs with COMET; return scores and COMET's version.
 
     Raises:

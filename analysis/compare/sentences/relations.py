@@ -15,7 +15,7 @@ RECALL = "recall@1"
 FEWEST = 3  # relations for a correlation
 
 
-class Correlation(NamedTuple):
+class Pearson(NamedTuple):
     """Pearson's r of a figure with the change of recall@1 over relations.
 
     Attributes:
@@ -45,7 +45,7 @@ class ByRelation(NamedTuple):
     n_queries: dict[str, int]
     figures: dict[str, dict[str, float | None]]
     means: dict[str, float | None]
-    correlations: dict[str, Correlation]
+    correlations: dict[str, Pearson]
 
     def as_json(self) -> dict[str, Any]:
         """List all parts by name."""
@@ -84,7 +84,9 @@ def _summarize(counts: dict[str, int], columns: Mapping[str, np.ndarray]) -> ByR
         for name, column in columns.items()
     }
     means: dict[str, float | None] = {x: float(np.nanmean(y)) for x, y in columns.items()}
-    correlations = {x: correlate(columns[RECALL], y) for x, y in columns.items() if x != RECALL}
+    correlations = {
+        x: compute_pearson(columns[RECALL], y) for x, y in columns.items() if x != RECALL
+    }
     return ByRelation(counts, figures, means, correlations)
 
 
@@ -96,13 +98,13 @@ def _average(column: np.ndarray, marks: np.ndarray) -> np.ndarray:
     return np.divide(totals, n, out=np.full(len(marks), np.nan), where=n > 0)
 
 
-def correlate(first: np.ndarray, second: np.ndarray) -> Correlation:
+def compute_pearson(first: np.ndarray, second: np.ndarray) -> Pearson:
     """Compute Pearson's r over the relations in which both are defined."""
     defined = ~(np.isnan(first) | np.isnan(second))
     x, y = first[defined], second[defined]
     if len(x) < FEWEST or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return Correlation(len(x))
+        return Pearson(len(x))
     result = pearsonr(x, y)
     bounds = result.confidence_interval(0.95) if len(x) > FEWEST else None
     ci = None if bounds is None else [float(bounds.low), float(bounds.high)]
-    return Correlation(len(x), float(result.statistic), float(result.pvalue), ci)
+    return Pearson(len(x), float(result.statistic), float(result.pvalue), ci)

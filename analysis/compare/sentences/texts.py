@@ -44,7 +44,7 @@ class Versions(NamedTuple):
         return self.reference, self.variant
 
 
-class Texts(NamedTuple):
+class WordingTexts(NamedTuple):
     """The prompts of both runs for the matched rows.
 
     Attributes:
@@ -96,7 +96,9 @@ def _place(run: Run) -> int:
     return [*WORDINGS].index(split_wording(run)[1])
 
 
-def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]) -> Texts:
+def load_texts(
+    versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]
+) -> WordingTexts:
     """Load the texts of the matched rows; refuse a dataset that differs from the run's."""
     keys, runs = key_rows(fact_ids), (versions.variant, versions.reference)
     variants, references = (
@@ -108,7 +110,7 @@ def load_texts(versions: Versions, languages: Sequence[str], fact_ids: Sequence[
     forms: dict[str, list[FormPair | None]] = {x: [None] * len(keys) for x in languages}
     if not find_obstacle(runs):
         forms = {x: find_forms(variants[x], references[x]) for x in languages}
-    return Texts(
+    return WordingTexts(
         {x: fill_slots(table, wording) for x, table in variants.items()},
         {x: fill_slots(table, wording_of_reference) for x, table in references.items()},
         {x: (cut_prompts(variants[x]), cut_prompts(references[x])) for x in languages},
@@ -134,7 +136,9 @@ def find_obstacle(runs: Sequence[Run]) -> str:
 
 def fill_slots(table: pa.Table, wording: str) -> list[str]:
     """Put the correct answer, as the wording has it, in the slot of each prompt."""
-    return [row["prompt"].replace(SLOT, name_answer(row, wording)) for row in _list_rows(table)]
+    return [
+        row["prompt"].replace(SLOT, find_answer_text(row, wording)) for row in _list_rows(table)
+    ]
 
 
 def cut_prompts(table: pa.Table) -> list[str]:
@@ -142,7 +146,7 @@ def cut_prompts(table: pa.Table) -> list[str]:
     return [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
 
 
-def name_answer(row: Mapping[str, Any], wording: str) -> str:
+def find_answer_text(row: Mapping[str, Any], wording: str) -> str:
     """Name the correct answer of a row: its label in templates, else its form.
 
     `answer_forms` begins with the label, Google's form and ChatGPT's form, without repetitions: of
@@ -150,7 +154,7 @@ def name_answer(row: Mapping[str, Any], wording: str) -> str:
     correct candidate, take the first correct candidate.
 
     >>> row = {"candidates": ["Рим", "Риме"], "answers": [0, 1], "answer_forms": ["Рим", "Риме"]}
-    >>> name_answer(row, "sentence")
+    >>> find_answer_text(row, "sentence")
     'Риме'
     """
     right = [*_find_answers(row)]
