@@ -206,10 +206,12 @@ def test_the_page_has_the_tests_of_the_command(run, tmp_path):
     options = ("--resamples", 200, "--cluster", "none", "--correction", "bh")
     text = show(first.folder, second.folder, *options, "--output", page, "--json", file)
     assert f"report: {page}" in text
-    (data,) = json.loads(Reader(page.read_text(encoding="utf-8")).scripts[0])["differences"]
-    tested = json.loads(file.read_text())["differences"]["rankc"]
-    assert {pair: tuple(row) for pair, row in data["values"]["rankc"].items()} == {
-        name: (row["difference"], *row["ci"], row["p_adjusted"])
-        for name, row in tested.items()
-        if name != "mean"
-    }
+    heats = json.loads(Reader(page.read_text(encoding="utf-8")).scripts[0])["heats"].values()
+    views = [view for heat in heats for view in heat["views"]]
+    [view] = [view for view in views if view["measure"] == "RankC, difference"]
+    *pairs, _ = json.loads(file.read_text())["differences"]["rankc"].values()
+    assert view["values"] == pytest.approx([row["difference"] for row in pairs], rel=1e-4)
+    assert view["details"] == [
+        f" ({row['ci'][0]:z.3f} to {row['ci'][1]:z.3f}), p = {row['p_adjusted']:.2g}"
+        for row in pairs
+    ]
