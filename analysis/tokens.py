@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.scoring.options import check_model_revision
-from polyprobe.scoring.weights.places import Place, find_place
+from polyprobe.scoring.weights.places import Place, locate_model
 from polyprobe.system.errors import PolyprobeError, one_line
 
 ANSWERS, CANDIDATES = "answers", "candidates"
@@ -68,7 +68,7 @@ def find_tokenizer(model: str, revision: str | None = None) -> Place:
         PolyprobeError: no such model, or a revision of files that are not on the Hub.
     """
     check_model_revision(model, revision)
-    return find_place(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
+    return locate_model(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
 
 
 def load_tokenizer(place: Place) -> Any:

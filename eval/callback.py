@@ -34,7 +34,7 @@ from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
 from polyprobe.scoring.chat import render_chat
 from polyprobe.scoring.load import check_chat, family_of
-from polyprobe.scoring.model_objects import configuration_of, name_of, unwrap
+from polyprobe.scoring.model_objects import configuration_of, name_of, unwrap_model
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.errors import PolyprobeError
@@ -155,7 +155,7 @@ class ConsistencyCallback(TrainerCallback):
     @property
     def _model(self) -> Any:
         """Return the model without its wrappers for training."""
-        return unwrap(self._trainer.model)
+        return unwrap_model(self._trainer.model)
 
     def _follow(self, state: TrainerState, control: TrainerControl) -> None:
         logs = control.should_log

@@ -126,7 +126,7 @@ class Evaluation(NamedTuple):
             "left_out": self.rows.excluded,
             "further": {
                 **loaded.extra,
-                **scorer.further,
+                **scorer.extra,
                 **multiplication,
                 **self.options.signature_parts,
             },

@@ -20,14 +20,14 @@ from polyprobe.system.progress import report as say
 from polyprobe.system.sending import run_async
 
 from .chat import Chat, render_chat
-from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap
+from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
 from .options import PRODUCTS, SERVED, ScorerOptions, check_model_revision, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
 from .weights.code import find_code_files
-from .weights.places import Place, cannot_load, find_parts, find_place
+from .weights.places import Place, cannot_load, find_parts, locate_model
 
 DEFAULTS = ScorerOptions()
 
@@ -144,7 +144,7 @@ def _engage_object(model: Any, options: ScorerOptions) -> Scorer:
     """Return the scorer itself, or that of a model object."""
     if isinstance(model, Scorer):
         return model
-    network, name = unwrap(model), name_of(model)
+    network, name = unwrap_model(model), name_of(model)
     family = FAMILIES[family_of(configuration_of(network), name)]
     _check_protocol(family, options, name)
     chat = _render(options.tokenizer, options, name)
@@ -226,7 +226,7 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
     """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
     check_model_revision(name, revision)
-    place = find_place(name, revision)
+    place = locate_model(name, revision)
     try:
         place = place.pin("tokenizer_config.json").pin("tokenizer.json")
         tokenizer = AutoTokenizer.from_pretrained(

@@ -19,7 +19,7 @@ from .options import OF_OBJECTS, check_attention
 from .scorers import Scorer
 
 
-def unwrap(model: Any) -> Any:
+def unwrap_model(model: Any) -> Any:
     """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT.
 
     Adapters of PEFT (LoRA and others) are layers of the model inside.
@@ -76,7 +76,7 @@ def name_of(model: Any) -> str:
             "a scorer of a served model has no weights to recognise it by; give the model's name "
             "with server= instead"
         )
-    model = unwrap(model.model if isinstance(model, Scorer) else model)
+    model = unwrap_model(model.model if isinstance(model, Scorer) else model)
     return f"{model.config.name_or_path or type(model).__name__} (in memory)"
 
 
@@ -96,7 +96,7 @@ def check_object(model: Any, keywords: Mapping[str, Any]) -> None:
         raise PolyprobeError(
             f"a model object was given with {kind}; add tokenizer=AutoTokenizer.from_pretrained(…)"
         )
-    check_attention(getattr(unwrap(model).config, "_attn_implementation", None))
+    check_attention(getattr(unwrap_model(model).config, "_attn_implementation", None))
 
 
 def _refuse_keywords(
@@ -114,7 +114,7 @@ def identify_object(model: Any, tokenizer: Any) -> str:
 
     It does not see code: hooks, replaced methods and classes of the same name are not part of it.
     """
-    network = unwrap(model)
+    network = unwrap_model(model)
     settings = {
         name: value
         for name, value in configuration_of(network).to_dict().items()

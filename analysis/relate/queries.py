@@ -14,7 +14,7 @@ from .pairs import Pairs
 from .vocabularies import Corpus, split_words
 
 
-class Queries(NamedTuple):
+class QueryOverlaps(NamedTuple):
     """The overlap of single queries and its correlation with their RankC.
 
     Attributes:
@@ -33,7 +33,7 @@ class Queries(NamedTuple):
     ci: list[float] | None
 
 
-def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Queries:
+def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> QueryOverlaps:
     """Correlate overlap and RankC over queries; `options` are those of the bootstrap.
 
     Raises:
@@ -47,7 +47,7 @@ def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Que
     figure = relate_within(overlaps, pairs.facts.rankc.astype(np.float64), codes)
     result = estimate_figure(figure, **options)
     mean = float(overlaps.mean())
-    return Queries(len(overlaps), overlaps.size, mean, result["r"], result.get("r_ci"))
+    return QueryOverlaps(len(overlaps), overlaps.size, mean, result["r"], result.get("r_ci"))
 
 
 def overlap_queries(corpus: Corpus) -> np.ndarray:

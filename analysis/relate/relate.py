@@ -33,7 +33,7 @@ from .pairs import (
     read_rows,
     spread,
 )
-from .queries import Queries, relate_queries
+from .queries import QueryOverlaps, relate_queries
 from .sources import find_similarities
 from .vocabularies import Subwords, read_subwords
 
@@ -78,7 +78,7 @@ class Correlations(NamedTuple):
     control: Similarity | None
     bootstrap: Bootstrap
     options: RelateOptions
-    queries: Queries | None
+    queries: QueryOverlaps | None
 
     def as_json(self) -> dict[str, Any]:
         """Return the settings, the figure of each pair, and each similarity with its correlations.

@@ -63,7 +63,7 @@ class CausalScorer(Scorer):
         super().__init__(model, tokenizer, batch_tokens)
         self.bos: str = bos
         self.chat = chat
-        self.further = {"chat": chat.key} if chat else {}
+        self.extra = {"chat": chat.key} if chat else {}
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each distinct sentence; its tokens behind the context are read."""

@@ -68,7 +68,7 @@ class Scorer(ABC):
         scoring: the name of the score in the signature.
         bos: how a causal scorer begins a sentence, None for other families.
         path: the name of the engine's path, for the signature.
-        further: what else the scores depend on, by its name in the signature.
+        extra: what else the scores depend on, by its name in the signature.
         chat: the conversation in front of each text, None for plain text.
     """
 
@@ -76,7 +76,7 @@ class Scorer(ABC):
     scoring: str
     bos: str | None = None
     chat: Chat | None = None
-    further: Mapping[str, str] = MappingProxyType({})
+    extra: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.tokenizer = tokenizer

@@ -4,7 +4,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from polyprobe.scoring.model_objects import check_adapter_kind, unwrap
+from polyprobe.scoring.model_objects import check_adapter_kind, unwrap_model
 from polyprobe.scoring.options import ADAPTER, check_adapter
 from polyprobe.system.errors import PolyprobeError
 
@@ -65,7 +65,7 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
             f"its tensors are missing, {len(extra)} have no place, {wrong[0]} the first; give the "
             "model that it was trained on"
         )
-    return unwrap(model)
+    return unwrap_model(model)
 
 
 def _resize(network: Any, weights: dict[str, Any]) -> None:

@@ -13,7 +13,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import HASH, hash_files
 from polyprobe.system.progress import report
 
-from .places import Place, find_place
+from .places import Place, locate_model
 
 SETTINGS = ("config.json", "tokenizer_config.json")  # files whose `auto_map` names classes
 
@@ -74,7 +74,7 @@ def find_code_files(places: Iterable[Place]) -> Code | None:
         for reference in _list_references(place):
             owner, _, name = reference.rpartition("--")
             module = f"{name.partition('.')[0]}.py"
-            home = place if owner in ("", place.path) else find_place(owner, None).pin(module)
+            home = place if owner in ("", place.path) else locate_model(owner, None).pin(module)
             modules.setdefault(home.path, (home, []))[1].append(module)
     if len(modules) > 1:
         raise PolyprobeError(

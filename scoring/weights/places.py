@@ -89,7 +89,7 @@ class Place(NamedTuple):
         return self.revision or ""
 
 
-def find_place(model: str, revision: str | None) -> Place:
+def locate_model(model: str, revision: str | None) -> Place:
     """Find a model or an adapter.
 
     Raises:
@@ -163,7 +163,7 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
             that are not on the Hub.
     """
     check_model_revision(model, revision)
-    place = find_place(model, revision)
+    place = locate_model(model, revision)
     if adapter is not None:
         extra, base = _find_adapter(adapter), place
     elif place.is_adapter:
@@ -186,7 +186,7 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
 
 def _find_adapter(name: str) -> Place:
     path, _, revision = (name, "", "") if Path(name).exists() else name.partition("@")
-    place = find_place(path, revision or None)
+    place = locate_model(path, revision or None)
     try:
         exists = place.is_adapter
     except PolyprobeError as error:
@@ -207,7 +207,7 @@ def _find_base(adapter: Place, revision: str | None) -> Place:
             f"the base of the adapter '{adapter.name}' is not here: {name}; {remedy}"
         )
     check_model_revision(name, revision)
-    return find_place(name, revision or settings.get("revision"))
+    return locate_model(name, revision or settings.get("revision"))
 
 
 def _compare_bases(adapter: Place, base: Place) -> None:

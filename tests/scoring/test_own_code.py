@@ -12,7 +12,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.code import find_code_files
-from polyprobe.scoring.weights.places import find_place
+from polyprobe.scoring.weights.places import locate_model
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import run_client, run_polyprobe
 from tests.making import tiny
@@ -122,7 +122,7 @@ def test_other_code_is_another_revision_and_never_run_as_the_first(own, tmp_path
     same = load(str(copy), ScorerOptions(trust_remote_code=True))
     assert (same.extra, same.revision) == (first.extra, first.revision)
     (copy / "halves.py").write_text("SHARE = 0.25\n")
-    assert find_code_files([find_place(str(copy), None)]).hash != first.extra["code"]
+    assert find_code_files([locate_model(str(copy), None)]).hash != first.extra["code"]
     with pytest.raises(PolyprobeError, match="was loaded earlier in this process; load this model"):
         load(str(copy), ScorerOptions(trust_remote_code=True))
 
@@ -168,7 +168,7 @@ import contextlib, io, json
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.code import find_code_files
-from polyprobe.scoring.weights.places import find_place
+from polyprobe.scoring.weights.places import locate_model
 
 said = io.StringIO()
 with contextlib.redirect_stderr(said):

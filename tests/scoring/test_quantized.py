@@ -17,7 +17,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.callback import undisturbed
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
-from polyprobe.scoring.model_objects import unwrap
+from polyprobe.scoring.model_objects import unwrap_model
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
@@ -242,7 +242,7 @@ def test_scoring_does_not_end_the_training_of_an_adapter(tokenizer):
     """bitsandbytes packs 4-bit weights on some CPUs, and they have no gradient from then on."""
 
     def score(model):
-        with undisturbed(unwrap(model)) as inside:
+        with undisturbed(unwrap_model(model)) as inside:
             load_scorer(inside, tokenizer=tokenizer).score(PROMPTS, CANDIDATES)
 
     alone = train(tokenizer, lambda model: None)
