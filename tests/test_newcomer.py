@@ -60,7 +60,7 @@ def place(path: Path, where: str | None, name: str | None, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return
-    start = rf"^( *{name}\b.*[\[{{]\n)" if where == "in" else rf"^( *{name}\b)"
+    start = rf"^( *{name}\b.*[\[{{(]\n)" if where == "in" else rf"^( *{name}\b)"
     before, line, after = re.split(start, path.read_text(), maxsplit=1, flags=re.MULTILINE)
     path.write_text(before + (line + text if where == "in" else text + line) + after)
 
@@ -104,6 +104,15 @@ def test_a_dataset(tree, run, tmp_path):
     assert "# Capitals" in (tmp_path / "datasets" / "capitals" / "README.md").read_text()
     run("eval", "geolm", "--dataset", "datasets/capitals", "--output", "run")
     assert (tmp_path / "run" / "results.json").exists()
+
+
+def test_a_figure(run, tmp_path):
+    write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
+    assert "RankC of large pools: mean " in run("metrics", "run", "--resamples", "0")
+    results = json.loads((tmp_path / "run" / "results.json").read_text())
+    assert 0 < results["rankc_large"]["en-ru"] < 1
+    run("export", "run", "--format", "csv")
+    assert "rankc_large,en,ru," in (tmp_path / "run" / "results.csv").read_text()
 
 
 def test_an_analysis(tree, run, tmp_path):
