@@ -34,20 +34,20 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 def compute(sheets: Sheets, ties: str = "expected") -> Output:
     """Return the accuracy of all languages together and of each."""
     module = load_formulas(__file__, "accuracy_at_1")
-    scores = read_scores(sheets, marked=True)
+    scores = read_scores(sheets, need_right=True)
     right, chances, notes = [], [], []
     for language, rows in scores.rows.items():
         answers = scores.answers[language]
         right.append(module.right_probability(rows, answers, ties))
-        found = module.measure_accuracy(rows, answers, ties, n_resamples=0)
-        chances.append(found["chance"])
-        if found["n_tied"]:
-            share = f"{found['n_tied']:,} of {found['n_queries']:,}"
+        result = module.measure_accuracy(rows, answers, ties, n_resamples=0)
+        chances.append(result["chance"])
+        if result["n_tied"]:
+            share = f"{result['n_tied']:,} of {result['n_queries']:,}"
             notes.append(f"{language}: the best score is shared in {share} queries.")
     of, values = [(language,) for language in scores.rows], np.column_stack(right)
-    whole, name = "all languages", "accuracy_at_1"
+    title, name = "all languages", "accuracy_at_1"
     clusters = scores.clusters
-    entries = list_means(of, whole, name, values, chances, share=True, clusters=clusters)
+    entries = list_means(of, title, name, values, chances, share=True, clusters=clusters)
     return Output(entries, notes)
 
 

@@ -49,8 +49,8 @@ Agreement on wrong answers is not knowledge.
 def compute(sheets: Sheets) -> Output:
     """Compute agreement and its parts over all languages and for each pair of languages."""
     choices, module = read_language_choices(sheets), load_formulas(__file__, "answer_agreement")
-    languages = [*choices.chosen]
-    table = np.column_stack([*choices.chosen.values()])
+    languages = [*choices.indices]
+    table = np.column_stack([*choices.indices.values()])
     result = module.measure_agreement(
         table.tolist(), languages, choices.answers, choices.sizes, clusters=choices.clusters
     )
@@ -61,14 +61,16 @@ def compute(sheets: Sheets) -> Output:
     n, kappa, every = result["n_queries"], [], ("all pairs",)
     if chance is not None:
         kappa = [pick(result, every, "kappa", result["n_kappa"], 0.0)]
-    whole = [pick(result, every, part, n) for part in (*PARTS, "right_in_all", "right_in_any")]
+    parts_of_all = [
+        pick(result, every, part, n) for part in (*PARTS, "right_in_all", "right_in_any")
+    ]
     pairs = zip(combinations(languages, 2), result["pairs"].values(), strict=True)
     parts = [x for pair, figures in pairs for x in _list(figures, pair, n, chance)]
     note = (
         f"{choices.tied:,} best scores are shared: the first of these candidates counts; in a "
         "run's results.json they count in equal parts."
     )
-    return Output([head, *kappa, *whole, *parts], [note] if choices.tied else [])
+    return Output([head, *kappa, *parts_of_all, *parts], [note] if choices.tied else [])
 
 
 def _list(result: Mapping[str, Any], of: Of, n: int, chance: float | None) -> list[Entry]:

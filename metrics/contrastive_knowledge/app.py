@@ -42,12 +42,14 @@ def compute(sheets: Sheets, ties: str = "wrong") -> Output:
     """Return accuracy and the share of ties of all languages and of each."""
     sheet = read_only(sheets, *COLUMNS)
     rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
-    predictions = [read_row([fact, *others], row) for row, (fact, others) in enumerate(rows, 1)]
+    predictions = [
+        read_row([fact, *counterfacts], row) for row, (fact, counterfacts) in enumerate(rows, 1)
+    ]
     groups = read_texts(sheet["language"], "language")
-    found = load_formulas(__file__, "contrastive_knowledge").measure_knowledge(
+    result = load_formulas(__file__, "contrastive_knowledge").measure_knowledge(
         predictions, ties=ties, groups=groups
     )
-    return Output(list_groups(found, "all languages", MEASURES))
+    return Output(list_groups(result, "all languages", MEASURES))
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:

@@ -37,14 +37,16 @@ is a pair of languages.
 def compute(sheets: Sheets) -> Output:
     """Return COverlap of all pairs of languages together and of each."""
     choices = read_language_choices(sheets)
-    pairs = [*combinations(choices.chosen, 2)]
+    pairs = [*combinations(choices.indices, 2)]
     module = load_formulas(__file__, "coverlap")
-    figure = module.find_coverlap(dict(zip(choices.chosen, choices.right.T, strict=True)))
-    known = np.column_stack([one + other > 0 for one, other in combinations(choices.right.T, 2)])
+    figure = module.find_coverlap(dict(zip(choices.indices, choices.right.T, strict=True)))
+    defined = np.column_stack(
+        [first + second > 0 for first, second in combinations(choices.right.T, 2)]
+    )
     accuracies = combinations(choices.right.mean(axis=0).tolist(), 2)
     chances = [a * b / (a + b - a * b) if a + b else None for a, b in accuracies]
     entries = list_figure(
-        figure, pairs, "all pairs", "coverlap", known, chances, clusters=choices.clusters
+        figure, pairs, "all pairs", "coverlap", defined, chances, clusters=choices.clusters
     )
     note = f"{choices.tied:,} best scores are shared: these candidates count in equal parts."
     return Output(entries, [note] if choices.tied else [])

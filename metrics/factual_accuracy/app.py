@@ -35,7 +35,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
     """Return the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
-    found = load_formulas(__file__, "factual_accuracy").measure_factual_accuracy(
+    result = load_formulas(__file__, "factual_accuracy").measure_factual_accuracy(
         [str(text).strip() if text is not None else None for text in predictions],
         read_lists(sheet["right"], "right"),
         single_token=read_marks(sheet["single"], "single"),
@@ -46,7 +46,7 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
     )
     missing = sum(not str(text or "").strip() for text in predictions)
     note = f"Without a prediction, and therefore wrong: {missing:,} of {len(predictions):,}."
-    return Output(list_groups(found, "all relations", MEASURES), [note] if missing else [])
+    return Output(list_groups(result, "all relations", MEASURES), [note] if missing else [])
 
 
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}

@@ -38,13 +38,13 @@ bar's whisker.
 def compute(sheets: Sheets, average: str = "macro") -> Output:
     """Return the delta and the share of inflected forms, of all relations and of each."""
     sheet = read_only(sheets, "relation", "label", "inflected")
-    found = load_formulas(__file__, "inflection_delta").measure_preference(
+    result = load_formulas(__file__, "inflection_delta").measure_preference(
         read_ranks(sheet["label"], "label"),
         read_ranks(sheet["inflected"], "inflected"),
         groups=read_texts(sheet["relation"], "relation"),
         average=average,
     )
-    return Output(list_groups(found, f"all relations ({average})", MEASURES))
+    return Output(list_groups(result, f"all relations ({average})", MEASURES))
 
 
 def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:

@@ -34,18 +34,18 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
     sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
     subjects = read_texts(sheet["subject"], "subject")
-    found = load_formulas(__file__, "paraphrase_consistency").measure_consistency(
+    result = load_formulas(__file__, "paraphrase_consistency").measure_consistency(
         answers,
         read_texts(sheet["right"], "right"),
         subjects=subjects if ambiguous == "leave out" else None,
         groups=read_texts(sheet["relation"], "relation"),
     )
     reasons = {
-        "one template only": found["n_single_template"],
-        "several objects of the subject": found["n_ambiguous"],
+        "one template only": result["n_single_template"],
+        "several objects of the subject": result["n_ambiguous"],
     }
     notes = [f"Facts excluded, {why}: {count:,}." for why, count in reasons.items() if count]
-    return Output(list_groups(found, "all relations", MEASURES), notes)
+    return Output(list_groups(result, "all relations", MEASURES), notes)
 
 
 CHOICES = {"ambiguous": ["leave out", "keep"]}

@@ -37,24 +37,24 @@ def draw_bars(
     if any(series.marks for series in bars.series):
         key.append((draw_line(5, -6, 5, 6, stroke_width=3), "chance"))
     labels = [names.get(label, label)[:LABEL] for label in bars.labels]
-    left = math.ceil(max(map(measure_text, labels), default=0)) + 12
+    x_start = math.ceil(max(map(measure_text, labels), default=0)) + 12
     start = top + 18 * len(key) + (6 if key else 0)
     bottom = start + step * len(labels)
-    width = left + PLOT[0] + 24
+    width = x_start + PLOT[0] + 24
     numbers = [bars.ends[0], bars.ends[1], *(value for _, value in bars.levels)]
     for series in bars.series:
         ends = [end for bound in series.bounds if bound for end in bound]
         numbers += [value for value in (*series.values, *series.marks, *ends) if value is not None]
     low, high = min(0.0, *numbers), max(0.0, *numbers)
-    axis = Axis((low, high if high > low else 1.0), (left, left + PLOT[0]))
+    axis = Axis((low, high if high > low else 1.0), (x_start, x_start + PLOT[0]))
 
     def draw() -> Iterator[str]:
-        yield from draw_key(key, left, top + 8)
+        yield from draw_key(key, x_start, top + 8)
         yield from axis.draw_x(start, bottom, bars.measure)
         heights = [start + step * i for i in range(len(labels))]
         yield tag(
             "g",
-            *(write_label(left - 8, y + step / 2, label, names)
+            *(write_label(x_start - 8, y + step / 2, label, names)
               for y, label in zip(heights, bars.labels, strict=True)),
             text_anchor="end",
         )  # fmt: skip
@@ -105,8 +105,8 @@ def _draw_series(
 def draw_curves(curves: Curves, top: float) -> tuple[float, float, Iterator[str]]:
     """Draw curves with bands; return width, height and the elements."""
     key = [(draw_swatch(i), series.name) for i, series in enumerate(curves.series)]
-    start, left = top + 18 * len(key) + 8, 56.0
-    right, bottom, count = left + PLOT[0], start + PLOT[1], len(curves.labels)
+    start, x_start = top + 18 * len(key) + 8, 56.0
+    right, bottom, count = x_start + PLOT[0], start + PLOT[1], len(curves.labels)
     numbers = [
         value
         for series in curves.series
@@ -114,15 +114,15 @@ def draw_curves(curves: Curves, top: float) -> tuple[float, float, Iterator[str]
         if value is not None
     ]
     y = Axis((min(0.0, *numbers, 0.0), max([*numbers, 0.0]) or 1.0), (bottom, start))
-    x = Axis((0.5, count + 0.5), (left, right))
+    x = Axis((0.5, count + 0.5), (x_start, right))
 
     def draw() -> Iterator[str]:
-        yield from draw_key(key, left, top + 8)
-        yield from y.draw_y(left, right, curves.y)
+        yield from draw_key(key, x_start, top + 8)
+        yield from y.draw_y(x_start, right, curves.y)
         ticks = [
             write_text(x.place(i), bottom + 12, label) for i, label in enumerate(curves.labels, 1)
         ]
-        name = write_text((left + right) / 2, bottom + 30, curves.x)
+        name = write_text((x_start + right) / 2, bottom + 30, curves.x)
         yield tag("g", *ticks, name, text_anchor="middle")
         for place, series in enumerate(curves.series):
             yield from _draw_curve(series, place, curves.labels, x, y)
@@ -159,18 +159,18 @@ def draw_boxes(
 ) -> tuple[float, float, Iterator[str]]:
     """Draw box plots; return width, height and the elements."""
     key = [(draw_swatch(i), name) for i, name in enumerate(boxes.series)]
-    start, left, thick = top + 18 * len(key) + 8, 56.0, 24
+    start, x_start, thick = top + 18 * len(key) + 8, 56.0, 24
     step = thick * len(key) + 6 * len(key) + 14
-    right, bottom = left + max(step * len(boxes.labels), 120), start + PLOT[1]
+    right, bottom = x_start + max(step * len(boxes.labels), 120), start + PLOT[1]
     every = [box for row in boxes.series.values() for box in row]
     worst = max([2.0, *(max(box.high, box.mean) for box in every)])
     y = Axis((min([1.0, *(box.low for box in every)]), worst), (start, bottom))
 
     def draw() -> Iterator[str]:
-        yield from draw_key(key, left, top + 8)
-        yield from y.draw_y(left, right, boxes.measure)
+        yield from draw_key(key, x_start, top + 8)
+        yield from y.draw_y(x_start, right, boxes.measure)
         for i, label in enumerate(boxes.labels):
-            x = left + step * i + 7
+            x = x_start + step * i + 7
             middle = x - 7 + step / 2
             yield write_label(middle, bottom + 12, label, names, text_anchor="middle")
             for place, (name, row) in enumerate(boxes.series.items()):

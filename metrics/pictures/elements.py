@@ -64,9 +64,9 @@ def write_label(
     x: float, y: float, code: str, names: Mapping[str, str], **attributes: str | float | None
 ) -> str:
     """Write a label by its name, shortened; `data-code` lets a page write the code instead."""
-    whole = names.get(code, code)
-    text = whole if len(whole) <= LABEL else f"{whole[: LABEL - 1]}…"
-    code_of_name = code if whole != code else None
+    name = names.get(code, code)
+    text = name if len(name) <= LABEL else f"{name[: LABEL - 1]}…"
+    code_of_name = code if name != code else None
     return write_text(x, y, text, data_code=code_of_name, **attributes)
 
 
@@ -149,12 +149,12 @@ class Axis:
         middle = sum(self.pixels) / 2
         yield tag("g", *ticks, write_text(middle, bottom + 30, name), text_anchor="middle")
 
-    def draw_y(self, left: float, right: float, name: str) -> Iterator[str]:
+    def draw_y(self, start: float, end: float, name: str) -> Iterator[str]:
         """Draw a vertical axis left of a plot, its grid and its name."""
         places = [self.place(value) for value in self.ticks()]
-        grid = "".join(f"M{short(left)} {short(y)}H{short(right)}" for y in places)
+        grid = "".join(f"M{short(start)} {short(y)}H{short(end)}" for y in places)
         yield tag("path", d=grid, stroke="var(--line)")
-        ticks = [write_text(left - 8, y, shorten_signed(value))
+        ticks = [write_text(start - 8, y, shorten_signed(value))
                  for y, value in zip(places, self.ticks(), strict=True)]  # fmt: skip
         yield tag("g", *ticks, text_anchor="end")
         turn = f"translate(10 {short(sum(self.pixels) / 2)}) rotate(-90)"

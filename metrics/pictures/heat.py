@@ -36,16 +36,16 @@ def draw_heat(
     heat: Heat, names: Mapping[str, str], top: float
 ) -> tuple[float, float, Iterator[str]]:
     """Draw a heat map; return width, height and the elements."""
-    few = max(len(heat.rows), len(heat.columns)) <= WRITTEN
+    is_small = max(len(heat.rows), len(heat.columns)) <= WRITTEN
     rows, columns = (
         [names.get(code, code)[:LABEL] for code in x] for x in (heat.rows, heat.columns)
     )
-    left = math.ceil(max(map(measure_text, rows), default=0)) + 10
-    size = 38 if few else 15
+    x_start = math.ceil(max(map(measure_text, rows), default=0)) + 10
+    size = 38 if is_small else 15
     highest = math.ceil(max(map(measure_text, columns), default=0))
     upright = highest > size - 2
     start = top + (highest + 12 if upright else 24)
-    right, bottom = left + size * len(columns), start + size * len(rows)
+    right, bottom = x_start + size * len(columns), start + size * len(rows)
     key = [
         (tag("path", d="M1-5h10v10h-10z", fill="none", stroke_width=2, stroke=colour), name)
         for name, colour in zip(heat.squares, FRAMES[: len(heat.squares)], strict=True)
@@ -53,46 +53,46 @@ def draw_heat(
 
     def draw() -> Iterator[str]:
         yield tag("g", *(
-            write_label(left - 6, start + size * (i + 0.5), code, names)
+            write_label(x_start - 6, start + size * (i + 0.5), code, names)
             for i, code in enumerate(heat.rows)
         ), text_anchor="end", class_="rows")  # fmt: skip
         turn = ") rotate(-90" if upright else ""
         yield tag("g", *(
             write_label(0, 0, code, names, transform="translate("
-                   f"{short(left + size * (i + 0.5))} {short(start - 8)}{turn})")
+                   f"{short(x_start + size * (i + 0.5))} {short(start - 8)}{turn})")
             for i, code in enumerate(heat.columns)
         ), text_anchor="start" if upright else "middle", class_="columns")  # fmt: skip
-        yield from _draw_cells(heat, names, left, start, size, few)
-        yield from _draw_scale(heat, left, bottom + 14)
-        yield from draw_key(key, left, bottom + 66)
+        yield from _draw_cells(heat, names, x_start, start, size, is_small)
+        yield from _draw_scale(heat, x_start, bottom + 14)
+        yield from draw_key(key, x_start, bottom + 66)
 
-    return max(right + 8, left + SCALE + 24), bottom + 60 + 18 * len(key), draw()
+    return max(right + 8, x_start + SCALE + 24), bottom + 60 + 18 * len(key), draw()
 
 
 def _draw_cells(
-    heat: Heat, names: Mapping[str, str], left: float, top: float, size: int, few: bool
+    heat: Heat, names: Mapping[str, str], x_start: float, top: float, size: int, is_small: bool
 ) -> Iterator[str]:
     """Draw the cells by rows, their values if few, and the frames."""
     (low, high), ramp = find_scale_ends(heat), DIVERGING if heat.diverging else RAMP
     cells, texts = [], []
     for (i, j), value in np.ndenumerate(heat.values):
-        x, y = left + size * j, top + size * i
+        x, y = x_start + size * j, top + size * i
         defined = not np.isnan(value)
         colour = colour_value(ramp, (value - low) / (high - low)) if defined else None
         tip = []
-        if few:
+        if is_small:
             ink = None if colour is None else "#111" if _is_light(colour) else "#fff"
-            shown = f"{value:z.2f}" if defined else ""
-            texts.append(write_text(x + size / 2, y + size / 2, shown, fill=ink))
+            label = f"{value:z.2f}" if defined else ""
+            texts.append(write_text(x + size / 2, y + size / 2, label, fill=ink))
             first, second = (names.get(code, code) for code in (heat.rows[i], heat.columns[j]))
             text = f"{first} – {second}\n{heat.measure} {format_number(value if defined else None)}"
             tip = [write_tip(text + heat.details.get((i, j), ""))]
         way = f"M{short(x)} {short(y)}h{size - 1}v{size - 1}h-{size - 1}z"
         cells.append(tag("path", *tip, d=way, fill=colour or "var(--card)"))
-    place = {"data_left": left, "data_top": top, "data_size": size}
+    place = {"data_left": x_start, "data_top": top, "data_size": size}
     yield tag("g", *cells, class_="cells", **place)
     frames = [
-        tag("path", d=_frame(left, top, size, i, j), stroke=colour)
+        tag("path", d=_frame(x_start, top, size, i, j), stroke=colour)
         for colour, places in zip(FRAMES, heat.squares.values(), strict=False)
         for i, j in places
     ]
@@ -102,34 +102,34 @@ def _draw_cells(
                    font_size=11)  # fmt: skip
 
 
-def _frame(left: float, top: float, size: int, row: int, column: int) -> str:
-    x, y, side = left + size * column + 1, top + size * row + 1, size - 3
+def _frame(x_start: float, top: float, size: int, row: int, column: int) -> str:
+    x, y, side = x_start + size * column + 1, top + size * row + 1, size - 3
     return f"M{short(x)} {short(y)}h{side}v{side}h-{side}z"
 
 
-def _draw_scale(heat: Heat, left: float, y: float) -> Iterator[str]:
+def _draw_scale(heat: Heat, x_start: float, y: float) -> Iterator[str]:
     """Draw the colour scale with its ends, its mark and the measure."""
     (low, high), ramp = find_scale_ends(heat), DIVERGING if heat.diverging else RAMP
     wide = SCALE / STEPS
     steps = [
-        tag("rect", x=left + wide * i, y=y, width=wide + 0.5, height=10,
+        tag("rect", x=x_start + wide * i, y=y, width=wide + 0.5, height=10,
              fill=colour_value(ramp, (i + 0.5) / STEPS))
         for i in range(STEPS)
     ]  # fmt: skip
     ends = [
-        write_text(left, y + 20, f"{low:z.2f}", class_="low"),
-        write_text(left + SCALE, y + 20, f"{high:z.2f}", class_="high", text_anchor="end"),
+        write_text(x_start, y + 20, f"{low:z.2f}", class_="low"),
+        write_text(x_start + SCALE, y + 20, f"{high:z.2f}", class_="high", text_anchor="end"),
     ]
     name, value = heat.mark or ("", low)
-    x = left + SCALE * (min(high, max(low, value)) - low) / (high - low)
+    x = x_start + SCALE * (min(high, max(low, value)) - low) / (high - low)
     half = measure_text(name) / 2
-    beside = max(left + 36 + half, min(x, left + SCALE - 36 - half))
+    middle = max(x_start + 36 + half, min(x, x_start + SCALE - 36 - half))
     mark = [
         draw_line(x, y - 3, x, y + 13, stroke_width=2, class_="mark",
               visibility=None if heat.mark else "hidden"),
-        write_text(beside, y + 20, name, class_="named", text_anchor="middle"),
+        write_text(middle, y + 20, name, class_="named", text_anchor="middle"),
     ]  # fmt: skip
-    measure = write_text(left, y + 38, heat.measure, class_="measure")
+    measure = write_text(x_start, y + 38, heat.measure, class_="measure")
     yield tag("g", *steps, *ends, *mark, measure, class_="scale")
 
 

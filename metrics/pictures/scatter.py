@@ -31,20 +31,20 @@ def draw_points(
     groups = list(dict.fromkeys(point.group for point in points.points))
     key = [(tag("circle", cx=6, cy=0, r=4, fill=colour_bar(i)), group)
            for i, group in enumerate(groups)] if len(groups) > 1 else []  # fmt: skip
-    start, left = top + 18 * len(key) + 8, 56.0
+    start, x_start = top + 18 * len(key) + 8, 56.0
     across, up = (PLOT[1], PLOT[1]) if points.ends else PLOT
-    right, bottom = left + across, start + up
+    right, bottom = x_start + across, start + up
     x_ends = points.ends or _find_ends([point.x for point in points.points], points.log2)
     y_ends = points.ends or _find_ends([point.y for point in points.points], False)
-    x = Axis(x_ends, (left, right), points.log2)
+    x = Axis(x_ends, (x_start, right), points.log2)
     y = Axis(y_ends, (bottom, start))
 
     def draw() -> Iterator[str]:
-        yield from draw_key(key, left, top + 8)
+        yield from draw_key(key, x_start, top + 8)
         yield from x.draw_x(start, bottom, points.x)
-        yield from y.draw_y(left, right, points.y)
+        yield from y.draw_y(x_start, right, points.y)
         if not points.points:
-            yield write_text(left + 8, start + 16, "no values")
+            yield write_text(x_start + 8, start + 16, "no values")
         if points.line and points.points:
             ends = _clip_line(points.line, x, y)
             yield draw_line(*ends, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted")
@@ -100,7 +100,7 @@ def _name_points(
     """Write labels beside their points; one without room, over a point or a label, is left out."""
     places = [(x.place(point.x), y.place(point.y)) for point in points]
     boxes = [(across - 4, up - 4, across + 4, up + 4) for across, up in places]
-    (left, right), (bottom, top) = x.pixels, y.pixels
+    (start, end), (bottom, top) = x.pixels, y.pixels
     for (across, up), point in zip(places, points, strict=True):
         width = measure_text(names.get(point.label, point.label)[:LABEL])
         for side, height in product((1, -1, 0), (-11, 11, 0)):
@@ -108,7 +108,7 @@ def _name_points(
             if not (side or height):
                 continue
             box = (middle - width / 2, up + height - 7, middle + width / 2, up + height + 7)
-            inside = left <= box[0] and box[2] <= right + 24 and top <= box[1] and box[3] <= bottom
+            inside = start <= box[0] and box[2] <= end + 24 and top <= box[1] and box[3] <= bottom
             if inside and not any(_overlap(box, label) for label in boxes):
                 boxes.append(box)
                 yield write_label(middle, up + height, point.label, names, text_anchor="middle")

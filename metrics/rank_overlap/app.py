@@ -52,12 +52,12 @@ def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]
     pairs = combinations(scores.values(), 2)
-    found = [module.overlap_per_query(*pair, k=depths, ties=ties) for pair in pairs]
+    overlaps = [module.overlap_per_query(*pair, k=depths, ties=ties) for pair in pairs]
     sizes = [len(row) for row in next(iter(scores.values()))]
     chance = {name: by.mean() for name, by in module.overlap_chance(sizes, k=depths).items()}
     measures = [
-        (name, np.column_stack([x[name] for x in found]), chance.get(name, 0), name in chance)
-        for name in found[0]
+        (name, np.column_stack([x[name] for x in overlaps]), chance.get(name, 0), name in chance)
+        for name in overlaps[0]
     ]
     return Output(list_pairs([*scores], measures, clusters))
 

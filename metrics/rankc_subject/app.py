@@ -7,10 +7,11 @@ import numpy as np
 from polyprobe.metrics.space.entries import Output, list_figure, list_means
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import Page, load_formulas, serve
-from polyprobe.metrics.space.sheet import Sheet, Sheets, need
+from polyprobe.metrics.space.sheet import Sheets, need
 from polyprobe.metrics.space.views import view_pairs
 
 DONOR = " donor"
+_SHARED = ("query", "candidate", "right", "answers")
 WEIGHTS = ["softmax", "norm1", "norm2", "norm1-released", "norm2-released"]
 EXAMPLES = {
     "the card's": """\
@@ -46,50 +47,47 @@ negative where the subject matters in one language only. The interval comes from
 
 
 def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
-    """Return the corrected RankC, R, P and R - P of all pairs of languages and of each."""
+    """Compute the corrected RankC, R, P and R - P of all pairs of languages and of each."""
     module = load_formulas(__file__, "rankc_subject")
-    own, donor = map(read_aligned, split(sheets))
-    pairs = [*combinations(own.rows, 2)]
-    found = [
+    scores, donors = map(read_aligned, split(sheets))
+    pairs, clusters = [*combinations(scores.rows, 2)], scores.clusters
+    values = [
         module.rankc_subject_per_query(
-            own.rows[a], own.rows[b], donor.rows[a], donor.rows[b], weights, ties
+            scores.rows[a], scores.rows[b], donors.rows[a], donors.rows[b], weights, ties
         )
         for a, b in pairs
     ]
-    first, second = (np.column_stack(values) for values in zip(*found, strict=True))
+    first, second = (np.column_stack(of_pairs) for of_pairs in zip(*values, strict=True))
     every: np.ndarray = np.ones(len(first), dtype=bool)
-    figure = module.find_rankc_subject([*own.rows], first, second, every)
-    known, chance = np.ones(first.shape, dtype=bool), [0.0] * len(pairs)
-    first_figure = list_figure(
-        figure, pairs, "all pairs", "rankc_subject", known, chance, clusters=own.clusters
-    )
-    entries = [first_figure]
-    further = {"rankc": first, "rankc_donor": second, "difference": first - second}
-    for name, values in further.items():
-        levels = chance if name == "difference" else [None] * len(pairs)
-        share = name != "difference"
-        entries.append(
-            list_means(pairs, "all pairs", name, values, levels, share=share, clusters=own.clusters)
-        )
-    [p] = module.flip_signs((first - second).mean(axis=1)[:, None], own.clusters, 1000)
+    figure = module.find_rankc_subject([*scores.rows], first, second, every)
+    defined, zeros = np.ones(first.shape, dtype=bool), [0.0] * len(pairs)
+    title, unknown = "all pairs", [None] * len(pairs)
+    entries = [
+        list_figure(figure, pairs, title, "rankc_subject", defined, zeros, clusters=clusters),
+        list_means(pairs, title, "rankc", first, unknown, share=True, clusters=clusters),
+        list_means(pairs, title, "rankc_donor", second, unknown, share=True, clusters=clusters),
+        list_means(
+            pairs, title, "difference", first - second, zeros, share=False, clusters=clusters
+        ),
+    ]
+    [p] = module.flip_signs((first - second).mean(axis=1)[:, None], clusters, 1000)
     note = f"Sign-flip test of the mean difference of all pairs: p = {p:.2g}."
     return Output([entry for group in zip(*entries, strict=True) for entry in group], [note])
 
 
 def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
-    """Return the tables of the own sentences and of the donors', both as `read_aligned` takes them.
+    """Return the tables of the sentences and of the donors', both as `read_aligned` takes them.
 
     The rows of a run without a donor are left out.
     """
     if len(sheets) > 1 or any("scores" in sheet for sheet in sheets.values()):
         return _split_run(sheets)
     [(file, sheet)] = sheets.items()
-    own = {name: cells for name, cells in sheet.items() if not name.endswith(DONOR)}
-    shared = ("query", "candidate", "right", "answers")
-    languages = [name for name in own if name not in shared]
+    table = {name: cells for name, cells in sheet.items() if not name.endswith(DONOR)}
+    shared = {name: table[name] for name in table if name in _SHARED}
+    languages = [name for name in table if name not in _SHARED]
     need(sheet, *(name + DONOR for name in languages))
-    kept = {name: cells for name, cells in own.items() if name in shared}
-    return {file: own}, {file: kept | {name: sheet[name + DONOR] for name in languages}}
+    return {file: table}, {file: shared | {name: sheet[name + DONOR] for name in languages}}
 
 
 def _split_run(sheets: Sheets) -> tuple[Sheets, Sheets]:
@@ -99,15 +97,14 @@ def _split_run(sheets: Sheets) -> tuple[Sheets, Sheets]:
         except ValueError as error:
             raise ValueError(f"{name}: {error}; several files must be those of a run") from None
     columns = zip(*(sheet["donor_scores"] for sheet in sheets.values()), strict=False)
-    kept = [row for row, cells in enumerate(columns) if None not in cells]
-    if not kept:
+    rows = [row for row, cells in enumerate(columns) if None not in cells]
+    if not rows:
         raise ValueError("no row has 'donor_scores' in every file; expected a run with donors")
-    own = {name: _take(sheet, kept) for name, sheet in sheets.items()}
-    return own, {name: {**sheet, "scores": sheet["donor_scores"]} for name, sheet in own.items()}
-
-
-def _take(sheet: Sheet, rows: list[int]) -> Sheet:
-    return {name: [cells[row] for row in rows] for name, cells in sheet.items()}
+    tables = {
+        file: {name: [cells[row] for row in rows] for name, cells in sheet.items()}
+        for file, sheet in sheets.items()
+    }
+    return tables, {file: {**x, "scores": x["donor_scores"]} for file, x in tables.items()}
 
 
 CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}

@@ -55,7 +55,7 @@ mean rank, in a different unit, is in the table only.
 def compute(sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected") -> Output:
     """Compute recall at each k and the mean rank of all languages together and of each."""
     module = load_formulas(__file__, "recall_at_k")
-    scores = read_scores(sheets, marked=True)
+    scores = read_scores(sheets, need_right=True)
     depths = [int(depth) for depth in k.split(",")]
     options = {"groups": scores.relations, "clusters": scores.clusters}
     results, values = {}, {}

@@ -76,18 +76,18 @@ def pick(
     return Entry(of, name, result[key], result.get(f"{key}_ci"), chance, n)
 
 
-def list_groups(result: Mapping[str, Any], whole: str, measures: Sequence[Measure]) -> list[Entry]:
-    """Return the entries of all queries, named `whole`, and of each group."""
+def list_groups(result: Mapping[str, Any], title: str, measures: Sequence[Measure]) -> list[Entry]:
+    """Return the entries of all queries, named `title`, and of each group."""
     return [
         pick(part, (name,), m.name or m.key, part[m.n], m.chance, m.key)
-        for name, part in [(whole, result), *result["by_group"].items()]
+        for name, part in [(title, result), *result["by_group"].items()]
         for m in measures
     ]
 
 
 def list_means(
     of: Sequence[Of],
-    whole: str,
+    title: str,
     name: str,
     values: np.ndarray,
     chances: Sequence[float | None],
@@ -97,38 +97,38 @@ def list_means(
 ) -> list[Entry]:
     """Return the mean of each column of values [queries, of]; NaN is left out.
 
-    For several columns the first entry, named `whole`, is the mean of the means. `share` is that
+    For several columns the first entry, named `title`, is the mean of the means. `share` is that
     of `intervals.mean_of`, `options` are groups and clusters of `intervals.Resampling`.
     """
-    known = ~np.isnan(values)
+    defined = ~np.isnan(values)
     # A run has one column of counts where all are equal; the same table gives the same draws.
-    counts = known if (known != known[:, :1]).any() else known[:, 0]
+    counts = defined if (defined != defined[:, :1]).any() else defined[:, 0]
     names = [str(column) for column in range(len(of))]
-    figure = mean_of(names, np.where(known, values, 0), counts, share)
-    return list_figure(figure, of, whole, name, known, chances, **options)
+    figure = mean_of(names, np.where(defined, values, 0), counts, share)
+    return list_figure(figure, of, title, name, defined, chances, **options)
 
 
 def list_figure(
     figure: Figure,
     of: Sequence[Of],
-    whole: str,
+    title: str,
     name: str,
-    known: np.ndarray,
+    defined: np.ndarray,
     chances: Sequence[float | None],
     **options: Labels,
 ) -> list[Entry]:
     """Return the entries of a joint figure: its mean, if it has several names, then each name.
 
-    `known` [queries, of] marks the queries that define a value.
+    `defined` [queries, of] marks the queries that define a value.
     """
     names = [str(column) for column in range(len(of))]
-    found = estimate_figure(figure._replace(names=[*names, "mean"]), **options)
-    rows = [*zip(names, of, known.sum(axis=0).tolist(), chances, strict=True)]
+    result = estimate_figure(figure._replace(names=[*names, "mean"]), **options)
+    rows = [*zip(names, of, defined.sum(axis=0).tolist(), chances, strict=True)]
     if len(of) > 1:
         levels = [level for level in chances if level is not None]
         chance = float(np.mean(levels)) if levels else None
-        rows.insert(0, ("mean", (whole,), int(known.any(axis=1).sum()), chance))
-    entries = [pick(found, place, name, n, chance, key) for key, place, n, chance in rows]
+        rows.insert(0, ("mean", (title,), int(defined.any(axis=1).sum()), chance))
+    entries = [pick(result, place, name, n, chance, key) for key, place, n, chance in rows]
     return [e if e.n > 1 else e._replace(interval=None) for e in entries]
 
 
@@ -142,12 +142,12 @@ def list_pairs(
     A measure is its name, values [queries, pairs], chance level and whether it is a share.
     """
     pairs = [*combinations(languages, 2)]
-    whole, options = "all pairs", {"clusters": clusters}
-    found = [
-        list_means(pairs, whole, name, values, [chance] * len(pairs), share=share, **options)
+    title, options = "all pairs", {"clusters": clusters}
+    means = [
+        list_means(pairs, title, name, values, [chance] * len(pairs), share=share, **options)
         for name, values, chance, share in measures
     ]
-    return [entry for entries in zip(*found, strict=True) for entry in entries]
+    return [entry for entries in zip(*means, strict=True) for entry in entries]
 
 
 def show_interval(bounds: Sequence[float] | None) -> str:

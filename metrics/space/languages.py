@@ -45,7 +45,7 @@ class LanguageChoices(NamedTuple):
     unknown. `clusters` are as in LanguageScores.
     """
 
-    chosen: dict[str, list[int]]
+    indices: dict[str, list[int]]
     answers: list[list[int]]
     right: np.ndarray
     tied: int = 0
@@ -53,16 +53,16 @@ class LanguageChoices(NamedTuple):
     clusters: list[str] | None = None
 
 
-def read_scores(sheets: Sheets, marked: bool = False) -> LanguageScores:
-    """Return scores by language; with `marked`, the correct candidates are required."""
+def read_scores(sheets: Sheets, need_right: bool = False) -> LanguageScores:
+    """Return scores by language; with `need_right`, the correct candidates are required."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
     sheet = read_only(sheets)
     of_lists = all(cells and isinstance(cells[0], list) for cells in sheet.values())
     if "query" in sheet or "candidate" in sheet or not sheet or not of_lists:
-        return _read_lines(sheet, marked)
+        return _read_lines(sheet, need_right)
     rows = {name: _read_rows(cells, name) for name, cells in sheet.items() if name != "answers"}
-    if marked and "answers" not in sheet:
+    if need_right and "answers" not in sheet:
         raise ValueError("no 'answers'; expected the right indices of each query: [[0], [2], …]")
     answers = dict.fromkeys(rows, sheet["answers"]) if "answers" in sheet else {}
     return LanguageScores(rows, answers)
@@ -72,8 +72,8 @@ def read_aligned(sheets: Sheets) -> LanguageScores:
     """Return scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
-    first, *others = scores.rows
-    for name in others:
+    first, *rest = scores.rows
+    for name in rest:
         _check_like(scores, first, name)
     return scores
 
@@ -81,15 +81,16 @@ def read_aligned(sheets: Sheets) -> LanguageScores:
 def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Reject a language whose pools or correct answers differ from those of the first."""
     place = f"in {name!r} than in {first!r}; expected the same"
-    for row, (one, other) in enumerate(zip(scores.rows[first], scores.rows[name], strict=False), 1):
-        if len(one) != len(other):
+    sizes = [[len(row) for row in scores.rows[language]] for language in (first, name)]
+    answers = [scores.answers.get(language) or [] for language in (first, name)]
+    for row, (expected, size) in enumerate(zip(*sizes, strict=False), 1):
+        if expected != size:
             raise ValueError(f"row {row} has other candidates {place}")
-    answers, others = scores.answers.get(first) or [], scores.answers.get(name) or []
-    for row, (right, given) in enumerate(zip(answers, others, strict=False), 1):
-        if [*right] != [*given]:
+    for row, (expected_answers, right) in enumerate(zip(*answers, strict=False), 1):
+        if [*expected_answers] != [*right]:
             raise ValueError(f"row {row} has other correct answers {place}")
-    for row, (own, known) in enumerate(zip(scores.rows[name], answers, strict=False), 1):
-        if not 0 <= min(known) <= max(known) < len(own):
+    for row, (size, right) in enumerate(zip(sizes[1], answers[0], strict=False), 1):
+        if not 0 <= min(right) <= max(right) < size:
             raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
 
 
@@ -97,26 +98,26 @@ def read_language_choices(sheets: Sheets) -> LanguageChoices:
     """Return the choices of at least two languages; of scores the best, the first of several."""
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        chosen, known = _read_answers(first)
-        hits = [[i in a for i, a in zip(c, known, strict=True)] for c in chosen.values()]
-        return LanguageChoices(chosen, known, np.array(hits, dtype=np.float64).T)
+        choices, references = _read_answers(first)
+        hits = [[i in a for i, a in zip(c, references, strict=True)] for c in choices.values()]
+        return LanguageChoices(choices, references, np.array(hits, dtype=np.float64).T)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), [])
     if not answers:
         read_only(sheets, "query", "right")
-    chosen = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
+    choices = {name: [int(r.argmax()) for r in rows] for name, rows in scores.rows.items()}
     best = [[row == row.max() for row in rows] for rows in scores.rows.values()]
     sizes = np.array([len(row) for row in best[0]])
     marks = np.split(mark_right(answers, sizes), np.cumsum(sizes)[:-1])
     right = [[m[b].mean() for m, b in zip(marks, rows, strict=True)] for rows in best]
     tied = sum(int(row.sum() > 1) for rows in best for row in rows)
     return LanguageChoices(
-        chosen, answers, np.array(right).T, tied, sizes.tolist(), scores.clusters
+        choices, answers, np.array(right).T, tied, sizes.tolist(), scores.clusters
     )
 
 
-def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
-    names = (*_LINE, "right") if marked else _LINE
+def _read_lines(sheet: Sheet, need_right: bool) -> LanguageScores:
+    names = (*_LINE, "right") if need_right else _LINE
     queries, candidates = (read_texts(need(sheet, *names)[i], _LINE[i]) for i in range(2))
     languages = [name for name in sheet if name not in (*_LINE, "right")]
     if not languages:
@@ -129,7 +130,7 @@ def _read_lines(sheet: Sheet, marked: bool) -> LanguageScores:
                 "with different names"
             )
         lines[query][candidate] = line
-    places = [[*found.values()] for found in lines.values()]
+    places = [[*of_query.values()] for of_query in lines.values()]
     columns = {name: read_numbers(sheet[name], name) for name in languages}
     rows = {name: [column[p] for p in places] for name, column in columns.items()}
     if "right" not in sheet:
@@ -180,15 +181,15 @@ def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
     _check_languages(languages)
     texts = {name: read_texts(sheet[name], name) for name in languages}
     index = [
-        {text: i for i, text in enumerate(dict.fromkeys([*known, *given]))}
-        for known, *given in zip(right, *texts.values(), strict=True)
+        {text: i for i, text in enumerate(dict.fromkeys([*correct, *predictions]))}
+        for correct, *predictions in zip(right, *texts.values(), strict=True)
     ]
-    chosen = {
-        name: [names[text] for names, text in zip(index, given, strict=True)]
-        for name, given in texts.items()
+    choices = {
+        name: [names[text] for names, text in zip(index, predictions, strict=True)]
+        for name, predictions in texts.items()
     }
-    answers = [[names[t] for t in known] for names, known in zip(index, right, strict=True)]
-    return chosen, answers
+    answers = [[names[t] for t in correct] for names, correct in zip(index, right, strict=True)]
+    return choices, answers
 
 
 def _check_languages(languages: Sequence[str] | Mapping[str, Any]) -> None:

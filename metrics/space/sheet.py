@@ -97,11 +97,11 @@ def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
 
 def read_marks(cells: Sequence[Any], name: str) -> list[bool]:
     """Return a column of 1 (true) and 0 (false)."""
-    known = {"1": True, "true": True, "0": False, "false": False}
+    values = {"1": True, "true": True, "0": False, "false": False}
     for row, cell in enumerate(cells, start=1):
-        if str(cell).strip().lower() not in known:
+        if str(cell).strip().lower() not in values:
             raise ValueError(f"row {row}, column {name!r} is {cell!r}; expected 1 or 0")
-    return [known[str(cell).strip().lower()] for cell in cells]
+    return [values[str(cell).strip().lower()] for cell in cells]
 
 
 def read_texts(cells: Sequence[Any], name: str) -> list[str]:
@@ -127,9 +127,9 @@ def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list
 def read_further(sheet: Sheet, columns: Sequence[str], gaps: bool = False) -> list[list[str]]:
     """Return the lists of the last of `columns`, continued by the sheet's columns after them."""
     lists = read_lists(sheet[columns[-1]], columns[-1], gaps)
-    further = [cells for name, cells in sheet.items() if name not in columns]
+    columns_after = [cells for name, cells in sheet.items() if name not in columns]
     return [
-        [*parts, *(part for cells in further for part in _split_list(cells[row]))]
+        [*parts, *(part for cells in columns_after for part in _split_list(cells[row]))]
         for row, parts in enumerate(lists)
     ]
 
@@ -172,15 +172,15 @@ def _read_cells(text: str) -> Sheet:
 
 def _read_json(text: str) -> Sheet:
     try:
-        found = json.loads(text)
+        content = json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno} is not JSON: {error.msg}") from None
-    if isinstance(found, dict):
-        return _check(found)
-    for number, row in enumerate(found, start=1):
-        if not isinstance(row, dict) or row.keys() != found[0].keys():
+    if isinstance(content, dict):
+        return _check(content)
+    for number, row in enumerate(content, start=1):
+        if not isinstance(row, dict) or row.keys() != content[0].keys():
             raise ValueError(f"row {number} is {row!r:.80}; expected the names of row 1 and values")
-    return {name: [row[name] for row in found] for name in found[0]} if found else {}
+    return {name: [row[name] for row in content] for name in content[0]} if content else {}
 
 
 def _check(columns: Mapping[str, Any]) -> Sheet:
@@ -197,5 +197,5 @@ def _check(columns: Mapping[str, Any]) -> Sheet:
 
 def _list(names: Sequence[str] | Mapping[str, Any]) -> str:
     """Format the first names, for an error of one line."""
-    shown = [*names][:8]
-    return ", ".join(map(repr, shown)) + (" …" if len(names) > len(shown) else "")
+    first = [*names][:8]
+    return ", ".join(map(repr, first)) + (" …" if len(names) > len(first) else "")

@@ -53,9 +53,9 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
     tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     scores = [masked_scores(table) for table in tables]
-    found = [_best(of_language) for of_language in scores]
-    best = np.stack([best for best, _ in found], axis=1)
-    shared = np.stack([shared for _, shared in found], axis=1)
+    tops = [_best(of_language) for of_language in scores]
+    best = np.stack([best for best, _ in tops], axis=1)
+    shared = np.stack([shared for _, shared in tops], axis=1)
     hits = np.array([np.isin(row, gold) for row, gold in zip(best, right, strict=True)])
     return Answers(
         fact_ids=tables[0]["fact_id"].to_pylist(),
@@ -76,12 +76,12 @@ def classify_answers(answers: Answers) -> np.ndarray:
     is shared in either language.
     """
     places = list(combinations(range(len(answers.languages)), 2))
-    one, two = np.array(places, dtype=int).reshape(-1, 2).T
-    same = answers.best[:, one] == answers.best[:, two]
+    first, second = np.array(places, dtype=int).reshape(-1, 2).T
+    same = answers.best[:, first] == answers.best[:, second]
     kinds = np.full(same.shape, DIFFERENT, dtype=np.int8)
     kinds[same] = BOTH_WRONG
-    kinds[same & answers.correct[:, one]] = BOTH_RIGHT
-    kinds[(answers.shared[:, one] > 1) | (answers.shared[:, two] > 1)] = TIED
+    kinds[same & answers.correct[:, first]] = BOTH_RIGHT
+    kinds[(answers.shared[:, first] > 1) | (answers.shared[:, second] > 1)] = TIED
     return kinds
 
 
@@ -139,35 +139,35 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
         examples: wanted for each kind and pair; fewer where there are fewer.
     """
     pairs = np.arange(kinds.shape[1])
-    there = count_kinds(kinds)
-    had = np.zeros_like(there)
-    left = set(range(len(kinds)))
-    for wanted in range(1, examples + 1):
-        target = np.minimum(there, wanted)
-        needed = had < target
+    totals = count_kinds(kinds)
+    counts = np.zeros_like(totals)
+    rest = set(range(len(kinds)))
+    for number in range(1, examples + 1):
+        target = np.minimum(totals, number)
+        lacking = counts < target
         # Gains only fall, so a stale one at the head of the heap is computed again (lazy greedy);
         # negative, because heapq returns the smallest.
-        heap = [(-int(needed[pairs, kinds[fact]].sum()), fact) for fact in sorted(left)]
+        heap = [(-int(lacking[pairs, kinds[fact]].sum()), fact) for fact in sorted(rest)]
         heapq.heapify(heap)
-        while needed.any():
+        while lacking.any():
             fact = heap[0][1]
-            gain = -int(needed[pairs, kinds[fact]].sum())
+            gain = -int(lacking[pairs, kinds[fact]].sum())
             if gain > heap[0][0]:
                 heapq.heapreplace(heap, (gain, fact))
                 continue
             heapq.heappop(heap)
-            left.remove(fact)
-            had[pairs, kinds[fact]] += 1
-            needed = had < target
+            rest.remove(fact)
+            counts[pairs, kinds[fact]] += 1
+            lacking = counts < target
             yield fact
 
 
 def _load_texts(
-    settings: Settings, answers: Answers, known: Mapping[str, pa.Table]
+    settings: Settings, answers: Answers, texts: Mapping[str, pa.Table]
 ) -> tuple[dict[str, pa.Table] | None, str | None]:
     """Return the rows as the run asked them, or None and the reason."""
-    if set(answers.languages) <= set(known):
-        return {language: known[language] for language in answers.languages}, None
+    if set(answers.languages) <= set(texts):
+        return {language: texts[language] for language in answers.languages}, None
     try:
         tables = load_again(settings, answers.languages)
     except PolyprobeError as error:

@@ -221,7 +221,7 @@ function setUpTable(holder) {
     head.append(button);
   });
   const tools = make("div", { class: "chooser" });
-  if (rows.length > 12) {
+  if (rows.length > 20) {
     const filter = make("input", { type: "search", placeholder: "text" });
     filter.addEventListener("input", () => {
       const words = filter.value.toLowerCase().split(/\s+/);

@@ -38,9 +38,9 @@ class RunPart(NamedTuple):
         """Describe the choice of the rows, in brackets; empty if all were chosen."""
         settings, subset = self.settings, self.results.get("subset") or {}
         choices = (make_choice(settings.relations, settings.exclude), make_choice(**subset))
-        named = [f"limit {settings.limit}"] if settings.limit else []
-        named += [f"sample {settings.sample}"] if settings.sample else []
-        text = "; ".join(filter(None, [*named, *map(describe_choice, choices)]))
+        parts = [f"limit {settings.limit}"] if settings.limit else []
+        parts += [f"sample {settings.sample}"] if settings.sample else []
+        text = "; ".join(filter(None, [*parts, *map(describe_choice, choices)]))
         return f" ({text})" if text else ""
 
     @property
@@ -86,11 +86,11 @@ class Report(NamedTuple):
 
 def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
     """List the figures of the heat map: `sort_pair_figures`, of templates, and named ones."""
-    others = [
+    figures = [
         f for f in SEPARATE if (f.input is TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
     ]
-    named = [f for f in others if all(f.name in part.results for part in parts)]
-    return [*sort_pair_figures(parts), *named]
+    extra = [f for f in figures if all(f.name in part.results for part in parts)]
+    return [*sort_pair_figures(parts), *extra]
 
 
 def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
@@ -118,8 +118,8 @@ def make_every_mean_table(report: Report) -> Table:
         [figure.title, figure.says, *_list_cells(report, figure, "mean")]
         for figure in _list_defined((*SEPARATE, *JOINT), report)
     ]
-    first, *others = _list_columns(report, "figure")
-    columns = [first, Column("definition", Role.LABEL), *others]
+    first, *heads = _list_columns(report, "figure")
+    columns = [first, Column("definition", Role.LABEL), *heads]
     return Table(columns, rows, folded="All means with their intervals")
 
 
@@ -211,9 +211,9 @@ def make_runs_part(report: Report) -> Part:
 
 def list_signatures(report: Report) -> list[str]:
     """List the signatures of the runs, after their names if there are several."""
-    many = len(report.parts) > 1
+    several = len(report.parts) > 1
     return [
-        f"{part.name}: {part.results['signature']}" if many else part.results["signature"]
+        f"{part.name}: {part.results['signature']}" if several else part.results["signature"]
         for part in report.parts
     ]
 
@@ -226,9 +226,9 @@ def _list_notes(part: RunPart) -> Iterator[str]:
     bias = [f"{x} {number(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
-    read = [f"{x} {y:.1%}" for x, y in results.get("letters_read", {}).items() if y < 1]
-    if read:
-        yield f"letters that the server showed: {', '.join(read)}"
+    letters = [f"{x} {y:.1%}" for x, y in results.get("letters_read", {}).items() if y < 1]
+    if letters:
+        yield f"letters that the server showed: {', '.join(letters)}"
 
 
 def list_cautions(parts: Sequence[RunPart], ignored: Sequence[str] = ()) -> list[str]:

@@ -31,10 +31,10 @@ _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several 
 
 def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     """List the pictures of a report by the part of the page, see docs/running.md."""
-    runs, many = report.parts, len(report.parts) > 1
+    runs, several = report.parts, len(report.parts) > 1
     drawings: dict[str, list[Drawing]] = {PAIRS: []}
     for place, part in enumerate(runs, start=1):
-        end = f"-{place}" if many else ""
+        end = f"-{place}" if several else ""
         drawings[PAIRS] += _list_heats(part, runs, end)
     for two in report.between:
         drawings[PAIRS] += _list_differences(two, runs)
@@ -42,7 +42,7 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     if any(part.results.get("k_share") for part in runs):
         drawings[SHARES] = [Drawing("shares", _draw_shares(runs), {})]
     for place, part in enumerate(runs, start=1):
-        end, run = (f"-{place}", {"run": part.name}) if many else ("", {})
+        end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):
             drawing = Drawing(f"{name}{end}", picture, {**run, **choice})
             drawings.setdefault(title, []).append(drawing)
@@ -83,20 +83,20 @@ def _list_heats(part: RunPart, parts: Sequence[RunPart], end: str) -> Iterator[D
         choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
         squared = figure in undirected and len(undirected) > 1
         yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
-        for other in undirected if squared else ():
-            if other is not figure:
-                squares = _find_squares(results, figure, other)
-                name = f"{figure.name}+{other.name}{end}"
-                options = choice | {"high by": other.heading}
+        for second in undirected if squared else ():
+            if second is not figure:
+                squares = _find_squares(results, figure, second)
+                name = f"{figure.name}+{second.name}{end}"
+                options = choice | {"high by": second.heading}
                 yield Drawing(name, heat._replace(squares=squares), options)
 
 
 def _find_squares(
-    results: Mapping[str, Any], figure: RunFigure, other: RunFigure
+    results: Mapping[str, Any], first: RunFigure, second: RunFigure
 ) -> dict[str, list[tuple[int, int]]]:
-    high = find_high_pairs(results, figure.name, other.name)
+    high = find_high_pairs(results, first.name, second.name)
     squares = {
-        f"at or above the mean by {figure.title} and {other.title}": high.both,
+        f"at or above the mean by {first.title} and {second.title}": high.both,
         "by one of them": [*high.first, *high.second],
     }
     return {name: _find_cells(results["languages"], pairs) for name, pairs in squares.items()}

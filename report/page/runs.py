@@ -93,8 +93,8 @@ def write_report(
     """
     if output:
         check_output(output)
-    first, *others = [read_finished(Run(folder), choice) for folder in runs]
-    return write_pages([first, *others], output, [_compare(first, run, choice) for run in others])
+    first, *rest = [read_finished(Run(folder), choice) for folder in runs]
+    return write_pages([first, *rest], output, [_compare(first, run, choice) for run in rest])
 
 
 def _compare(first: FinishedRun, second: FinishedRun, choice: Choice) -> Comparison | str:
@@ -197,17 +197,17 @@ def _make_finding(report: Report, drawings: dict[str, list[Drawing]]) -> Finding
 def _list_leads(report: Report) -> Iterator[str]:
     """Yield one sentence for each run, and in what the runs differ."""
     for place, part in enumerate(report.parts):
-        yield _describe_run(part, whole=not place)
+        yield _describe_run(part, explain=not place)
     if len(report.parts) > 1:
         line = describe_differing([finished.run for finished in report.runs])
         yield f"{line[0].upper()}{line[1:]}."
 
 
-def _describe_run(part: RunPart, whole: bool) -> str:
-    """Describe accuracy, floors and consistency of a run; `whole`: also what 0 and 1 mean."""
+def _describe_run(part: RunPart, explain: bool) -> str:
+    """Describe accuracy, floors and consistency of a run; `explain`: also what 0 and 1 mean."""
     results, mean = part.results, part.results["mean"]
-    many, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
-    averaged = f"averaged over {many} languages" if many > 1 else "in one language"
+    count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
+    averaged = f"averaged over {count} languages" if count > 1 else "in one language"
     floor = f"; the most frequent answers: {frequency['accuracy']:.1%}" if frequency else ""
     text = (
         f"{part.name} on {part.settings.data_name}{part.rows} gets {mean['accuracy']:.1%} of "
@@ -224,7 +224,7 @@ def _describe_run(part: RunPart, whole: bool) -> str:
             text += number(mean[name])
             if name == "rankc_subject" and results.get("intervals"):
                 text += f" ({format_interval(results['intervals']['mean'][name])})"
-            return text + (f" (0: {ends})." if whole else ".")
+            return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."
 
 
@@ -282,9 +282,9 @@ def read_finished(
 ) -> FinishedRun:
     """Read a run with its results, computed again if rows or other options are chosen."""
     results = run.read_results()
-    stored = MetricOptions.read(results)
-    options = stored if options is None else options
-    if choice != ALL_ROWS or options != stored:
+    default = MetricOptions.read(results)
+    options = default if options is None else options
+    if choice != ALL_ROWS or options != default:
         bootstrap = Bootstrap(**results.get("resampling", {}))
         return FinishedRun(run, find_results(run, bootstrap, choice, options))
     return FinishedRun(run, results)

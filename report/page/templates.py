@@ -28,8 +28,8 @@ def _draw_ceiling(results: Mapping[str, Any]) -> Picture:
     within = [results[WITHIN.name][x] for x in languages]
     series = [Series("within the language", within, [bounds.get(x) for x in languages])]
     if results.get(BETWEEN.name):
-        others = list_by_language(results, BETWEEN)
-        series.append(Series("with the other languages", [others[x] for x in languages]))
+        between = list_by_language(results, BETWEEN)
+        series.append(Series("with the other languages", [between[x] for x in languages]))
     return Bars("RankC of different templates", languages, series, "RankC")
 
 

@@ -37,8 +37,10 @@ def order_languages(
         return _order_by_similarity(languages, values)
     if order == "given":
         return places
-    found = [find_language(code) for code in languages]
-    traits = [[getattr(x, name) for name in _TRAITS[order]] if x else [] for x in found]
+    languages_of_codes = [find_language(code) for code in languages]
+    traits = [
+        [getattr(x, name) for name in _TRAITS[order]] if x else [] for x in languages_of_codes
+    ]
     return sorted(places, key=lambda i: (not traits[i], traits[i]))
 
 
@@ -49,14 +51,14 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
     together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
-    found = [
-        mean_known([values.get(f"{one}-{two}"), values.get(f"{two}-{one}")])
-        for one, two in combinations(languages, 2)
+    similarities = [
+        mean_known([values.get(f"{first}-{second}"), values.get(f"{second}-{first}")])
+        for first, second in combinations(languages, 2)
     ]
-    known = [value for value in found if value is not None]
-    if len(languages) < 3 or not known:
+    defined = [value for value in similarities if value is not None]
+    if len(languages) < 3 or not defined:
         return [*range(len(languages))]
-    distances = np.array([max(known) - (min(known) if x is None else x) for x in found])
+    distances = np.array([max(defined) - (min(defined) if x is None else x) for x in similarities])
     order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
     return order
 
@@ -107,13 +109,13 @@ def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -
 
 def _arrange_bars(bars: Bars, places: Sequence[int]) -> Bars:
     series = [
-        one._replace(
-            values=[one.values[i] for i in places],
-            bounds=[one.bounds[i] for i in places] if one.bounds else (),
-            marks=[one.marks[i] for i in places] if one.marks else (),
-            tips=[one.tips[i] for i in places] if one.tips else (),
+        row._replace(
+            values=[row.values[i] for i in places],
+            bounds=[row.bounds[i] for i in places] if row.bounds else (),
+            marks=[row.marks[i] for i in places] if row.marks else (),
+            tips=[row.tips[i] for i in places] if row.tips else (),
         )
-        for one in bars.series
+        for row in bars.series
     ]
     return bars._replace(labels=[bars.labels[i] for i in places], series=series)
 
@@ -126,8 +128,8 @@ def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> He
         values=heat.values[cells],
         similar=None if heat.similar is None else heat.similar[cells],
         squares={
-            name: [(rows.index(i), columns.index(j)) for i, j in found]
-            for name, found in heat.squares.items()
+            name: [(rows.index(i), columns.index(j)) for i, j in cells_of_square]
+            for name, cells_of_square in heat.squares.items()
         },
         details={(rows.index(i), columns.index(j)): text for (i, j), text in heat.details.items()},
     )
