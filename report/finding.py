@@ -67,7 +67,8 @@ class Column(NamedTuple):
         head: its heading; lines of a long one are separated by newlines.
         role: of its values.
         key: name in CSV; by default the head.
-        width: the least width of the terminal that shows it; None: in CSV only.
+        width: the least width of the terminal that shows it; None: in CSV, and on the page on
+            request.
         percent: in LaTeX, values are shown in percent, as in papers; else with two decimals.
         help: explanation of the heading on the page.
     """
@@ -90,7 +91,7 @@ class Table(NamedTuple):
         ruled: has rules in the terminal.
         dense: has one space between columns in the terminal, not two.
         sections: places of the rows that start a section, below a rule.
-        limit: number of rows in the terminal; None: all.
+        limit: number of rows in the terminal; None: all; 0: no table.
         noun: what a row is, in the plural, for the line below a table with a limit.
         folded: line that the page shows instead, until a reader selects it; empty: not folded.
     """

@@ -97,7 +97,7 @@ def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
         for block in part.blocks:
             if isinstance(block, str):
                 yield block
-            elif block.rows:
+            elif block.rows and block.limit != 0:
                 yield render_table(block, width)
                 if block.limit is not None and len(block.rows) > block.limit:
                     rest = len(block.rows) - block.limit

@@ -12,20 +12,42 @@ PLUS_MINUS = (
     "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "
     "95% interval of the mean"
 )
+SLOPE = (
+    "Change per doubling of the parameters, in percentage points for shares, with an interval by "
+    "Student's t. A regression over several model families confounds size and family."
+)
+PICTURES = {"size": "Figure by size", "": "Figure by model", "accuracy": "Figure and accuracy"}
 
 
 def make_board_finding(board: Board) -> Finding:
-    """Make the finding of a board."""
-    n = len(board.entries)
+    """Make the finding of a board; the page has all figures, and a table of each by language."""
+    n, pictures = len(board.entries), _draw(board)
+    figures = [*board.columns, *(name for name in board.figures if name not in board.columns)]
+    parts = [Part("Models", [list_models(board, figures)])]
+    for kind, heading in PICTURES.items():
+        if names := [name for name in pictures if name.partition("-")[2] == kind]:
+            parts.append(Part(heading, [], names))
+    if (trends := list_trends(board)).rows:
+        parts.append(Part("Trends over all models", [trends]))
+    if tables := [table for name in figures if (table := _list_languages(board, name))]:
+        parts.append(Part("Figures by language", tables))
+    title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
+    languages = len(board.languages)
     return Finding(
-        f"{n} {'model' if n == 1 else 'models'} on {board.data}",
-        [Part("Models", [list_models(board, board.columns), list_trends(board)])],
+        title,
+        parts,
+        f"{title}, {languages} {'language' if languages == 1 else 'languages'}. Means are "
+        "unweighted, over languages or pairs of languages.",
+        settings=[f"{x.name}: {one['signature']}" for x in board.entries for one in x.results],
         notes=_list_notes(board),
+        cautions=_list_cautions(board),
         terms=[
             *((figure.title, figure.says) for figure in board.figures.values()),
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
+            ("slope per doubling", SLOPE),
+            ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
         ],
-        pictures=_draw(board),
+        pictures=pictures,
     )
 
 
@@ -35,7 +57,7 @@ def is_share(figure: RunFigure) -> bool:
 
 
 def list_models(board: Board, figures: Sequence[str]) -> Table:
-    """List the models with some figures; in CSV also with their full names."""
+    """List the models with figures, those that are no columns on the page and in CSV only."""
     columns = [
         Column("model", Role.LABEL),
         Column("full name", Role.LABEL, "full_name", width=None),
@@ -44,11 +66,9 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
         *(Column(name, Role.TEXT, width=WIDE) for name in board.differing),
     ]
     for name in figures:
-        figure = board.figures[name]
-        head = figure.heading
-        columns.append(
-            Column(head, Role.ESTIMATE, name, percent=is_share(figure), help=figure.says)
-        )
+        figure, width = board.figures[name], 0 if name in board.columns else None
+        options = (name, width, is_share(figure), figure.says)
+        columns.append(Column(figure.heading, Role.ESTIMATE, *options))
     rows = []
     for place, entry in enumerate(board.entries):
         values = [entry.values[name] for name in figures]
@@ -98,15 +118,32 @@ def list_trends(board: Board) -> Table:
     return Table(columns, rows)
 
 
+def _list_languages(board: Board, name: str) -> Table | None:
+    """List a figure of each model by language, on the page only; a pair's is a mean over pairs."""
+    values = [entry.values[name].languages for entry in board.entries]
+    if not any(values):
+        return None
+    columns = [Column("model", Role.LABEL), Column("mean"), *map(Column, board.languages)]
+    rows = [
+        [entry.name, entry.values[name].mean, *map(of_entry.get, board.languages)]
+        for entry, of_entry in zip(board.entries, values, strict=True)
+    ]
+    return Table(columns, rows, limit=0, folded=board.figures[name].title)
+
+
 def _list_notes(board: Board) -> list[str]:
     """List notes on the table and the settings in which its rows differ."""
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
-    if board.differing:
-        notes.append(f"not comparable: the runs differ in {', '.join(board.differing)}")
-        for place, entry in enumerate(board.entries):
-            settings = (f"{name} {values[place]}" for name, values in board.differing.items())
-            notes.append(f"{entry.name}: {'; '.join(settings)}")
+    for place, entry in enumerate(board.entries if board.differing else ()):
+        settings = (f"{name} {values[place]}" for name, values in board.differing.items())
+        notes.append(f"{entry.name}: {'; '.join(settings)}")
     return [*notes, *(f"the runs also differ in {line}" for line in board.loading)]
+
+
+def _list_cautions(board: Board) -> list[str]:
+    """List the settings that make the rows incomparable, as one line; nothing without any."""
+    names = ", ".join(board.differing)
+    return [f"not comparable: the runs differ in {names}"] if names else []
 
 
 def write_csv(board: Board) -> str:
