@@ -176,7 +176,7 @@ def test_runs_that_cannot_be_compared_are_refused(tmp_path, changes, said):
     assert rows[0] != rows[1]
     assert any(
         line.startswith("not comparable: the runs differ in")
-        for line in make_board_finding(board).notes
+        for line in make_board_finding(board).cautions
     )
 
 
