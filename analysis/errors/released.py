@@ -86,16 +86,16 @@ def _read_lines(
 
 
 def check_flags(path: Path | str, language: str) -> Flags:
-    """Return how many flags of a file are those of `match` in a language (X-FACTR, section 3.4)."""
+    """Count how many flags of a file are those of `match` in a language (X-FACTR, section 3.4)."""
     rows = read_released(path)
     prompts, texts, gold, flags, _ = zip(*rows, strict=True) if rows else ((),) * 5
-    found = find_matches(texts, gold, language, prompts)
-    differ = tuple(place for place, flag in enumerate(flags) if found[place] != flag)
+    matches = find_matches(texts, gold, language, prompts)
+    differ = tuple(place for place, flag in enumerate(flags) if matches[place] != flag)
     return Flags(len(rows) - len(differ), len(rows), differ)
 
 
 def classify_released(path: Path | str, language: str) -> list[str]:
-    """Return the type of each wrong prediction of a file, see `types.classify`.
+    """Find the type of each wrong prediction of a file, see `types.classify`.
 
     A file is one relation, or one sample of all relations.
     """

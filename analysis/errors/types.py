@@ -39,7 +39,7 @@ class Wrong(NamedTuple):
         words: its words, folded.
         sentence: the words of the prompt, with a `[Y]` at the slot.
         gold: the words of each accepted form.
-        others: the accepted forms of the other facts of the relation.
+        other_forms: the accepted forms of the other facts of the relation.
         function_words: those of the language.
     """
 
@@ -47,7 +47,7 @@ class Wrong(NamedTuple):
     words: Words
     sentence: Words
     gold: Sequence[Words]
-    others: Collection[Words]
+    other_forms: Collection[Words]
     function_words: Collection[str]
 
 
@@ -77,14 +77,14 @@ RULES: dict[str, tuple[str, Rule]] = {
     ),
     "same_type": (
         "It is an accepted form of another fact of the relation.",
-        lambda wrong: wrong.words in wrong.others,
+        lambda wrong: wrong.words in wrong.other_forms,
     ),
     "other": ("None of these.", lambda wrong: True),
 }
 
 
 def fold(text: str) -> str:
-    """Return a text in lower case without accents and final sigma.
+    """Fold a text to lower case without accents and final sigma.
 
     >>> fold("Χριστός Árbol")
     'χριστοσ arbol'
@@ -96,7 +96,7 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=1_000_000)  # accepted forms recur in many facts
 def split_words(text: str) -> Words:
-    """Return the folded words; a character of Chinese or Japanese is a word.
+    """Split into folded words; a character of Chinese or Japanese is a word.
 
     >>> split_words("Saint-Denis, 北京")
     ('saint', 'denis', '北', '京')
@@ -105,7 +105,7 @@ def split_words(text: str) -> Words:
 
 
 def has_run(words: Words, part: Words) -> bool:
-    """Return whether `part`, which is not empty, occurs as consecutive words.
+    """Tell whether `part`, which is not empty, occurs as consecutive words.
 
     >>> has_run(("a", "b", "c"), ("b", "c")), has_run(("a", "b", "c"), ("a", "c"))
     (True, False)
@@ -114,21 +114,21 @@ def has_run(words: Words, part: Words) -> bool:
     return bool(part) and any(words[place : place + len(part)] == part for place in places)
 
 
-def are_forms(one: Words, other: Words) -> bool:
-    """Return whether two texts have pairs of words with a common stem and other endings.
+def are_forms(first: Words, second: Words) -> bool:
+    """Tell whether two texts have pairs of words with a common stem and other endings.
 
     >>> are_forms(("ρωσιας",), ("ρωσια",)), are_forms(("norway",), ("norwegian",))
     (True, False)
     """
-    pairs = zip(one, other, strict=False)
-    return one != other and len(one) == len(other) and all(have_stem(*pair) for pair in pairs)
+    pairs = zip(first, second, strict=False)
+    return first != second and len(first) == len(second) and all(have_stem(*pair) for pair in pairs)
 
 
-def have_stem(one: str, other: str) -> bool:
-    """Return whether two words are equal, or equal before at most ENDING letters of each."""
-    pairs = zip(one, other, strict=False)
+def have_stem(first: str, second: str) -> bool:
+    """Tell whether two words are equal, or equal before at most ENDING letters of each."""
+    pairs = zip(first, second, strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-    return one == other or (common >= STEM and max(len(one), len(other)) - common <= ENDING)
+    return first == second or (common >= STEM and max(len(first), len(second)) - common <= ENDING)
 
 
 def classify(
@@ -139,7 +139,7 @@ def classify(
     groups: Sequence[str] | None = None,
     right: Sequence[bool] | None = None,
 ) -> list[str]:
-    """Return the type of each wrong prediction, a key of RULES, in the order of the facts.
+    """Find the type of each wrong prediction, a key of RULES, in the order of the facts.
 
     Args:
         predictions: free predictions; None is an unknown text.
@@ -156,14 +156,14 @@ def classify(
     """
     gold = [[*map(split_words, forms)] for forms in accepted]
     labels = groups or [""] * len(gold)
-    known: dict[str, dict[Words, int]] = {}
+    counts_by_relation: dict[str, dict[Words, int]] = {}
     for label, forms in zip(labels, gold, strict=True):
-        counts = known.setdefault(label, {})
+        counts = counts_by_relation.setdefault(label, {})
         for form in set(forms):
             counts[form] = counts.get(form, 0) + 1
     marks = [False] * len(gold) if right is None else right
     return [
-        _classify(text, prompt, forms, known[label], language)
+        _classify(text, prompt, forms, counts_by_relation[label], language)
         for text, prompt, forms, label, is_right in zip(
             predictions, prompts, gold, labels, marks, strict=True
         )
@@ -172,27 +172,27 @@ def classify(
 
 
 def _classify(
-    text: str | None, prompt: str, gold: list[Words], known: Mapping[Words, int], language: str
+    text: str | None, prompt: str, gold: list[Words], counts: Mapping[Words, int], language: str
 ) -> str:
     before, _, after = prompt.partition(SLOT)
     sentence = (*split_words(before), SLOT, *split_words(after))
     words = split_words(text or "")
-    others = {words} if known.get(words, 0) > (words in gold) else set()
+    other_forms = {words} if counts.get(words, 0) > (words in gold) else set()
     function_words = FUNCTION_WORDS.get(language, frozenset())
-    wrong = Wrong(text or "", words, sentence, gold, others, function_words)
+    wrong = Wrong(text or "", words, sentence, gold, other_forms, function_words)
     return next(name for name, (_, rule) in RULES.items() if rule(wrong))
 
 
 def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
-    """Return the share of each type with its interval, and the number of errors, `n_queries`.
+    """Compute the share of each type with its interval, and the number of errors, `n_queries`.
 
     `options` are those of `intervals.Resampling`. Without errors, every share is None.
     """
-    found = np.array(list(kinds), dtype=str)
-    if not len(found):
+    types = np.array(list(kinds), dtype=str)
+    if not len(types):
         return {**dict.fromkeys(RULES), "n_queries": 0}
-    measures = {name: share((found == name).astype(np.float64)) for name in RULES}
-    return {**summarize(measures, **options), "n_queries": len(found)}
+    measures = {name: share((types == name).astype(np.float64)) for name in RULES}
+    return {**summarize(measures, **options), "n_queries": len(types)}
 
 
 def measure_language(
@@ -206,16 +206,16 @@ def measure_language(
         language: of the texts.
         options: `clusters` are of all facts, or None.
     """
-    asked = np.flatnonzero(~np.isnan(right))
+    places = np.flatnonzero(~np.isnan(right))
     columns = ["relation", "prompt", "answer_forms", "prediction"]
-    rows = table.select(columns).take(asked).to_pydict()
+    rows = table.select(columns).take(places).to_pydict()
     kinds = classify(
         rows["prediction"],
         rows["prompt"],
         rows["answer_forms"],
         language,
         groups=rows["relation"],
-        right=right[asked].astype(bool),
+        right=right[places].astype(bool),
     )
     wrong = np.flatnonzero(right == 0)
     options = options._replace(clusters=take(options.clusters, wrong))
@@ -224,5 +224,5 @@ def measure_language(
 
 def list_counts(kinds: Iterable[str]) -> Iterator[tuple[str, int]]:
     """Yield the number of errors of each type, in the order of RULES."""
-    found = list(kinds)
-    yield from ((name, found.count(name)) for name in RULES)
+    types = list(kinds)
+    yield from ((name, types.count(name)) for name in RULES)

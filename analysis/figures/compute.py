@@ -128,16 +128,16 @@ def read_scored(
 def check_named(facts: ScoredFacts, folder: object) -> None:
     """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
     options, default = facts.options, DEFAULTS
-    named = {
+    meanings = {
         f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
     }
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
     for name in ("repeated_subjects", "templates"):
         if getattr(options, name) != getattr(default, name):
-            named[f"--{name.replace('_', '-')}"] = consistency
+            meanings[f"--{name.replace('_', '-')}"] = consistency
     if options.by_template:
-        named["--by-template"] = {"rankc_templates"}
-    for option, names in named.items():
+        meanings["--by-template"] = {"rankc_templates"}
+    for option, names in meanings.items():
         missing = [find_lack(name, facts) for name in sorted(names)]
         if all(missing):
             raise PolyprobeError(

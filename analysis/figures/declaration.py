@@ -17,12 +17,12 @@ class FigureInput(NamedTuple):
     """What the kernel of a figure takes.
 
     Attributes:
-        read: the input in the facts of a run; None if the run does not have it.
+        take: the input in the facts of a run; None if the run does not have it.
         needs: what a run without it lacks, in words.
         ranked: compares rankings of languages, which then need the same candidates.
     """
 
-    read: Callable[[ScoredFacts], Any]
+    take: Callable[[ScoredFacts], Any]
     needs: str = ""
     ranked: bool = False
 
@@ -30,7 +30,7 @@ class FigureInput(NamedTuple):
         """Find what the facts lack, in words; empty if they have the input."""
         if self.ranked and not facts.matched:
             return "the same candidates in every language"
-        return self.needs if self.read(facts) is None else ""
+        return self.needs if self.take(facts) is None else ""
 
 
 FACTS = FigureInput(lambda facts: facts)
@@ -78,7 +78,7 @@ class RunFigure(NamedTuple):
     Attributes:
         name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
         title: printed name.
-        says: one sentence for the report and for archives.
+        definition: one sentence for the report and for archives.
         per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
         input: what the kernel takes; unused for a module's figure (see `modules.MODULES`).
         sums: kernel; None for a module's figure.
@@ -89,13 +89,13 @@ class RunFigure(NamedTuple):
         conditional: averaged over fewer facts than the run has; their number is not stored.
         compared: tested by `compare`.
         on_request: computed only if it is named (`metrics --figures`).
-        counted: key of a module's number of facts.
+        count_key: key of a module's number of facts.
         display: how it is shown.
     """
 
     name: str
     title: str
-    says: str
+    definition: str
     per: str
     input: FigureInput = FACTS
     sums: Callable[[Any], Figure] | None = None
@@ -106,7 +106,7 @@ class RunFigure(NamedTuple):
     conditional: bool = False
     compared: bool = False
     on_request: bool = False
-    counted: str = "n_queries"
+    count_key: str = "n_queries"
     display: Presentation = Presentation()
 
     @property
@@ -117,7 +117,7 @@ class RunFigure(NamedTuple):
     def measure(self, facts: ScoredFacts) -> Figure:
         """Compute the sums of the facts, of a figure with a kernel."""
         assert self.sums, self.name
-        return self.sums(self.input.read(facts))
+        return self.sums(self.input.take(facts))
 
     def applies(self, facts: ScoredFacts) -> bool:
         """Tell whether the facts have what the figure is computed from."""

@@ -170,13 +170,13 @@ class ScoredFacts:
             return None
         starts, ends = self.sizes.cumsum() - self.sizes, self.sizes.cumsum()
         order = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
-        other = {x: Rows(rows.flat[order], rows.sizes) for x, rows in self.scores.items()}
+        following_rows = {x: Rows(rows.flat[order], rows.sizes) for x, rows in self.scores.items()}
         weights = self.options.weights
         within = [
-            compare_rankings(rows.flat, other[x].flat, rows.sizes, weights)
+            compare_rankings(rows.flat, following_rows[x].flat, rows.sizes, weights)
             for x, rows in self.scores.items()
         ]
-        between = rankc_pairs(self.scores, weights, other) if self.matched else self.rankc
+        between = rankc_pairs(self.scores, weights, following_rows) if self.matched else self.rankc
         weight = several[:, None]
         return OtherTemplates(
             self.languages,

@@ -384,14 +384,14 @@ FIGURES = (
         "factual_accuracy.single",
         "factual accuracy, one token",
         "The same over answers of a single token.",
-        counted="n_single",
+        count_key="n_single",
         display=NOTED,
     ),
     _of_module(
         "factual_accuracy.multi",
         "factual accuracy, more tokens",
         "The same over answers of several tokens.",
-        counted="n_multi",
+        count_key="n_multi",
         display=NOTED,
     ),
     *(
@@ -400,7 +400,7 @@ FIGURES = (
             f"calibration error{of}",
             "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
             scale=Scale(lower_is_better=True),
-            counted=count,
+            count_key=count,
         )
         for part, of, count in (
             ("", "", "n_queries"),
@@ -412,11 +412,11 @@ FIGURES = (
         _of_module(
             f"{module}.{part}",
             f"{title}{of}",
-            says,
-            counted=count,
+            definition,
+            count_key=count,
             display=NOTED,
         )
-        for module, title, says in (
+        for module, title, definition in (
             (
                 "oracle_length",
                 "factual accuracy, known length",
@@ -438,10 +438,10 @@ FIGURES = (
         _of_module(
             f"error_types.{name}",
             f"errors: {name.replace('_', ' ')}",
-            f"Share of errors of this type: {says[0].lower()}{says[1:]}",
+            f"Share of errors of this type: {definition[0].lower()}{definition[1:]}",
             scale=Scale(lower_is_better=None),
         )
-        for name, (says, _) in RULES.items()
+        for name, (definition, _) in RULES.items()
     ),
 )
 BY_NAME = {figure.name: figure for figure in FIGURES}

@@ -23,13 +23,13 @@ class Floor(NamedTuple):
     Attributes:
         name: key in `floors` of results.json.
         title: name of the row in tables.
-        says: one sentence for the report.
+        definition: one sentence for the report.
         find: kernel; the figures that the floor has, in their means over languages or pairs.
     """
 
     name: str
     title: str
-    says: str
+    definition: str
     find: Callable[[ScoredFacts], Values]
 
 
@@ -76,10 +76,10 @@ def _find_independent(facts: ScoredFacts) -> Values:
     """Compute COverlap of independent languages with the accuracies a and b: ab / (a + b - ab)."""
     means = np.array([right.mean() for right in facts.right.values()])
     first, second = (means[places] for places in np.triu_indices(len(means), 1))
-    both = first * second
-    either = first + second - both
-    defined = either > 0
-    return {"coverlap": float((both[defined] / either[defined]).mean())} if defined.any() else {}
+    joint = first * second
+    union = first + second - joint
+    defined = union > 0
+    return {"coverlap": float((joint[defined] / union[defined]).mean())} if defined.any() else {}
 
 
 def _mean(figure: Figure) -> float | None:

@@ -270,9 +270,9 @@ def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
     rows, columns = np.triu_indices(values.shape[1], 1)
     first, second = values[:, rows], values[:, columns]
     common = ~np.isnan(first + second)
-    both = np.where(common, first * second, 0)
-    either = np.where(common, np.maximum(first, second), 0)
-    return mean_of(name_pairs(list(right)), both, either, share=True)
+    joint = np.where(common, first * second, 0)
+    union = np.where(common, np.maximum(first, second), 0)
+    return mean_of(name_pairs(list(right)), joint, union, share=True)
 
 
 def _measure(

@@ -76,9 +76,9 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
         level = None if results.get("own_candidates") else chance
         for key in filter(values.__contains__, places):
             low, high = bounds.get(key) or (None, None)
-            known = None if values[key] is None else level
+            value_chance = None if values[key] is None else level
             first, second = places[key]
-            yield FigureRow(name, first, second, values[key], low, high, known, n, floor)
+            yield FigureRow(name, first, second, values[key], low, high, value_chance, n, floor)
         low, high = intervals.get(MEAN, {}).get(name) or (None, None)
         yield FigureRow(name, MEAN, "", mean, low, high, chance, n, floor)
 
@@ -90,7 +90,7 @@ def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
             for key, figure in figures.items():
                 if key in values:
                     low, high = values.get(f"{key}_ci") or (None, None)
-                    chance, n = values.get(f"{key}_chance"), values.get(figure.counted)
+                    chance, n = values.get(f"{key}_chance"), values.get(figure.count_key)
                     yield FigureRow(figure.name, language, "", values[key], low, high, chance, n)
 
 

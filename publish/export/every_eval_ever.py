@@ -104,7 +104,7 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
         "source_data": describe_data(exported, row),
         "metric_config": {
-            "evaluation_description": figure.says,
+            "evaluation_description": figure.definition,
             "metric_id": name,
             "metric_name": figure.title,
             "metric_unit": "proportion" if scale.highest == 1 else "rank",

@@ -42,7 +42,7 @@ def make_board_finding(board: Board) -> Finding:
         notes=_list_notes(board),
         cautions=_list_cautions(board),
         terms=[
-            *((figure.title, figure.says) for figure in board.figures.values()),
+            *((figure.title, figure.definition) for figure in board.figures.values()),
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
             ("slope per doubling", SLOPE),
             ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
@@ -67,7 +67,7 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     ]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
-        options = (name, width, is_share(figure), figure.says)
+        options = (name, width, is_share(figure), figure.definition)
         columns.append(Column(figure.heading, Role.ESTIMATE, *options))
     rows = []
     for place, entry in enumerate(board.entries):

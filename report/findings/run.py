@@ -82,9 +82,9 @@ def make_languages_table(results: Mapping[str, Any]) -> Table:
     values = [list_by_language(results, figure) for figure in figures]
     rows: list[list[Any]] = []
     for language in results["languages"]:
-        first, *others = (of_language[language] for of_language in values)
+        first, *rest = (of_language[language] for of_language in values)
         bold = is_above_floor(results, language) is False
-        rows.append([language, Cell(first, bold=bold), *others, bounds.get(language)])
+        rows.append([language, Cell(first, bold=bold), *rest, bounds.get(language)])
     sections = [len(rows)]
     rows.append(["mean", *(results["mean"][figure.name] for figure in figures), ""])
     if any(ends.get(figure.name) for figure in figures):
@@ -192,12 +192,12 @@ def make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """
     within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
     spread = results.get("templates", {}).get("by_language", {})
-    others = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
+    means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
     columns = [
         Column("language", Role.LABEL),
         Column("RankC within"),
         Column("95%", Role.INTERVAL),
-        *([Column("with others")] if others else []),
+        *([Column("with others")] if means else []),
         *([Column("worst"), Column("best")] if spread else []),
     ]
     rows = [
@@ -205,7 +205,7 @@ def make_ceiling_table(results: Mapping[str, Any]) -> Table:
             language,
             value,
             bounds.get(language),
-            *([others[language]] if others else []),
+            *([means[language]] if means else []),
             *([spread[language]["worst"], spread[language]["best"]] if spread else []),
         ]
         for language, value in (within or {}).items()
@@ -287,11 +287,11 @@ def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
 def _list_resampling(results: Mapping[str, Any]) -> Iterator[str]:
     resampling = results.get("resampling")
     if resampling and resampling["n_resamples"]:
-        drawn = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
-        yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {drawn}"
-        if WITHIN.name in results and drawn != "relations":
-            many = len(results["by_relation"]) >= ENOUGH_RELATIONS
-            which = "resamples of relations" if many else "for these templates only"
+        unit = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
+        yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
+        if WITHIN.name in results and unit != "relations":
+            enough = len(results["by_relation"]) >= ENOUGH_RELATIONS
+            which = "resamples of relations" if enough else "for these templates only"
             yield f"95% of RankC within a language and in another template: {which}"
 
 
@@ -326,14 +326,16 @@ def _list_modules(results: Mapping[str, Any]) -> Iterator[str]:
         languages = results.get(module, {})
         keys = [key for key, x in figures.items() if x.display.noted or x.name in names]
         keys = [key for key in keys if any(key in values for values in languages.values())]
-        named = [key for key in keys if figures[key].name in names]
+        named_keys = [key for key in keys if figures[key].name in names]
         for language, values in languages.items() if keys else ():
-            bounds = {key: values.get(f"{key}_ci") for key in named}
+            bounds = {key: values.get(f"{key}_ci") for key in named_keys}
             cells = (f"{x} {_show_estimate(values.get(x), bounds.get(x))}" for x in keys)
             yield f"{module} {language}: {', '.join(cells)}"
-        if named and len(languages) > 1:
-            means = [mean_known(values.get(key) for values in languages.values()) for key in named]
-            cells = (f"{key} {number(mean)}" for key, mean in zip(named, means, strict=True))
+        if named_keys and len(languages) > 1:
+            means = [
+                mean_known(values.get(key) for values in languages.values()) for key in named_keys
+            ]
+            cells = (f"{key} {number(mean)}" for key, mean in zip(named_keys, means, strict=True))
             yield f"{module} mean: {', '.join(cells)}"
 
 

@@ -36,9 +36,9 @@ COLUMNS = (
     ("prediction_at_least_gold", "all", "at least\nright answer"),
 )
 TERMS = [
-    *((figure.title, figure.says) for figure in OF_MODULES["factual_accuracy"].values()),
+    *((figure.title, figure.definition) for figure in OF_MODULES["factual_accuracy"].values()),
     *(
-        (BY_NAME[name].title, BY_NAME[name].says)
+        (BY_NAME[name].title, BY_NAME[name].definition)
         for name in ("oracle_length.all", "single_mask.all", "calibration.ece", "coverlap")
     ),
     ("at least right answer", "Share of facts whose prediction is as probable as the answer."),

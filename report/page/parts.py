@@ -115,7 +115,7 @@ def make_means_table(report: Report) -> Table:
 def make_every_mean_table(report: Report) -> Table:
     """Make the table of all means, and of the figures of all languages together."""
     rows = [
-        [figure.title, figure.says, *_list_cells(report, figure, "mean")]
+        [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
         for figure in _list_defined((*SEPARATE, *JOINT), report)
     ]
     first, *heads = _list_columns(report, "figure")

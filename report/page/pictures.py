@@ -96,7 +96,7 @@ def _find_squares(
 ) -> dict[str, list[tuple[int, int]]]:
     high = find_high_pairs(results, first.name, second.name)
     squares = {
-        f"at or above the mean by {first.title} and {second.title}": high.both,
+        f"at or above the mean by {first.title} and {second.title}": high.common,
         "by one of them": [*high.first, *high.second],
     }
     return {name: _find_cells(results["languages"], pairs) for name, pairs in squares.items()}

@@ -51,8 +51,8 @@ NEEDED = {
     **dict.fromkeys((*BY_PAPERS, "mean", "chance", "left_out"), dict),
 }
 TERMS = [
-    *((figure.title, figure.says) for figure in HEADLINE),
-    *((f"floor: {floor.title}", floor.says) for floor in FLOORS),
+    *((figure.title, figure.definition) for figure in HEADLINE),
+    *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
     ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
 ]

@@ -106,7 +106,7 @@ RESULTS = {
 
 def test_high_pairs_are_at_or_above_the_mean():
     found = find_high_pairs(RESULTS, "rankc", "coverlap")
-    assert found.both == ["en-fr", "en-zh"]
+    assert found.common == ["en-fr", "en-zh"]
     assert found.first == ["en-ru", "fr-zh"]
     assert found.second == ["fr-ru"]
     assert make_pairs_part(RESULTS, ("rankc", "coverlap")).blocks[1:] == [
@@ -182,7 +182,7 @@ def test_a_browser_draws_squares(run, browser):
     count = 2 * sum(map(len, high))
     assert figure.locator(".frames path").count() == count + chosen > chosen
     both, single = page.locator(".framed").inner_text().splitlines()
-    for line, pairs in ((both, high.both), (single, [*high.first, *high.second])):
+    for line, pairs in ((both, high.common), (single, [*high.first, *high.second])):
         assert f"{len(pairs)} pairs" in line
         assert all(pair in line for pair in pairs)
     page.select_option("select[data-label=measure]", "right where another is")

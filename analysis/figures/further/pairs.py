@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # of a mean of equal values
 class HighPairs(NamedTuple):
     """Pairs whose value is at least the mean of all pairs, by two figures or one of them alone."""
 
-    both: Pairs
+    common: Pairs
     first: Pairs
     second: Pairs
 
