@@ -18,10 +18,10 @@ from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.rows import make_choice
-from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import CITIES, write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
+from tests.making.runs import make_settings
 
 ASKED = MetricOptions(popularity=True)
 COUNTS = [None if n == 7 else (n * 7 % 40) // 2 for n in range(N)]  # pairs of equal numbers
@@ -87,7 +87,7 @@ def test_the_command_prints_and_stores_it(run):
     assert f"{first['from']:.0f} to {first['to']:.0f}" in done.output
     assert results["options"] == {"popularity": True}
     assert "options: popularity\n" in done.output
-    assert "Accuracy by popularity" in (run.folder / "report.html").read_text()
+    assert "accuracy by popularity" in (run.folder / "report.html").read_text()
 
 
 def write_predictions(folder, dataset):
@@ -108,19 +108,12 @@ def write_predictions(folder, dataset):
     ]
     run = Run(folder)
     run.open(
-        Settings(
-            model="synthetic",
-            revision="r1",
+        make_settings(
+            ["en"],
             dataset=str(dataset),
-            config=None,
-            fingerprint={"en": fingerprint(table, ["answer_forms"])},
-            languages=["en"],
-            limit=None,
-            sample=None,
             scoring="xfactr",
             bos=None,
-            dtype="float32",
-            device="cpu",
+            fingerprint={"en": fingerprint(table, ["answer_forms"])},
         )
     )
     run.write("en", pa.Table.from_pylist(rows, schema=PREDICTIONS))

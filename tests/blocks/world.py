@@ -6,15 +6,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from polyprobe.schema.columns import to_table
 from tests.blocks.pages import ROOT
 from tests.blocks.steps import Step
 from tests.hub.client import environment
 from tests.hub.samples import rows
 from tests.hub.server import HubServer
 from tests.hub.tokens import Token
+from tests.making.datasets import write_dataset
 
 LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
 DATASETS = {
@@ -35,29 +33,19 @@ MODELS = {
     "meta-llama/Llama-2-7b-chat-hf": "causal",
     "google-bert/bert-base-multilingual-cased": "masked",
 }
-HEAD = "---\nlicense: cc-by-nc-4.0\nconfigs:\n{}---\n# {}\n"
-CONFIG = "- config_name: '{}'\n{}  data_files:\n{}"
-SPLIT = "  - split: {0}\n    path: data/{1}/{0}.parquet\n"
 
 
 def write_datasets(folder: Path) -> None:
     """Write small versions of the output of `polyprobe build`: same names, few rows per split."""
     for name, configs in DATASETS.items():
-        parts = []
+        tables = {}
         for config in configs:
             languages = (config[:2],) if name in MONOLINGUAL else LANGUAGES
-            (folder / name / "data" / config).mkdir(parents=True)
-            for language in languages:
-                file = folder / name / "data" / config / f"{language}.parquet"
-                made = rows(language, 6)
-                if name in SEVERAL or f"{name}/{config}" in SEVERAL:
+            tables[config] = {x: rows(x, 6) for x in languages}
+            if name in SEVERAL or f"{name}/{config}" in SEVERAL:
+                for made in tables[config].values():
                     made += [x._replace(prompt=f"So {x.prompt}", template_id="2") for x in made]
-                pq.write_table(to_table(made), file)
-            splits = "".join(SPLIT.format(language, config) for language in languages)
-            default = "  default: true\n" if config == configs[0] else ""
-            parts.append(CONFIG.format(config, default, splits))
-        card = HEAD.format("".join(parts), name)
-        (folder / name / "README.md").write_text(card, encoding="utf-8")
+        write_dataset(folder / name, tables, configs[0], head="license: cc-by-nc-4.0")
     (folder / "geofacts").symlink_to(ROOT / "datasets" / "geofacts")
 
 

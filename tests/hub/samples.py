@@ -2,31 +2,10 @@
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from polyprobe.schema.columns import Row, to_table
+from polyprobe.schema.columns import Row
+from tests.making.datasets import write_dataset as write_folder
 
 LANGUAGES = ("en", "fr")
-CARD = """\
----
-license: mit
-configs:
-- config_name: small
-  data_files:
-  - split: en
-    path: data/small/en.parquet
-  - split: fr
-    path: data/small/fr.parquet
-- config_name: large
-  default: true
-  data_files:
-  - split: en
-    path: data/large/en.parquet
-  - split: fr
-    path: data/large/fr.parquet
----
-# geo
-"""
 METRIC = '''\
 """Count equal pairs."""
 
@@ -71,13 +50,9 @@ def rows(language: str, size: int, answer: str = "Paris") -> list[Row]:
 
 def write_dataset(folder: Path, answer: str = "Paris") -> Path:
     """Write a dataset of the configurations small (2 rows) and large (5 rows, the default)."""
-    for config, size in (("small", 2), ("large", 5)):
-        (folder / "data" / config).mkdir(parents=True, exist_ok=True)
-        for language in LANGUAGES:
-            table = to_table(rows(language, size, answer))
-            pq.write_table(table, folder / "data" / config / f"{language}.parquet")
-    (folder / "README.md").write_text(CARD, encoding="utf-8")
-    return folder
+    sizes = {"small": 2, "large": 5}
+    configs = {c: {x: rows(x, size, answer) for x in LANGUAGES} for c, size in sizes.items()}
+    return write_folder(folder, configs, default="large", head="license: mit")
 
 
 def write_metric(folder: Path, sign: str = "#1") -> Path:

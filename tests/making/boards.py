@@ -1,6 +1,5 @@
 """Run folders with typed figures: run.json and results.json, no scores."""
 
-from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
@@ -11,7 +10,7 @@ import numpy as np
 from polyprobe.analysis.figures.figures import PAIR, SEPARATE
 from polyprobe.schema.languages import read_languages
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.settings import Settings
+from tests.making.runs import make_settings
 
 # Table 5 of Qi, Fernández and Bisazza (2023): mean RankC and mean accuracy in percent.
 TABLE_5 = {
@@ -29,25 +28,6 @@ BLOOM = {"560m": 0.56e9, "1.1b": 1.1e9, "1.7b": 1.7e9, "3b": 3e9, "7.1b": 7.1e9}
 EQUATIONS = {"RoBERTa": ("bmlama-eq8", None), "mT5-large": ("bmlama-eq9", None)}
 
 
-def settings(model: str, languages: Iterable[str], **changes: Any) -> Settings:
-    """Settings of a run; those of languages are the same in every run."""
-    values = {
-        "model": model,
-        "revision": "r1",
-        "dataset": "someone/facts",
-        "config": "17",
-        "fingerprint": {x: f"{x}-facts" for x in languages},
-        "languages": list(languages),
-        "limit": None,
-        "sample": None,
-        "scoring": "bmlama-eq10",
-        "bos": "auto",
-        "dtype": "float32",
-        "device": "cpu",
-    }
-    return Settings(**values | changes)
-
-
 def write_typed(
     folder: Path,
     model: str,
@@ -58,7 +38,8 @@ def write_typed(
     """Write a run whose results are these: figure to {language or pair: value}, or to its mean."""
     languages = changes.pop("languages", None) or [*figures["accuracy"]]
     run = Run(folder)
-    run.open(settings(model, languages, **changes))
+    known = {"config": "17", "scoring": "bmlama-eq10", "model": model}
+    run.open(make_settings(languages, **known | changes))
     unknown = {"accuracy": dict.fromkeys(languages)}
     means = {x: fmean(v.values()) if isinstance(v, dict) else v for x, v in figures.items()}
     values = {x: v if isinstance(v, dict) else unknown.get(x, {}) for x, v in figures.items()}

@@ -6,7 +6,6 @@ from itertools import combinations
 from pathlib import Path
 
 from polyprobe.schema.run.folder import RUN_SEAL, SEAL, Run
-from polyprobe.schema.run.settings import Settings
 from polyprobe.system.hashing import hash_json
 from tests.making import runs
 from tests.making.facts import write_facts
@@ -37,13 +36,12 @@ def read_results(run: Path) -> dict:
 def make_wide(folder: Path, n: int, **changed) -> Path:
     """Return a run of n languages whose figures encode their position: l7 has accuracy 7 / 1000."""
     languages = [f"l{i}" for i in range(n)]
-    values = {
+    known = {
         "model": "someone/model_1", "revision": "0123abcd", "dataset": ID, "config": "17",
-        "fingerprint": dict.fromkeys(languages, "abcdefabcdef"), "languages": languages,
-        "limit": None, "sample": None, "scoring": "bmlama-eq10", "bos": None,
-        "dtype": "float32", "device": "cpu", **changed,
+        "fingerprint": dict.fromkeys(languages, "abcdefabcdef"), "scoring": "bmlama-eq10",
+        "bos": None,
     }  # fmt: skip
-    settings = Settings(**values)
+    settings = runs.make_settings(languages, **known | changed)
     pairs = [f"{one}-{other}" for one, other in combinations(languages, 2)]
     of_pairs = ("rankc", "rankc_adjusted", "coverlap")
     results = {

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
-from polyprobe.schema.columns import Row, to_table
+from polyprobe.schema.columns import Row
+from tests.making.datasets import write_dataset
 
 CITIES = {
     "en": ["Paris", "Berlin", "Rome", "Moscow"],
@@ -50,16 +49,9 @@ def rows(language: str, copies: int = 2) -> list[Row]:
 
 def write_facts(folder: Path, spoil=None, copies: int = 2) -> Path:
     """Write the dataset; `spoil` maps (language, rows) to their replacement."""
-    data = folder / "data" / "small"
-    data.mkdir(parents=True)
-    lines = ["---", "configs:", "- config_name: small", "  default: true", "  data_files:"]
-    for language in CITIES:
-        made = rows(language, copies)
-        made = made if spoil is None else spoil(language, made)
-        pq.write_table(to_table(made), data / f"{language}.parquet")
-        lines += [f"  - split: {language}", f"    path: data/small/{language}.parquet"]
-    (folder / "README.md").write_text("\n".join([*lines, "---", "# facts", ""]), encoding="utf-8")
-    return folder
+    made = {x: rows(x, copies) for x in CITIES}
+    made = {x: spoil(x, made[x]) for x in CITIES} if spoil else made
+    return write_dataset(folder, {"small": made}, default="small")
 
 
 def number_subjects(language, rows):

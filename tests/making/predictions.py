@@ -5,7 +5,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.schema.run.folder import PREDICTIONS, Run
-from polyprobe.schema.run.settings import Settings
+from tests.making.runs import make_settings
 
 RELATIONS = ("P36", "P36", "P19", "P19", "P36", "P20")
 
@@ -14,10 +14,9 @@ def write_predictions(folder, texts, single=None, facts=None, scoring="xfactr-or
     """Write a run whose accepted form is always `gold`; None was not asked."""
     run = Run(folder)
     run.open(
-        Settings(
-            model="synthetic", revision="r1", dataset="facts", config=None,
-            fingerprint=dict.fromkeys(texts, "f"), languages=list(texts), limit=None, sample=None,
-            scoring=scoring, bos=None, dtype="float32", device="cpu",
+        make_settings(
+            list(texts), dataset="facts", fingerprint=dict.fromkeys(texts, "f"), scoring=scoring,
+            bos=None,
         )
     )  # fmt: skip
     for language, said in texts.items():

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -41,6 +42,24 @@ def scores(picks, pools=POOLS):
 SCORES = {language: scores(picks) for language, picks in PICKS.items()}
 
 
+def make_settings(languages: list[str], **changes: Any) -> Settings:
+    """Return settings of a run; those of a dataset are the same for all runs of its languages."""
+    values = {
+        "model": "synthetic", "revision": "r1", "dataset": "someone/facts", "config": None,
+        "fingerprint": {x: f"{x}-facts" for x in languages}, "languages": languages,
+        "limit": None, "sample": None, "scoring": "bmlama", "bos": "auto", "dtype": "float32",
+        "device": "cpu",
+    }  # fmt: skip
+    return Settings(**values | changes)
+
+
+def write_scores(run: Run, language: str, facts: pa.Table, values: list[list[float]]) -> None:
+    """Write the scores of the facts' candidates, each of one token."""
+    columns = facts.select(SCHEMA.names[:3]).to_pydict()
+    columns |= {"scores": values, "n_tokens": [[1] * len(row) for row in values]}
+    run.write(language, pa.table(columns, schema=pa.schema([*SCHEMA][:5])))
+
+
 def write_run(
     folder: Path,
     dataset: Path,
@@ -50,30 +69,15 @@ def write_run(
 ) -> Run:
     """Write run.json, scores/ and results.json; scores may cover only the dataset's first rows."""
     tables = load_facts(str(dataset), None, list(scores))
+    prints = {x: fingerprint(table) for x, table in tables.items()}
+    settings = make_settings(
+        list(scores), model=model, dataset=str(dataset), fingerprint=prints, limit=rows,
+        attention="sdpa", path="tree", batch_tokens=512,
+    )  # fmt: skip
     run = Run(folder)
-    run.open(
-        Settings(
-            model=model,
-            revision="r1",
-            dataset=str(dataset),
-            config=None,
-            fingerprint={x: fingerprint(table) for x, table in tables.items()},
-            languages=list(scores),
-            limit=rows,
-            sample=None,
-            scoring="bmlama",
-            bos="auto",
-            dtype="float32",
-            device="cpu",
-            attention="sdpa",
-            path="tree",
-            batch_tokens=512,
-        )
-    )
+    run.open(settings)
     for language, values in scores.items():
-        columns = tables[language].slice(0, rows).select(SCHEMA.names[:3]).to_pydict()
-        columns |= {"scores": values, "n_tokens": [[1] * len(row) for row in values]}
-        run.write(language, pa.table(columns, schema=pa.schema([*SCHEMA][:5])))
+        write_scores(run, language, tables[language].slice(0, rows), values)
     compute_results(run)
     return run
 

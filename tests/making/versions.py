@@ -5,16 +5,14 @@ from itertools import permutations
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
-from polyprobe.schema.columns import Row, to_table
+from polyprobe.schema.columns import Row
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.settings import Settings
-from tests.making.runs import reseal
+from tests.making.datasets import write_dataset as write_folder
+from tests.making.runs import make_settings, reseal, write_scores
 
 CONFIGS = ("small", "small-sentence")
 FORMS = {"Москва": "Москве", "Париж": "Париже", "Рим": "Риме"}
@@ -66,18 +64,14 @@ def made_rows(config: str, language: str, two_forms: bool = False) -> list[Row]:
 
 def write_dataset(folder: Path, languages=("en", "ru"), two_forms=False, skip=()) -> Path:
     """Write both configurations; `skip` are the rows missing from the sentences."""
-    lines = ["---", "configs:"]
+    configs = {}
     for config in CONFIGS:
-        data = folder / "data" / config
-        data.mkdir(parents=True, exist_ok=True)
-        lines += [f"- config_name: {config}", "  data_files:"]
-        for language in languages:
-            rows = made_rows(config, language, two_forms)
-            kept = [row for i, row in enumerate(rows) if config == CONFIGS[0] or i not in skip]
-            pq.write_table(to_table(kept), data / f"{language}.parquet")
-            lines += [f"  - split: {language}", f"    path: data/{config}/{language}.parquet"]
-    (folder / "README.md").write_text("\n".join([*lines, "---", ""]), encoding="utf-8")
-    return folder
+        made = {x: made_rows(config, x, two_forms) for x in languages}
+        left_out = () if config == CONFIGS[0] else skip
+        configs[config] = {
+            x: [row for i, row in enumerate(rows) if i not in left_out] for x, rows in made.items()
+        }
+    return write_folder(folder, configs)
 
 
 def made_scores(config: str, language: str, rows: int, pool: int) -> list[list[float]]:
@@ -90,27 +84,13 @@ def write_run(folder: Path, dataset: Path, config: str, languages=("en", "ru"), 
     """Write run.json and scores/ of a configuration."""
     tables = load_facts(str(dataset), config, list(languages))
     run = Run(folder)
-    known = {
-        "model": "synthetic", "revision": "r1", "limit": None, "sample": None,
-        "scoring": "bmlama", "bos": "auto", "dtype": "float32", "device": "cpu",
-    }  # fmt: skip
-    also = protocol_of(settings.get("scoring", known["scoring"])).columns
+    also = protocol_of(settings.get("scoring", "bmlama")).columns
     prints = {x: fingerprint(table, also) for x, table in tables.items()}
-    run.open(
-        Settings(
-            **{**known, **settings},
-            dataset=str(dataset),
-            config=config,
-            fingerprint=prints,
-            languages=list(languages),
-        )
-    )
+    settings |= {"dataset": str(dataset), "config": config, "fingerprint": prints}
+    run.open(make_settings(list(languages), **settings))
     for language, table in tables.items():
         pool = len(table["candidates"][0])
-        columns = table.select(SCORES.names[:3]).to_pydict()
-        columns["scores"] = made_scores(config, language, len(table), pool)
-        columns["n_tokens"] = [[1] * pool] * len(table)
-        run.write(language, pa.table(columns, schema=pa.schema([*SCORES][:5])))
+        write_scores(run, language, table, made_scores(config, language, len(table), pool))
     return run
 
 
@@ -135,8 +115,8 @@ def write_wordings(folder: Path) -> list[Run]:
     shutil.copytree(data / "small", data / "small-chatgpt")
     card = folder / "tiny" / "README.md"
     lines = card.read_text(encoding="utf-8").splitlines()
-    config = [line.replace("small", "small-chatgpt") for line in lines[2:7]]
-    card.write_text("\n".join([*lines[:-1], *config, "---", ""]), encoding="utf-8")
+    config = [line.replace("small", "small-chatgpt") for line in lines[2:8]]
+    card.write_text("\n".join([*lines[:-2], *config, *lines[-2:]]), encoding="utf-8")
     return [template, sentence, rename(template, folder / "small-chatgpt", "small-chatgpt")]
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 from types import ModuleType
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import SCHEMA
+from tests.making.datasets import write_dataset as write_tables
 
 ROWS = {
     "en": [
@@ -27,15 +27,7 @@ ROWS = {
 
 def write_dataset(folder: Path, rows=ROWS, config="default", **columns) -> Path:
     """Write the rows and their card; `columns` replaces columns by name, None removes one."""
-    data = folder / "data" / config
-    data.mkdir(parents=True, exist_ok=True)
-    splits = ""
-    for language, own in rows.items():
-        pq.write_table(make_table(own, columns), data / f"{language}.parquet")
-        splits += f"  - split: {language}\n    path: data/{config}/{language}.parquet\n"
-    card = f"---\nconfigs:\n- config_name: {config}\n  data_files:\n{splits}---\n"
-    (folder / "README.md").write_text(card, encoding="utf-8")
-    return folder
+    return write_tables(folder, {config: {x: make_table(y, columns) for x, y in rows.items()}})
 
 
 def make_table(rows, columns) -> pa.Table:
