@@ -2,13 +2,16 @@
 
 A hook of mkdocs. `metrics/NAME/README.md` and `datasets/NAME/README.md` become pages without their
 YAML head; the page of a metric ends with the functions of its module. The N-th table of a Markdown
-file of the repository replaces `<!-- table FILE N -->` in a page, so no figure is typed twice.
+file of the repository replaces `<!-- table FILE N -->` in a page, so no figure is typed twice, and
+the table of a group of options replaces `<!-- options MODULE CLASS -->`.
 mkdocstrings reads a copy of the package under its name, with the doctests of docstrings fenced.
 """
 
 import ast
 import re
 import shutil
+from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -16,6 +19,8 @@ from typing import Any
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
+
+from polyprobe.system.options import collect_options
 
 ROOT = Path(__file__).parents[1]
 ROOMS = (
@@ -33,6 +38,7 @@ PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)
 TABLE_ROWS = re.compile(r"(?:^\|.*\|\n)+", re.MULTILINE)
+OPTIONS = re.compile(r"^<!-- options (\S+) (\S+) -->$", re.MULTILINE)
 DOCTEST = re.compile(r'^( *)>>> .+(?:\n\1(?!""").+)*', re.MULTILINE)
 IN_PYTHON = """
 ## In Python
@@ -90,7 +96,8 @@ def written_here() -> set[str]:
 
 def on_page_markdown(markdown: str, **kwargs: Any) -> str:
     """Insert the tables named by a page."""
-    return TABLE.sub(lambda found: read_table(found[1], int(found[2])), markdown)
+    markdown = TABLE.sub(lambda mark: read_table(mark[1], int(mark[2])), markdown)
+    return OPTIONS.sub(lambda mark: list_options(mark[1], mark[2]), markdown)
 
 
 def read_card(path: Path) -> str:
@@ -104,6 +111,23 @@ def list_functions(metric: str) -> str:
     found = [node.name for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)]
     public = [name for name in found if not name.startswith("_")]
     return IN_PYTHON + "".join(FUNCTION.format(metric=metric, function=name) for name in public)
+
+
+def list_options(module: str, name: str) -> str:
+    """Return the options of a group in a table for each part of `--help`."""
+    group = getattr(import_module(module), name)
+    defaults = {part.name: part.default for part in fields(group)}
+    tables: dict[str, list[str]] = {}
+    for option, declaration in collect_options(group).items():
+        default = defaults[option]
+        value = "" if default is None else f"`{default}`"
+        if isinstance(default, bool):
+            value = "on" if default else ""
+        text = declaration.help.replace("|", "\\|")
+        rows = tables.setdefault(declaration.panel or "Rows and scoring", [])
+        rows.append(f"| `{declaration.flag}` | {value} | {text} |")
+    heads = {title: f"| {title} | default | |\n| --- | --- | --- |" for title in tables}
+    return "\n\n".join("\n".join([heads[title], *rows]) for title, rows in tables.items())
 
 
 def read_table(path: str, number: int) -> str:

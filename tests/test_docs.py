@@ -17,6 +17,8 @@ import yaml
 
 from polyprobe.analysis.figures.figures import FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
+from polyprobe.eval.options import EvaluationOptions
+from polyprobe.system.options import collect_options
 from tests.hub.client import NOWHERE, run_process
 
 ROOT = Path(__file__).parents[1]
@@ -205,6 +207,9 @@ def test_pages_hold_the_cards_the_tables_and_the_docstrings(site):
     assert "Repeat the call to resume" in " ".join(text("api/eval.html").split())
     assert "not parallel to English, worst language" in text("datasets/index.html")
     assert "<!-- table" not in "".join(p.read_text() for p in site.rglob("*.html"))
+    running = (site / "running.html").read_text(encoding="utf-8")
+    for option in collect_options(EvaluationOptions).values():
+        assert f"<td><code>{option.flag}</code></td>" in running
 
 
 @pytest.mark.slow
