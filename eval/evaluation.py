@@ -21,7 +21,7 @@ from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, is_nam
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.errors import PolyprobeError
 
-from .options import EvaluationOptions, EvaluationRequest, RowOptions
+from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
 from .questions import add_starts, annotate, check_prefix, choose_donors
 
 
@@ -39,7 +39,7 @@ class ScoredRows(NamedTuple):
     excluded: dict[str, int]
 
 
-def find_rows(table: pa.Table, options: RowOptions) -> ScoredRows:
+def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
     """Return the rows of a dataset that the options choose."""
     choice = choose_to_score(table, options.relations, options.exclude)
     rows, excluded = apply_choice(table, choice)

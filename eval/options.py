@@ -33,7 +33,7 @@ def _check_languages(languages: str | Sequence[str]) -> None:
 
 
 @dataclass(frozen=True)
-class RowOptions(Options):
+class DatasetOptions(Options):
     """The languages and rows of a dataset to score."""
 
     languages: str | Sequence[str] | None = option(
@@ -96,7 +96,7 @@ class WorkerOptions(Options):
 
 
 @dataclass(frozen=True)
-class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, RowOptions):
+class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, DatasetOptions):
     """All options of `evaluate_model`."""
 
     donor: bool = option(
@@ -154,7 +154,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, RowOption
 
 
 @dataclass(frozen=True)
-class CallbackOptions(ScoringOptions, RowOptions):
+class CallbackOptions(ScoringOptions, DatasetOptions):
     """All options of `ConsistencyCallback`."""
 
     every: int | None = option(
