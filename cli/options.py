@@ -16,7 +16,7 @@ from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 from polyprobe.system.options import Declaration, Options, collect_options
 
 if TYPE_CHECKING:
-    from polyprobe.report.pictures.picture import Picture
+    from polyprobe.metrics.pictures.picture import Picture
 
 
 PICTURES = "Pictures for papers"

@@ -23,8 +23,8 @@ from .options import (
 )
 
 if TYPE_CHECKING:
+    from polyprobe.metrics.pictures.picture import Picture
     from polyprobe.report.finding import Finding
-    from polyprobe.report.pictures.picture import Picture
 
 _picture = partial(option, panel=PICTURES)
 

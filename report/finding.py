@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from typing import Any, NamedTuple
 
-from polyprobe.report.pictures.picture import Picture
+from polyprobe.metrics.pictures.picture import Picture
 
 
 class Role(Enum):

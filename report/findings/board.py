@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.declaration import RunFigure
+from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.report.finding import Column, Estimate, Finding, Part, Role, Table
-from polyprobe.report.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
 
 PLUS_MINUS = (

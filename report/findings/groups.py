@@ -11,9 +11,9 @@ from polyprobe.analysis.groups.groups import (
     GroupTable,
 )
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
+from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.format import format_p_value, number
-from polyprobe.report.pictures.picture import Bars, Series
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from polyprobe.analysis.relate.pairs import flatten
 from polyprobe.analysis.relate.relate import Correlations, Related
+from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.format import format_interval, format_p_value, number
-from polyprobe.report.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.schema.run.naming import name_runs, shorten_signature
 
 COLUMNS = (

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, list_labels, name_labels
-from polyprobe.report.pictures.picture import Heat, Picture
 from polyprobe.schema.languages import find_language
 
 DIGITS = 5  # significant ones of the values of a heat map

@@ -10,13 +10,13 @@ import numpy as np
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.results import find_chance
+from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import WITHIN
 from polyprobe.report.format import format_p_value, number
 from polyprobe.report.page.drawing import Drawing
 from polyprobe.report.page.parts import Between, Report, RunPart, list_drawn, list_languages
 from polyprobe.report.page.templates import draw_each_template, draw_templates
-from polyprobe.report.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 
 # Parts of the page that have the pictures.
 PAIRS, ACCURACY, SHARES = (

@@ -12,11 +12,11 @@ from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import make_templates_part
 from polyprobe.report.format import NO_WIDTH, format_interval, number
-from polyprobe.report.pictures.picture import Picture
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice

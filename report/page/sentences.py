@@ -7,10 +7,7 @@ from scipy.stats import linregress
 
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.relations import RECALL
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
-from polyprobe.report.format import format_interval, format_p_value, number
-from polyprobe.report.pictures.picture import (
+from polyprobe.metrics.pictures.picture import (
     Boxes,
     Curves,
     Picture,
@@ -19,6 +16,9 @@ from polyprobe.report.pictures.picture import (
     Quartiles,
     Series,
 )
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
+from polyprobe.report.format import format_interval, format_p_value, number
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
 _TEXTS = {

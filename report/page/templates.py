@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polyprobe.analysis.figures.results import list_by_language
+from polyprobe.metrics.pictures.picture import Bars, Picture, Series
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, SHARES, WITHIN
-from polyprobe.report.pictures.picture import Bars, Picture, Series
 
 
 def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:

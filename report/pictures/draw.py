@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg, set_colours
 from polyprobe.system.errors import check_ending
 from polyprobe.system.extras import require
@@ -10,7 +11,6 @@ from polyprobe.system.files import write_whole
 from polyprobe.system.progress import report
 
 from .order import list_labels, name_labels
-from .picture import Picture
 
 ENDINGS = (".svg", ".pdf", ".png")
 SCALE = 3  # pixels of a PNG for a pixel of the SVG

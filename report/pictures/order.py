@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 
 from . import ORDERS
-from .picture import Bars, Boxes, Curves, Heat, Picture, Points
 
 _TRAITS = {"family": ("family", "branch", "name"), "script": ("script", "name")}
 

@@ -17,9 +17,9 @@ from polyprobe.analysis.groups import labels
 from polyprobe.analysis.groups.groups import Rows, group_facts, group_run
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
+from polyprobe.metrics.pictures.picture import Bars
 from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.report.findings.groups import make_groups_finding
-from polyprobe.report.pictures.picture import Bars
 from polyprobe.report.show import render
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice

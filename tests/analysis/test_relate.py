@@ -13,8 +13,8 @@ from polyprobe.analysis.relate.pairs import find_complete
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.sources import compare_traits
 from polyprobe.cli import app
+from polyprobe.metrics.pictures.picture import Heat, Points
 from polyprobe.report.findings.relate import make_relate_finding
-from polyprobe.report.pictures.picture import Heat, Points
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page

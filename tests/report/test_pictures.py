@@ -12,12 +12,7 @@ from PIL import Image
 
 from polyprobe.metrics.pictures.elements import measure_text
 from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
-from polyprobe.metrics.pictures.scatter import NAMED
-from polyprobe.metrics.pictures.svg import COLOURS, draw_svg
-from polyprobe.report.page.page import HERE as PAGE
-from polyprobe.report.pictures.draw import save_picture
-from polyprobe.report.pictures.order import arrange, name_labels, order_languages
-from polyprobe.report.pictures.picture import (
+from polyprobe.metrics.pictures.picture import (
     Bars,
     Boxes,
     Curves,
@@ -27,6 +22,11 @@ from polyprobe.report.pictures.picture import (
     Quartiles,
     Series,
 )
+from polyprobe.metrics.pictures.scatter import NAMED
+from polyprobe.metrics.pictures.svg import COLOURS, draw_svg
+from polyprobe.report.page.page import HERE as PAGE
+from polyprobe.report.pictures.draw import save_picture
+from polyprobe.report.pictures.order import arrange, name_labels, order_languages
 from polyprobe.schema.languages import find_language, read_languages
 from polyprobe.system.errors import PolyprobeError
 
@@ -219,7 +219,7 @@ def test_another_process_gives_the_same_bytes(tmp_path):
 import sys, numpy as np
 from pathlib import Path
 from polyprobe.report.pictures.draw import save_picture
-from polyprobe.report.pictures.picture import Heat
+from polyprobe.metrics.pictures.picture import Heat
 save_picture(Heat("t", ["en", "fr"], ["en", "fr"], np.eye(2), "m"), Path(sys.argv[1]))
 """
     found = []

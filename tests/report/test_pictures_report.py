@@ -15,6 +15,7 @@ from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS
 from polyprobe.analysis.figures.further.pairs import find_high_pairs
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.cli import app
+from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.page import write_report
 from polyprobe.report.page.parts import RunPart
@@ -22,7 +23,6 @@ from polyprobe.report.page.pictures import find_scale
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels
-from polyprobe.report.pictures.picture import Heat
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
