@@ -79,7 +79,8 @@ def metrics(
     from polyprobe.analysis.figures.compute import compute_results
     from polyprobe.schema.run.folder import FinishedRun, Run
 
-    options.check_pairs()
+    if options.pairs:
+        options.check_pairs()
     for run in map(Run, runs):
         if options.pairs and run.settings().kind == "predictions":
             raise PolyprobeError(

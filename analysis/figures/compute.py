@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
-from polyprobe.metrics.shared.intervals import estimate
+from polyprobe.metrics.shared.intervals import Resampling, estimate
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.run.folder import Run, read_tables
@@ -18,7 +19,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .declaration import TEMPLATE_RANKINGS, TEMPLATES
-from .facts import DEFAULTS, ScoredFacts, count_correct
+from .facts import DEFAULTS, ScoredFacts
 from .figures import BY_NAME, JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
@@ -67,7 +68,11 @@ def find_results(
             `choose_again`.
     """
     settings, facts = run.settings(), None
+    head: dict[str, Any] = {"signature": settings.signature, "subset": None}
+    if choice != ALL_ROWS:
+        head["subset"] = choice.as_json()
     options.check_kind(settings.kind, run.folder)
+    changes = options.as_json()
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
     bootstrap = bootstrap.resolve(first, len(tables))
@@ -88,11 +93,8 @@ def find_results(
     if facts and facts.protocol.options:
         figures["letters_read"] = share_read(facts)
     figures["left_out"]["rows"] = left_out
-    subset = {"subset": None if choice == ALL_ROWS else choice.as_json()}
-    how: dict[str, Any] = {"resampling": bootstrap._asdict()}
-    if changes := options.as_json():
-        how["options"] = changes
-    return {"signature": settings.signature, **subset, **figures, **how}
+    tail = {"options": changes} if changes else {}
+    return {**head, **figures, "resampling": bootstrap._asdict(), **tail}
 
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
@@ -160,15 +162,16 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         `left_out`, counts of undefined values; `own_candidates` if languages have other candidates,
         so that no figure compares their rankings.
     """
+    rows, templates, modules = units.rows, units.templates, units.modules
     names = choose_figures(facts.options.figures or ())
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     estimates = {}
     for figure in track(figures, "figures and intervals"):
-        templates = figure.input in (TEMPLATES, TEMPLATE_RANKINGS)
-        options = units.templates if templates else units.rows
+        options = templates if figure.input in (TEMPLATES, TEMPLATE_RANKINGS) else rows
         estimates[figure.name] = estimate(figure.measure(facts), options)
     chance = {f.name: f.chance(facts) for f in figures if callable(f.chance)}
     values = {name: _values(of_figure) for name, of_figure in estimates.items()}
+    intervals = _list_intervals(estimates) if units.n_resamples else {}
     return {
         "languages": facts.languages,
         "n_queries": len(facts.table),
@@ -176,11 +179,11 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         **values,
         "chance": chance,
         "mean": {name: of_figure["mean"] for name, of_figure in estimates.items()},
-        **_estimate_joint(facts, units, names),
+        **_estimate_joint(facts, rows, names),
         **count_correct(facts.right),
-        **measure_modules(facts, units, names),
+        **measure_modules(facts, modules, names),
         "calibration": calibrate_candidates(facts.raw_scores, facts.right),
-        "intervals": _list_intervals(estimates) if units.n_resamples else {},
+        "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
         "floors": find_floors(facts, names),
         "p_values": _test_second(facts, units, names) if units.n_resamples else {},
@@ -188,14 +191,14 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     }
 
 
-def _estimate_joint(facts: ScoredFacts, units: Units, names: Set[str]) -> dict[str, Any]:
+def _estimate_joint(facts: ScoredFacts, options: Resampling, names: Set[str]) -> dict[str, Any]:
     """Compute the figures of all languages together, each kernel once."""
     if len(facts.languages) < 2:
         return {}
     estimates: dict[str, Any] = {}
     figures = [figure for figure in JOINT if figure.name in names and figure.applies(facts)]
     for figure in {figure.sums: figure for figure in figures}.values():
-        estimates |= estimate(figure.measure(facts), units.rows)
+        estimates |= estimate(figure.measure(facts), options)
     keys = {f"{figure.name}{end}" for figure in figures for end in ("", "_ci")}
     return {key: value for key, value in estimates.items() if key in keys}
 

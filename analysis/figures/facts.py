@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,6 @@ from polyprobe.metrics.accuracy_at_1.formulas import (
     chance_accuracy,
     right_probability,
 )
-from polyprobe.metrics.joint.measures import count_right, share_right
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
@@ -99,6 +98,7 @@ class ScoredFacts:
             with `own_candidates`.
         rankc: RankC of each fact and pair of languages; no pairs if not `matched`.
         right: probability that each fact is right, by language (1 or 0 without ties).
+        chance: accuracy of a guess, the mean over languages.
         second: the facts in another subject's sentence; None without any.
 
     Raises:
@@ -125,6 +125,8 @@ class ScoredFacts:
         if self.matched:
             self.rankc = rankc_pairs(self.scores, options.weights)
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
+        languages = self.languages[:1] if self.matched else self.languages
+        self.chance = float(np.mean([self.chance_of(language) for language in languages]))
         self.second = self._read_second()
 
     def _settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
@@ -196,12 +198,6 @@ class ScoredFacts:
         return float(chance_accuracy(self.scores[language], self.answers).mean())
 
     @property
-    def chance(self) -> float:
-        """Compute the accuracy of a guess, the mean over languages."""
-        languages = self.languages[:1] if self.matched else self.languages
-        return float(np.mean([self.chance_of(language) for language in languages]))
-
-    @property
     def baseline(self) -> dict[str, np.ndarray] | None:
         """Read the probability that the most frequent answer is right, by language, if known."""
         return self.read_level("baseline")
@@ -240,12 +236,6 @@ def follow_templates(ids: Sequence[str]) -> np.ndarray:
     result = np.empty_like(order)
     result[order] = following
     return result
-
-
-def count_correct(right: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """Count the facts right in 0, 1, 2, … languages: k_correct and k_share of results.json."""
-    counts = count_right(right).sum(axis=0).tolist()
-    return {"k_correct": counts, "k_share": share_right(counts)}
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:

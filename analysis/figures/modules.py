@@ -16,7 +16,6 @@ from .facts import ScoredFacts
 from .figures import BY_NAME, OF_MODULES
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 from .further.positions import has_positions, measure_positions
-from .units import Units
 
 Kernel = Callable[[ScoredFacts, str, Resampling], dict[str, Any]]
 
@@ -30,13 +29,12 @@ class MetricModule(NamedTuple):
 
 
 def measure_modules(
-    facts: ScoredFacts, units: Units, names: Set[str]
+    facts: ScoredFacts, options: Resampling, names: Set[str]
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Compute MODULE → language → figures, averaged as `units` say.
+    """Compute MODULE → language → figures, averaged as the options say.
 
     A module is computed whole if one of its figures is among the names.
     """
-    options = units.modules
     return {
         name: {language: module.measure(facts, language, options) for language in facts.languages}
         for name, module in MODULES.items()

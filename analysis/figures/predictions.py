@@ -12,13 +12,13 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     match,
     measure_factual_accuracy,
 )
+from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of
 from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
 from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.options import is_normalised
 
-from .facts import count_correct
 from .further.calibration import calibrate_predictions
 from .further.relations import split_figures
 from .options import FillingOptions

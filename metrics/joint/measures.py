@@ -16,6 +16,7 @@ neither answers correctly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -131,6 +132,12 @@ def count_right(right: Right) -> np.ndarray:
         counts *= 1 - share[:, None]
         counts[:, 1:] += gains
     return counts
+
+
+def count_correct(right: Right) -> dict[str, Any]:
+    """Count the facts correct in exactly 0, 1, … L languages, `k_correct`; see `share_right`."""
+    counts = count_right(right).sum(axis=0).tolist()
+    return {"k_correct": counts, "k_share": share_right(counts)}
 
 
 def share_right(counts: Sequence[float]) -> list[float] | None:

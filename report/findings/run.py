@@ -1,10 +1,10 @@
 """What a run shows: its figures by language, relation, template, popularity and pair."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from polyprobe.analysis.errors.types import RULES
-from polyprobe.analysis.figures.declaration import ALL
+from polyprobe.analysis.figures.declaration import ALL, RunFigure
 from polyprobe.analysis.figures.figures import (
     BY_NAME,
     FIGURES,
@@ -60,22 +60,21 @@ def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> 
 
     Undefined values are excluded from means, and counted in the notes.
     """
-    tables = [make_languages_table(results)] if list_columns(results) else []
+    figures, names = list_columns(results), list_named(results)
+    tables = [_make_languages_table(results, figures)] if figures else []
     if "error_types" in results:
         tables.append(make_errors_table(results["error_types"]))
     title = shorten_signature(results["signature"])
-    notes = [*_list_notes(results), f"signature {title}"]
+    notes = [*_list_notes(results, figures, names), f"signature {title}"]
     return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
 
 
-def make_languages_table(results: Mapping[str, Any]) -> Table:
+def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigure]) -> Table:
     """Make the table of languages, means and floors.
 
     A pair figure of a language is its mean over the other languages. An accuracy whose interval is
-    not above that of the most frequent answers is bold. There are no columns if only figures of
-    modules or of all languages were named.
+    not above that of the most frequent answers is bold.
     """
-    figures = list_columns(results)
     columns = [Column(figure.heading) for figure in figures]
     intervals = results.get("intervals", {})
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
@@ -261,16 +260,18 @@ def _shorten(name: str) -> str:
     return BY_NAME[name].heading
 
 
-def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the figures count and mean, one line each."""
+def _list_notes(
+    results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
+) -> Iterator[str]:
+    """Yield what the figures count and mean, one line each; `names` are figures of `--figures`."""
     pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.display.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
     yield f"{results['n_queries']:,} {unit}{of_pairs}"
     yield from _list_resampling(results)
-    means = [*_list_tests(results), *_list_means(results)]
-    modules = [*_list_modules(results)]
+    means = [*_list_tests(results), *_list_means(results, columns, names)]
+    modules = [*_list_modules(results, names)]
     bounds = results.get("intervals", {}).get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield NO_WIDTH
@@ -304,11 +305,13 @@ def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
 
 
-def _list_means(results: Mapping[str, Any]) -> Iterator[str]:
+def _list_means(
+    results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
+) -> Iterator[str]:
     """Yield the means of noted and named figures that neither the table nor the tests show."""
-    elsewhere = {*(figure.name for figure in list_columns(results)), *results.get("p_values", {})}
+    elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
     noted = {figure.name for figure in FIGURES if figure.display.noted}
-    names = ((list_named(results) | noted) - elsewhere) & {*results}
+    names = (({*names} | noted) - elsewhere) & {*results}
     bounds = results.get("intervals", {}).get("mean", {})
     for figure in FIGURES:
         name = figure.name
@@ -319,9 +322,8 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"{figure.title}: mean {mean}"
 
 
-def _list_modules(results: Mapping[str, Any]) -> Iterator[str]:
+def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
     """Yield a line for each module and language; of named figures also intervals and the mean."""
-    names = list_named(results)
     for module, figures in OF_MODULES.items():
         languages = results.get(module, {})
         keys = [key for key, x in figures.items() if x.display.noted or x.name in names]

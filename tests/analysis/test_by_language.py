@@ -16,7 +16,7 @@ def measure(rows, scoring="bmlama-eq10"):
     return {
         name: found["en"]
         for name, found in measure_modules(
-            ScoredFacts({"en": make_scores(rows)}, scoring=scoring), Units(), EVERY
+            ScoredFacts({"en": make_scores(rows)}, scoring=scoring), Units().modules, EVERY
         ).items()
     }
 
@@ -78,7 +78,7 @@ def test_clusters_are_drawn_whole():
     widths = {}
     for kind in ("none", "subject"):
         units = Units(500, clusters=read_clusters(made, kind))
-        found = measure_modules(ScoredFacts({"en": made}), units, EVERY)
+        found = measure_modules(ScoredFacts({"en": made}), units.modules, EVERY)
         low, high = found["paraphrase_consistency"]["en"]["accuracy_ci"]
         widths[kind] = high - low
     assert widths["subject"] > 1.3 * widths["none"]

@@ -178,7 +178,7 @@ def test_micro_of_consistency_is_the_mean_over_facts():
     rows += [("P19:e:f", [0], [2.0, 1.0]), ("P19:e:f", [0], [1.0, 2.0])]
     for average, expected in (("macro", (1 + 0) / 2), ("micro", 2 / 3)):
         facts, units = ScoredFacts({"en": make_scores(rows)}), Units(average=average)
-        found = measure_modules(facts, units, EVERY)["paraphrase_consistency"]["en"]
+        found = measure_modules(facts, units.modules, EVERY)["paraphrase_consistency"]["en"]
         assert found["consistency"] == pytest.approx(expected)
 
 
@@ -195,7 +195,7 @@ def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):
             logged = [np.log([x["p_true"], *x["p_false_list"]]).tolist() for x in items]
         rows = [(f"P{n % 7}:{n}:b", [0], scores) for n, scores in enumerate(logged)]
         facts = ScoredFacts({"en": make_scores(rows)}, scoring="contrastive")
-        figures = measure_modules(facts, Units(average="micro"), EVERY)
+        figures = measure_modules(facts, Units(average="micro").modules, EVERY)
         found = figures["contrastive_knowledge"]["en"]
         recalled, size = map(int, re.search(r"predicted (\d+)/(\d+) facts", summary).groups())
         differing += abs(round(found["accuracy"] * size) - recalled)
