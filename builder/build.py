@@ -103,7 +103,7 @@ def build_balanced(
         from .recipes.balanced.material import gather, trace_costs
 
         name, command = request.name, request.command
-        request.require_languages()
+        request.check_names()
         with locked(folder, wait=True):
             check_mirror(mirror)
             check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))

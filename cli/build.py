@@ -17,7 +17,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.names import split_list
 
-from .options import example, freeze, one_of, say, take_options
+from .options import example, one_of, take_options
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -80,9 +80,7 @@ for name in RECIPES:
 def balanced(
     source: Annotated[
         str,
-        typer.Option(
-            callback=one_of(FACT_SOURCES), help=f"Source of the facts: {', '.join(FACT_SOURCES)}."
-        ),
+        typer.Option(help=f"Source of the facts: {', '.join(FACT_SOURCES)}."),
     ],
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
@@ -92,9 +90,8 @@ def balanced(
     **options: Any,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    request = BalancedRequest(source, **freeze(options))
-    if not plan:
-        request.require_languages()
+    request = BalancedRequest(source, **options)
+    request.check_names(plan)
     if request.unimorph:  # its command is published: the folder is not relative to this one
         request = replace(request, unimorph=str(Path(request.unimorph).absolute()))
     from polyprobe.builder import build
@@ -140,7 +137,7 @@ def own(
     **options: Any,
 ) -> None:
     """Build a dataset from your own facts and templates."""
-    request = OwnRequest(facts, templates, licence=licence, **freeze(options))
+    request = OwnRequest(facts, templates, licence=licence, **options)
     from polyprobe.builder import build
 
     folder, notes = build.build_own(request, output)
@@ -173,7 +170,6 @@ def sentences(
     The translator apertium is a local service. On Debian, install it with:
     apt-get install apertium-apy apertium-eng-spa apertium-eng-cat
     """
-    options = freeze(options)
     options["source_language"] = options["source_language"].replace("_", "-")
     SentenceRequest(dataset, config, translator, **options)  # refuses mistakes before slow imports
     pairs = read_pairs(translator_option or (), "--translator-option")
@@ -219,13 +215,15 @@ def show_notes(notes: "Notes") -> None:
     from polyprobe.builder.recipes.balanced.build import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
-    say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
+    typer.echo(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
     if notes.left_out.height:
         places = notes.left_out["detail"].replace("", IN_TOTAL)
         Console().print(
             draw_table(("reason", "where", "facts"), notes.left_out.with_columns(places))
         )
-        say(f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages")
+        typer.echo(
+            f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages"
+        )
     for source, count in notes.borrowed.items():
         Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
     borrowed = [source.source for source in notes.sources if source.role == "templates"]
@@ -237,7 +235,7 @@ def show_notes(notes: "Notes") -> None:
         relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
         rows = f"{notes.rows:,} rows of {notes.facts:,} facts"
-        say(f"{rows}; templates (relations): {', '.join(parts)}")
+        typer.echo(f"{rows}; templates (relations): {', '.join(parts)}")
 
 
 def show_sentences(notes: "SentenceNotes") -> None:
@@ -249,7 +247,7 @@ def show_sentences(notes: "SentenceNotes") -> None:
     if notes.lost.height:
         console.print(draw_table(LOST, notes.lost))
     names = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
-    say(f"translator: {notes.settings.translator}; lemmatizer: {names}")
+    typer.echo(f"translator: {notes.settings.translator}; lemmatizer: {names}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

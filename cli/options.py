@@ -125,11 +125,6 @@ def converted(
     return call
 
 
-def freeze(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of options with tuples for the lists that typer makes of them."""
-    return {name: tuple(x) if isinstance(x, list) else x for name, x in options.items()}
-
-
 def check_dataset(name: str) -> None:
     """Refuse a dataset that cannot be found, without a request to the Hub."""
     from polyprobe.schema.locate import check_dataset_name

@@ -81,6 +81,9 @@ class Options:
         defaults = {part.name: part.default for part in fields(self)}
         for name, declaration in collect_options(type(self)).items():
             value = getattr(self, name)
+            if isinstance(value, list) and isinstance(defaults[name], tuple):
+                value = tuple(value)  # typer makes lists of the values of repeatable options
+                object.__setattr__(self, name, value)
             if value is not None or defaults[name] is not None:
                 declaration.refuse(value)
         self.check()

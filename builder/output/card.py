@@ -94,11 +94,11 @@ def render_card(
     )
     parts = {
         "name": title,
+        **describe_sentences(configs, folder),
+        **describe([config for config in configs if "twin_of" not in config.notes]),
         "columns": columns_table(configs),
         "statistics": statistics_table(configs),
         "relations": relations_table(configs, names),
-        **describe_sentences(configs, folder),
-        **describe([config for config in configs if "twin_of" not in config.notes]),
     }
     body = re.sub(r"<!-- (\w+) -->", lambda place: parts[place[1]], source.text.strip())
     mark = MARK.format(name=name) + EDIT.format(folder=name.replace("-", "_"))
@@ -155,8 +155,10 @@ def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str
         for config in configs
         if "twin_of" in config.notes
     ]
+    if not versions:
+        return {"sentences": ""}
     text = render_text(__package__, "sentences.md", versions=versions, head=SENTENCE_HEAD)
-    return {"sentences": f"\n\n{text}" if versions else ""}
+    return {"sentences": f"\n\n{text}"}
 
 
 def list_base(notes: Mapping[str, Any]) -> tuple[str, list[str]]:

@@ -81,7 +81,12 @@ def read_config(folder: Path, name: str) -> Config:
         repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
         flags=Counter(flag for row in flagged for flag in row),
         baseline=measure_baseline(paths[place].stem, tables[place], name),
-        figures=list_headlines(tables),
+        # languages with other candidates have no rankings to compare
+        figures=HEADLINES[:1]
+        if len(tables) == 1
+        else UNRANKED
+        if find_different(tables).any()
+        else HEADLINES,
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
@@ -119,13 +124,6 @@ def measure_baseline(language: str, table: pa.Table, name: str) -> Baseline:
         return Baseline(table.num_rows, None, None)
     split = read_split(language, table, name)
     return find_baselines(split)[""]
-
-
-def list_headlines(tables: Sequence[pa.Table]) -> tuple[str, ...]:
-    """Return the headline figures of a run with these languages."""
-    if len(tables) == 1:
-        return HEADLINES[:1]
-    return UNRANKED if find_different(tables).any() else HEADLINES
 
 
 def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:

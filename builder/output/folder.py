@@ -61,7 +61,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     if card.is_file():
         is_build = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
-        paths = {*folder.glob("*"), *folder.glob("data/*")}
+        paths = {*folder.glob("*"), *folder.glob("data/*")} - {folder / LOCK}
         is_build = not paths or paths <= list_build_paths(folder, configs)
     if not is_build:
         raise PolyprobeError(
@@ -80,7 +80,6 @@ def list_build_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     states = {path for path in (*states, folder / "sentences") if not path.is_file()}
     return {
         data,
-        folder / LOCK,
         part_of(folder / "README.md"),
         part_of(folder / "eval.yaml"),
         *folder.glob("LICENSE*"),

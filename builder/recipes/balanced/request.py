@@ -160,9 +160,10 @@ class BalancedRequest(Options):
                 f"--labels {self.source}: its labels are those of --source already; name another"
             )
 
-    def require_languages(self) -> None:
-        """Refuse a set without languages, which can only be planned."""
-        if not self.languages:
+    def check_names(self, plan: bool = False) -> None:
+        """Refuse an unknown source, and a set without languages, which can only be planned."""
+        check_option("--source", self.source, FACT_SOURCES)
+        if not self.languages and not plan:
             raise PolyprobeError(
                 "--languages is needed to build; --plan alone shows what they cost"
             )
