@@ -1,41 +1,52 @@
 """`polyprobe audit`: count the defects of a dataset."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import option
 
-from .options import JsonFile, check_dataset, parse_splits, write_json
+from .options import check_dataset, parse_splits, take_options, write_json
+from .outputs import Outputs
 
 
+@dataclass(frozen=True)
+class AuditOptions(Outputs):
+    """What is audited, and the files that are written."""
+
+    config: str | None = option(None, "Configuration of the dataset.")
+    languages: str | None = option(None, "Comma-separated language codes (default: all).")
+    templates: bool = option(
+        False,
+        "Count the templates of each relation and their edit distance instead, in all "
+        "configurations without --config.",
+    )
+    html_file: Path | None = option(
+        None, "Write the figures as an HTML page.", flag="--html", metavar="FILE"
+    )
+
+    def check(self) -> None:
+        """Refuse a page of templates, and one file for two formats."""
+        super().check()
+        if self.templates and self.html_file:
+            raise PolyprobeError("--templates has no page; give --json instead of --html")
+        if self.json_file and self.json_file == self.html_file:
+            raise PolyprobeError(f"--json and --html both name {self.json_file}; choose two files")
+
+
+@take_options(AuditOptions)
 def audit(
     dataset: Annotated[
         str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
     ],
-    config: Annotated[str | None, typer.Option(help="Configuration of the dataset.")] = None,
-    languages: Annotated[
-        str | None, typer.Option(help="Comma-separated language codes (default: all).")
-    ] = None,
-    templates: Annotated[
-        bool,
-        typer.Option(
-            "--templates",
-            help="Count the templates of each relation and their edit distance instead, in all "
-            "configurations without --config.",
-        ),
-    ] = False,
-    json_file: JsonFile = None,
-    html_file: Annotated[
-        Path | None,
-        typer.Option("--html", metavar="FILE", help="Write the figures as an HTML page."),
-    ] = None,
+    **keywords: Any,
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
-    if templates and html_file:
-        raise PolyprobeError("--templates has no page; give --json instead of --html")
+    options = AuditOptions(**keywords)
     if not Path(dataset).exists():
         check_dataset(dataset)
     from polyprobe.system.extras import explain_missing_extras
@@ -46,19 +57,17 @@ def audit(
         from polyprobe.builder.audit.report import audit_table, render_page, to_json
         from polyprobe.builder.audit.tables import count_templates, read_tables
         from polyprobe.builder.audit.templates import tabulate_counts, templates_json
-    splits, name = parse_splits(languages), Path(dataset).resolve().name
-    if templates:
-        counts = count_templates(dataset, config, splits)
+    splits, name = parse_splits(options.languages), Path(dataset).resolve().name
+    if options.templates:
+        counts = count_templates(dataset, options.config, splits)
         Console().print(tabulate_counts(counts, f"Templates of {name}"))
-        if json_file:
-            write_json(json_file, templates_json(counts))
+        if options.json_file:
+            write_json(options.json_file, templates_json(counts))
         return
-    tables = read_tables(dataset, config, splits)
-    if json_file and json_file == html_file:
-        raise PolyprobeError(f"--json and --html both name {json_file}; choose two files")
-    result = audit_tables(tables, f"{name}/{config or 'default'}")
+    tables = read_tables(dataset, options.config, splits)
+    result = audit_tables(tables, f"{name}/{options.config or 'default'}")
     Console().print(audit_table(result))
-    if json_file:
-        write_json(json_file, to_json(result))
-    if html_file:
-        write_text(html_file, render_page(result), "choose another file")
+    if options.json_file:
+        write_json(options.json_file, to_json(result))
+    if options.html_file:
+        write_text(options.html_file, render_page(result), "choose another file")

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import Field, fields
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -142,12 +142,6 @@ def check_figure_file(file: Path) -> None:
     from polyprobe.report.pictures.draw import check_figure
 
     check_figure(file)
-
-
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write all figures to this file as JSON."),
-]
 
 
 def save_chosen(

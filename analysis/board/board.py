@@ -17,7 +17,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
 
-from .entries import Entry, read_entries
+from .entries import ModelEntry, read_entries
 from .trends import FigureCorrelation, Slope, correlate_figures, fit_doublings
 
 # Shown beside the headline figures if all runs have them.
@@ -38,7 +38,7 @@ class Board(NamedTuple):
         loading: the settings of the model in which entries differ, one text for each.
     """
 
-    entries: Sequence[Entry]
+    entries: Sequence[ModelEntry]
     figures: Mapping[str, RunFigure]
     columns: Sequence[str]
     sort: str
@@ -97,7 +97,7 @@ class Board(NamedTuple):
             "correlations_with_accuracy": r_by_name,
         }
 
-    def _describe(self, entry: Entry) -> dict[str, Any]:
+    def _describe(self, entry: ModelEntry) -> dict[str, Any]:
         return {
             "name": entry.name,
             "model": entry.full_name,
@@ -154,12 +154,12 @@ def make_board(
 
 
 def _read(
-    entries: Sequence[Entry],
+    entries: Sequence[ModelEntry],
 ) -> tuple[list[Settings], list[Sequence[Mapping[str, Any]]]]:
     return [entry.settings for entry in entries], [entry.results for entry in entries]
 
 
-def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
+def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
     """Return the figures that every entry has, with a value in at least one.
 
     For free predictions, `accuracy` is that of X-FACTR.
@@ -182,20 +182,22 @@ def _list_figures(entries: Sequence[Entry]) -> dict[str, RunFigure]:
     return figures
 
 
-def _sort(entries: Sequence[Entry], by: str, figures: Mapping[str, RunFigure]) -> list[Entry]:
+def _sort(
+    entries: Sequence[ModelEntry], by: str, figures: Mapping[str, RunFigure]
+) -> list[ModelEntry]:
     """Return the sorted entries, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
     falling = by != PARAMETERS and not figures[by].scale.lower_is_better
 
-    def place(entry: Entry) -> tuple[bool, float]:
+    def place(entry: ModelEntry) -> tuple[bool, float]:
         value = entry.parameters if by == PARAMETERS else entry.values[by].mean
         return value is None, 0 if value is None else -value if falling else value
 
     return sorted(entries, key=place)
 
 
-def _add_parameters(entries: Sequence[Entry], file: Path | None) -> list[Entry]:
+def _add_parameters(entries: Sequence[ModelEntry], file: Path | None) -> list[ModelEntry]:
     """Add the parameter counts of a file, which override run.json."""
     counts = read_parameters(file) if file else {}
     names = [(x.name, x.settings.model_name, x.settings.model) for x in entries]

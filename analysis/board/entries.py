@@ -39,7 +39,7 @@ class Value(NamedTuple):
         return fmean(self.halves.values()) if self.halves else None
 
 
-class Entry(NamedTuple):
+class ModelEntry(NamedTuple):
     """A row of a board: a model and its figures from one or several runs.
 
     Attributes:
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
         return model.name if model.is_absolute() else self.settings.model
 
 
-def read_entries(folders: Sequence[Path]) -> list[Entry]:
+def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
     """Read a row for each model.
 
     Runs of one model form one row if each has one language, or all have one configuration, and no
@@ -122,7 +122,7 @@ def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
     return settings.dataset, {k: x for k, x in parts.items() if k not in ("data", "languages")}
 
 
-def _make_entry(name: str, runs: Sequence[Run]) -> Entry:
+def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
     results, values = zip(*map(_read_figures, runs), strict=True)
     settings = [run.settings() for run in runs]
     joint = replace(
@@ -132,7 +132,7 @@ def _make_entry(name: str, runs: Sequence[Run]) -> Entry:
         fingerprint={x: y for part in settings for x, y in part.fingerprint.items()},
     )
     folders, figures = [run.folder for run in runs], values[0] if len(runs) == 1 else _join(values)
-    return Entry(name, folders, joint, results, figures, joint.parameters)
+    return ModelEntry(name, folders, joint, results, figures, joint.parameters)
 
 
 def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:

@@ -146,7 +146,7 @@ class Groups(NamedTuple):
         }
 
 
-class Rows(NamedTuple):
+class MarkedRows(NamedTuple):
     """The marked rows of a run.
 
     Attributes:
@@ -208,7 +208,7 @@ def group_run(
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()
     left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}
-    rows = Rows(marks, labels.groups, table["fact_id"].to_pylist(), units, figures)
+    rows = MarkedRows(marks, labels.groups, table["fact_id"].to_pylist(), units, figures)
     if labels.of_languages:
         groups = {TOGETHER: group_languages(marks, labels.groups, options)}
     elif each_language:
@@ -270,7 +270,7 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
 
 
 def _group_each(
-    rows: Rows, languages: Sequence[str], options: Resampling
+    rows: MarkedRows, languages: Sequence[str], options: Resampling
 ) -> tuple[dict[str, GroupTable], dict[str, int]]:
     """Group the facts of each language; count the marked rows of languages without a group."""
     inside = np.array([group is not None for group in rows.groups])
@@ -287,7 +287,7 @@ def _group_each(
     return tables, ungrouped
 
 
-def group_facts(rows: Rows, options: Resampling) -> GroupTable:
+def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
     """Measure and test the groups of facts, in all languages of the rows together."""
     answered = ~np.isnan(rows.marks)
     inside = np.array([group is not None for group in rows.groups])
@@ -319,7 +319,7 @@ def group_facts(rows: Rows, options: Resampling) -> GroupTable:
 def group_languages(
     marks: np.ndarray, groups: Sequence[str | None], options: Resampling
 ) -> GroupTable:
-    """Measure and test the groups of languages, by the group of each; `marks` as in `Rows`."""
+    """Measure and test the groups of languages, by the group of each; `marks` as in rows."""
     answered = ~np.isnan(marks)
     columns = [i for i, group in enumerate(groups) if group is not None and answered[:, i].any()]
     if not columns:

@@ -11,7 +11,7 @@ from polyprobe.metrics.shared.intervals import estimate_figure, index_labels
 from polyprobe.system.errors import PolyprobeError
 
 from .pairs import Pairs
-from .vocabularies import Corpus, split_words
+from .vocabularies import Corpus, split_at_blanks
 
 
 class QueryOverlaps(NamedTuple):
@@ -54,7 +54,9 @@ def overlap_queries(corpus: Corpus) -> np.ndarray:
     """Compute the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
     texts = [[part.fill(row) for row in range(len(part.prompts))] for part in corpus.texts.values()]
     if corpus.by_words:
-        texts = [[[*{*chain.from_iterable(map(split_words, x))}] for x in rows] for rows in texts]
+        texts = [
+            [[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in rows] for rows in texts
+        ]
     distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
     tokenizer = corpus.tokenizer
     ids = {

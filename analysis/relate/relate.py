@@ -30,7 +30,7 @@ from .pairs import (
     find_complete,
     flatten,
     measure_pairs,
-    read_rows,
+    read_run_rows,
     spread,
 )
 from .queries import QueryOverlaps, relate_queries
@@ -148,7 +148,7 @@ def relate_run(
     if options.by_query and SUBWORDS not in sources:
         raise PolyprobeError(f"--by-query requires --with {SUBWORDS}")
     choice = options.choice
-    tables, left_out = read_rows(run, choice, languages)
+    tables, left_out = read_run_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
         future: Future[Subwords] | None = None
         if SUBWORDS in sources:
@@ -161,8 +161,8 @@ def relate_run(
     names = [similarity.name for similarity in similarities]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise PolyprobeError(f"--with has {doubled[0]} twice; leave one out, or rename it")
-    most = choose_resamples(len(pairs.table), len(pairs.figure.names))
-    bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, most))
+    limit = choose_resamples(len(pairs.table), len(pairs.figure.names))
+    bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, limit))
     bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
     draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
     queries = None

@@ -17,7 +17,16 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import read_tsv
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
-from .pairs import Pairs, Similarity, flatten, measure, measure_pairs, name_keys, read_rows, spread
+from .pairs import (
+    Pairs,
+    Similarity,
+    flatten,
+    measure,
+    measure_pairs,
+    name_keys,
+    read_run_rows,
+    spread,
+)
 from .uriel import NO_CODE, read_uriel
 from .vocabularies import Subwords
 
@@ -99,7 +108,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
             f"{run.folder} has fewer than {FEWEST} languages in common with {pairs.run.folder}: "
             f"{', '.join(languages)} / {', '.join(pairs.languages)}"
         )
-    second = measure_pairs(run, pairs.of.name, *read_rows(run, choice, common))
+    second = measure_pairs(run, pairs.of.name, *read_run_rows(run, choice, common))
     n_pairs = size * (size - 1) // 2
     numbers = spread(np.arange(n_pairs), size)
     order = [pairs.languages.index(x) for x in second.languages]

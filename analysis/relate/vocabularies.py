@@ -82,12 +82,12 @@ class Texts(NamedTuple):
         return {text for row in range(len(self.prompts)) for text in self.fill(row)}
 
     def list_words(self) -> set[str]:
-        """List the words of all filled prompts, see `split_words`.
+        """List the words of all filled prompts, see `split_at_blanks`.
 
         The words beside a slot are joined with each distinct candidate once.
         """
         if self.candidates is None or self.by_candidate:
-            return {*chain.from_iterable(map(split_words, self.fill_all()))}
+            return {*chain.from_iterable(map(split_at_blanks, self.fill_all()))}
         parts, frames = set[str](), dict[tuple[str, str], int]()
         places: np.ndarray = np.empty(len(self.prompts), np.int64)
         for row, prompt in enumerate(self.prompts):
@@ -103,7 +103,7 @@ class Texts(NamedTuple):
         for number, name in zip(*np.divmod(pairs, len(names)), strict=True):
             start, end = listed[number]
             parts.add(f"{start}{names[name]}{end}")
-        return {*chain.from_iterable(map(split_words, parts))}
+        return {*chain.from_iterable(map(split_at_blanks, parts))}
 
 
 class Corpus(NamedTuple):
@@ -270,10 +270,10 @@ def _read_dataset(name: str) -> dict[str, list[list[str]]]:
     return parts
 
 
-def split_words(text: str) -> list[str]:
+def split_at_blanks(text: str) -> list[str]:
     """Split a text into its words, each with its preceding blank; double blanks are not split.
 
-    >>> split_words("a b."), split_words(" a"), split_words("a  b")
+    >>> split_at_blanks("a b."), split_at_blanks(" a"), split_at_blanks("a  b")
     (['a', ' b.'], [' a'], ['a  b'])
     """
     if "  " in text:
@@ -288,7 +288,7 @@ def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
     for part in texts.values():
         rows = range(0, len(part.prompts), max(1, len(part.prompts) // TRIED))
         sentences += [part.fill(row)[0] for row in rows]
-    words = [split_words(text) for text in sentences]
+    words = [split_at_blanks(text) for text in sentences]
     ids = iter(tokenizer.encode([*chain.from_iterable(words)]))
     pieces = [[*chain.from_iterable(next(ids) for _ in of_text)] for of_text in words]
     return pieces == tokenizer.encode(sentences)

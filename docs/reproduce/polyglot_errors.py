@@ -31,7 +31,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.analysis.groups import OF_LANGUAGES
-from polyprobe.analysis.groups.groups import GroupTable, Rows, group_facts, group_languages
+from polyprobe.analysis.groups.groups import GroupTable, MarkedRows, group_facts, group_languages
 from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.joint.measures import (
@@ -306,9 +306,9 @@ def find_groups(
         return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
     ids_of = english["dataset_id"]
     if by in OF_ROWS:
-        return "fact", group_facts(Rows(marks, english[by], ids_of, ids_of), DRAWS)
+        return "fact", group_facts(MarkedRows(marks, english[by], ids_of, ids_of), DRAWS)
     groups = [tags.get(subject) for subject in english["subject"]]
-    return "subject", group_facts(Rows(marks, groups, ids_of, english["subject"]), DRAWS)
+    return "subject", group_facts(MarkedRows(marks, groups, ids_of, english["subject"]), DRAWS)
 
 
 def print_groups(model: str, by: str, unit: str, found: GroupTable) -> None:

@@ -38,7 +38,9 @@ def make_board_finding(board: Board) -> Finding:
         parts,
         f"{title}, {languages} {'language' if languages == 1 else 'languages'}. Means are "
         "unweighted, over languages or pairs of languages.",
-        settings=[f"{x.name}: {one['signature']}" for x in board.entries for one in x.results],
+        settings=[
+            f"{x.name}: {results['signature']}" for x in board.entries for results in x.results
+        ],
         notes=_list_notes(board),
         cautions=_list_cautions(board),
         terms=[
@@ -146,7 +148,7 @@ def _list_cautions(board: Board) -> list[str]:
     return [f"not comparable: the runs differ in {names}"] if names else []
 
 
-def write_csv(board: Board) -> str:
+def write_board_csv(board: Board) -> str:
     """Write a row for each model as CSV, with all figures; numbers have all digits.
 
     Columns: model, its full name, parameters, number of languages, the differing settings, and for
@@ -156,18 +158,22 @@ def write_csv(board: Board) -> str:
     return to_csv(list_models(board, [*board.figures]))
 
 
-def write_markdown(board: Board) -> str:
+def write_board_markdown(board: Board) -> str:
     """Write the table of the models in Markdown."""
     return to_markdown(list_models(board, board.columns))
 
 
-def write_latex(board: Board) -> str:
+def write_board_latex(board: Board) -> str:
     """Write the table of the models for the LaTeX package booktabs; shares in percent."""
     caption = f"Means over languages and pairs on {board.described}. {PLUS_MINUS}."
     return to_latex(list_models(board, board.columns), caption)
 
 
-FORMATS = {".csv": write_csv, ".tex": write_latex, ".md": write_markdown}  # analysis.board.TABLES
+FORMATS = {
+    ".csv": write_board_csv,
+    ".tex": write_board_latex,
+    ".md": write_board_markdown,
+}  # analysis.board.TABLES
 
 
 def _draw(board: Board) -> dict[str, Picture]:

@@ -8,7 +8,7 @@ from huggingface_hub.utils import yaml_dump
 from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, TABLE, check_folder
 from polyprobe.analysis.board.board import Board
 from polyprobe.report.finding import Finding
-from polyprobe.report.findings.board import make_board_finding, write_csv, write_latex
+from polyprobe.report.findings.board import make_board_finding, write_board_csv, write_board_latex
 from polyprobe.report.show import to_markdown
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
@@ -26,8 +26,8 @@ def write_board(board: Board, folder: Path) -> None:
     finding, numbers = make_board_finding(board), board.as_json()
     files = {
         JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        TABLE: write_csv(board),
-        LATEX: write_latex(board),
+        TABLE: write_board_csv(board),
+        LATEX: write_board_latex(board),
         CARD: _make_card(finding),
     }
     for name, content in files.items():
@@ -49,13 +49,13 @@ def _make_card(finding: Finding) -> str:
         "license": "apache-2.0",
         "tags": ["leaderboard", "polyprobe"],
     }
-    models, *others = (to_markdown(table) for table in finding.tables if table.limit != 0)
+    models, *trends = (to_markdown(table) for table in finding.tables if table.limit != 0)
     parts = [
         f"---\n{yaml_dump(head, sort_keys=False)}---",
         f"# {finding.title}",
         models,
         "".join(f"- {line}.\n" for line in (*finding.notes, *finding.cautions)),
-        *others,
+        *trends,
         "Made by `polyprobe board`. `board.csv` and `board.json` have all figures.",
     ]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)

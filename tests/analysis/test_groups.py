@@ -14,7 +14,7 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.analysis.groups import labels
-from polyprobe.analysis.groups.groups import Rows, group_facts, group_run
+from polyprobe.analysis.groups.groups import MarkedRows, group_facts, group_run
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.pictures.picture import Bars
@@ -128,7 +128,9 @@ def test_a_few_subjects_in_several_groups_are_named(many, tmp_path):
 def test_rows_of_one_fact_are_one_unit():
     """Two templates of a fact: its label is permuted for both."""
     marks = np.array([[1.0, 0], [1, 1], [0, 0], [1, 0]])
-    found = group_facts(Rows(marks, [*"aabb"], [*"ffgh"], [*"ffgh"]), Resampling(n_resamples=0))
+    found = group_facts(
+        MarkedRows(marks, [*"aabb"], [*"ffgh"], [*"ffgh"]), Resampling(n_resamples=0)
+    )
     assert [group.size for group in found.groups] == [1, 2]
     assert (found.n_units, found.permutation.n) == (3, 3)
 

@@ -87,7 +87,7 @@ def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
     assert figures["mean"]["mean"] == 7 / 4
     assert figures["mean"]["relations"] == pytest.approx(4 / 3)
     assert "edit distance" in capsys.readouterr().out
-    audit(str(folder), "fr", templates=True, json_file=file)
+    audit(str(folder), config="fr", templates=True, json_file=file)
     assert list(json.loads(file.read_text())) == ["fr", "mean"]
     audit(str(folder), languages="zh-hans,fr", templates=True, json_file=file)
     assert list(json.loads(file.read_text())) == ["fr", "zh_hans", "mean"]
