@@ -32,7 +32,7 @@ it contains chance, knowledge is not shown. *all languages* is their mean.
 
 
 def compute(sheets: Sheets, ties: str = "expected") -> Output:
-    """Return the accuracy of all languages together and of each."""
+    """Compute the accuracy of all languages together and of each."""
     module = load_formulas(__file__, "accuracy_at_1")
     scores = read_scores(sheets, need_right=True)
     right, chances, notes = [], [], []

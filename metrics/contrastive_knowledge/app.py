@@ -39,7 +39,7 @@ no chance is given. The interval comes from resampled facts: the bar's whisker.
 
 
 def compute(sheets: Sheets, ties: str = "wrong") -> Output:
-    """Return accuracy and the share of ties of all languages and of each."""
+    """Compute accuracy and the share of ties of all languages and of each."""
     sheet = read_only(sheets, *COLUMNS)
     rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
     predictions = [
@@ -53,7 +53,7 @@ def compute(sheets: Sheets, ties: str = "wrong") -> Output:
 
 
 def read_row(cells: Sequence[float | str], row: int) -> list[float]:
-    """Return the probabilities of a fact and its counterfacts; other cells are an error."""
+    """Read the probabilities of a fact and its counterfacts; other cells are an error."""
     for cell in cells:
         try:
             valid = float(cell) >= 0

@@ -35,7 +35,7 @@ is a pair of languages.
 
 
 def compute(sheets: Sheets) -> Output:
-    """Return COverlap of all pairs of languages together and of each."""
+    """Compute COverlap of all pairs of languages together and of each."""
     choices = read_language_choices(sheets)
     pairs = [*combinations(choices.indices, 2)]
     module = load_formulas(__file__, "coverlap")

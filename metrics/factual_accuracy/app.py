@@ -32,7 +32,7 @@ chance level, since any text may be predicted. The whiskers are 95% intervals.
 
 
 def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output:
-    """Return the accuracy on all, single and multi, of all relations and of each."""
+    """Compute the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
     result = load_formulas(__file__, "factual_accuracy").measure_factual_accuracy(

@@ -36,7 +36,7 @@ bar's whisker.
 
 
 def compute(sheets: Sheets, average: str = "macro") -> Output:
-    """Return the delta and the share of inflected forms, of all relations and of each."""
+    """Compute the delta and the share of inflected forms, of all relations and of each."""
     sheet = read_only(sheets, "relation", "label", "inflected")
     result = load_formulas(__file__, "inflection_delta").measure_preference(
         read_ranks(sheet["label"], "label"),
@@ -48,7 +48,7 @@ def compute(sheets: Sheets, average: str = "macro") -> Output:
 
 
 def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
-    """Return a column of ranks; a negative or infinite one, probably a score, is an error."""
+    """Read a column of ranks; a negative or infinite one, probably a score, is an error."""
     ranks = read_numbers(cells, name)
     for row, rank in enumerate(ranks, start=1):
         if not 0 <= rank < float("inf"):

@@ -30,7 +30,7 @@ with one template. The whiskers are 95% intervals.
 
 
 def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
-    """Return the three figures of all relations and of each."""
+    """Compute the three figures of all relations and of each."""
     sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
     subjects = read_texts(sheet["subject"], "subject")

@@ -47,7 +47,7 @@ queries. In the picture each cell is the RBO of a pair. 53 languages with 3,000 
 
 
 def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
-    """Return RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
+    """Compute RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
     module = load_formulas(__file__, "rank_overlap")
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]

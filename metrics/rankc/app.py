@@ -43,7 +43,7 @@ RankC does not measure correctness. 53 languages with 3,000 queries take some se
 
 
 def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") -> Output:
-    """Return RankC, plain and adjusted, of all pairs of languages together and of each."""
+    """Compute RankC, plain and adjusted, of all pairs of languages together and of each."""
     module = load_formulas(__file__, "rankc")
     scores, _, _, clusters = read_aligned(sheets)
     if ties == "expected":

@@ -76,7 +76,7 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
 
 
 def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
-    """Return the tables of the sentences and of the donors', both as `read_aligned` takes them.
+    """Split tables into those of the sentences and the donors', both as `read_aligned` takes them.
 
     The rows of a run without a donor are left out.
     """

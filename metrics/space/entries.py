@@ -40,7 +40,7 @@ class Entry(NamedTuple):
 
     @property
     def label(self) -> str:
-        """Return `of` as text: `English – Spanish`."""
+        """Write `of` as text: `English – Spanish`."""
         return " – ".join(self.of)
 
 
@@ -71,13 +71,13 @@ def pick(
     chance: float | None = None,
     key: str | None = None,
 ) -> Entry:
-    """Return the figure `key` (default: `name`) of a result, with its interval `KEY_ci` if any."""
+    """Take the figure `key` (default: `name`) of a result, with its interval `KEY_ci` if any."""
     key = key or name
     return Entry(of, name, result[key], result.get(f"{key}_ci"), chance, n)
 
 
 def list_groups(result: Mapping[str, Any], title: str, measures: Sequence[Measure]) -> list[Entry]:
-    """Return the entries of all queries, named `title`, and of each group."""
+    """List the entries of all queries, named `title`, and of each group."""
     return [
         pick(part, (name,), m.name or m.key, part[m.n], m.chance, m.key)
         for name, part in [(title, result), *result["by_group"].items()]
@@ -95,7 +95,7 @@ def list_means(
     share: bool,
     **options: Labels,
 ) -> list[Entry]:
-    """Return the mean of each column of values [queries, of]; NaN is left out.
+    """Compute the mean of each column of values [queries, of]; NaN is left out.
 
     For several columns the first entry, named `title`, is the mean of the means. `share` is that
     of `intervals.mean_of`, `options` are groups and clusters of `intervals.Resampling`.
@@ -117,7 +117,7 @@ def list_figure(
     chances: Sequence[float | None],
     **options: Labels,
 ) -> list[Entry]:
-    """Return the entries of a joint figure: its mean, if it has several names, then each name.
+    """Compute the entries of a joint figure: its mean, if it has several names, then each name.
 
     `defined` [queries, of] marks the queries that define a value.
     """
@@ -137,7 +137,7 @@ def list_pairs(
     measures: Sequence[tuple[str, np.ndarray, float | None, bool]],
     clusters: Labels,
 ) -> list[Entry]:
-    """Return the entries of `list_means` by pair of languages, all measures of a pair together.
+    """Compute the entries of `list_means` by pair of languages, all measures of a pair together.
 
     A measure is its name, values [queries, pairs], chance level and whether it is a share.
     """

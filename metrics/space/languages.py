@@ -54,7 +54,7 @@ class LanguageChoices(NamedTuple):
 
 
 def read_scores(sheets: Sheets, need_right: bool = False) -> LanguageScores:
-    """Return scores by language; with `need_right`, the correct candidates are required."""
+    """Read scores by language; with `need_right`, the correct candidates are required."""
     if any("scores" in sheet for sheet in sheets.values()) or len(sheets) > 1:
         return _read_run(sheets)
     sheet = read_only(sheets)
@@ -69,7 +69,7 @@ def read_scores(sheets: Sheets, need_right: bool = False) -> LanguageScores:
 
 
 def read_aligned(sheets: Sheets) -> LanguageScores:
-    """Return scores of at least two languages with the same facts in the same order."""
+    """Read scores of at least two languages with the same facts in the same order."""
     scores = read_scores(sheets)
     _check_languages(scores.rows)
     first, *rest = scores.rows
@@ -95,7 +95,7 @@ def _check_like(scores: LanguageScores, first: str, name: str) -> None:
 
 
 def read_language_choices(sheets: Sheets) -> LanguageChoices:
-    """Return the choices of at least two languages; of scores the best, the first of several."""
+    """Read the choices of at least two languages; of scores the best, the first of several."""
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
         choices, references = _read_answers(first)

@@ -68,7 +68,7 @@ class Page(NamedTuple):
 
 @cache
 def load_formulas(app: str, name: str) -> ModuleType:
-    """Return the module formulas.py in the folder of an app.py, loaded by `evaluate`.
+    """Load the module formulas.py in the folder of an app.py, by `evaluate`.
 
     In a Space it has relative imports, for `evaluate`, so app.py cannot import it. The Hub runs
     every Space in a folder called `app`: its name does not show the metric.
@@ -89,7 +89,7 @@ def serve(page: Page) -> None:
 
 
 def build(page: Page) -> Any:
-    """Return the page as gradio's Blocks (requires gradio)."""
+    """Build the page as gradio's Blocks (requires gradio)."""
     import gradio as gr
 
     kinds = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
@@ -130,7 +130,7 @@ def build(page: Page) -> Any:
 
 
 def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
-    """Return the contents of the page's outputs; an error in the input is a message of one line."""
+    """Compute the contents of the page's outputs; an error in the input is a message of one line."""
     import gradio as gr
 
     try:
@@ -149,7 +149,7 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
 
 
 def _link(title: str, text: str) -> str:
-    """Return a link that contains the file, so that the server keeps none."""
+    """Write a link that contains the file, so that the server keeps none."""
     name = "_".join(title.lower().split())
     return (
         f'<a class="download" download="{name}.csv" href="data:text/csv;charset=utf-8,'
@@ -158,7 +158,7 @@ def _link(title: str, text: str) -> str:
 
 
 def _style(entries: Sequence[Entry]) -> Any:
-    """Return the table with four decimals shown; it sorts by the full numbers."""
+    """Make the table with four decimals shown; it sorts by the full numbers."""
     import pandas as pd
 
     rows = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]

@@ -25,7 +25,7 @@ SUFFIXES = [".csv", ".tsv", ".txt", ".json", ".parquet"]
 
 
 def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Sheet]:
-    """Return file name without suffix → table of each file, or the table of the text."""
+    """Read file name without suffix → table of each file, or the table of the text."""
     if not files:
         return {"": read_text(text)}
     sheets: dict[str, Sheet] = {}
@@ -37,7 +37,7 @@ def read_sheets(text: str, files: Sequence[str] | None = None) -> dict[str, Shee
 
 
 def read_only(sheets: Sheets, *names: str) -> Sheet:
-    """Return the single table; several are an error, as is one without the columns `names`."""
+    """Take the single table; several are an error, as is one without the columns `names`."""
     if len(sheets) != 1:
         raise ValueError(f"{len(sheets)} files ({', '.join(sheets)}); expected one with all rows")
     [sheet] = sheets.values()
@@ -47,7 +47,7 @@ def read_only(sheets: Sheets, *names: str) -> Sheet:
 
 
 def read_file(path: Path) -> Sheet:
-    """Return the table of a CSV, TSV, JSON or Parquet file; errors contain its name."""
+    """Read the table of a CSV, TSV, JSON or Parquet file; errors contain its name."""
     if path.suffix.lower() not in SUFFIXES:
         raise ValueError(f"{path.name}: expected a file that ends in {', '.join(SUFFIXES)}")
     try:
@@ -75,7 +75,7 @@ def read_text(text: str) -> Sheet:
 
 
 def need(sheet: Sheet, *names: str) -> list[list[Any]]:
-    """Return some columns; a missing one and a table without rows are errors."""
+    """Take some columns; a missing one and a table without rows are errors."""
     for name in names:
         if name not in sheet:
             raise ValueError(f"no column {name!r}; expected {', '.join(names)}, got {_list(sheet)}")
@@ -85,7 +85,7 @@ def need(sheet: Sheet, *names: str) -> list[list[Any]]:
 
 
 def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
-    """Return a column of numbers; other cells, NaN and empty ones too, raise an error."""
+    """Read a column of numbers; other cells, NaN and empty ones too, raise an error."""
     numbers = np.full(len(cells), np.nan)
     for row, cell in enumerate(cells):
         with suppress(ValueError, TypeError):
@@ -96,7 +96,7 @@ def read_numbers(cells: Sequence[Any], name: str) -> np.ndarray:
 
 
 def read_marks(cells: Sequence[Any], name: str) -> list[bool]:
-    """Return a column of 1 (true) and 0 (false)."""
+    """Read a column of 1 (true) and 0 (false)."""
     values = {"1": True, "true": True, "0": False, "false": False}
     for row, cell in enumerate(cells, start=1):
         if str(cell).strip().lower() not in values:
@@ -105,7 +105,7 @@ def read_marks(cells: Sequence[Any], name: str) -> list[bool]:
 
 
 def read_texts(cells: Sequence[Any], name: str) -> list[str]:
-    """Return a column of texts without surrounding spaces; empty cells are an error."""
+    """Read a column of texts without surrounding spaces; empty cells are an error."""
     texts = ["" if cell is None else str(cell).strip() for cell in cells]
     if "" in texts:
         raise ValueError(f"row {texts.index('') + 1}, column {name!r} is empty; expected a text")
@@ -113,7 +113,7 @@ def read_texts(cells: Sequence[Any], name: str) -> list[str]:
 
 
 def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list[str]]:
-    """Return a column of lists, in a text separated by `|`; an empty list is an error."""
+    """Read a column of lists, in a text separated by `|`; an empty list is an error."""
     lists = [_split_list(cell) for cell in cells]
     for row, parts in enumerate(lists, start=1):
         if not parts or ("" in parts and not gaps):
@@ -125,7 +125,7 @@ def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list
 
 
 def read_further(sheet: Sheet, columns: Sequence[str], gaps: bool = False) -> list[list[str]]:
-    """Return the lists of the last of `columns`, continued by the sheet's columns after them."""
+    """Read the lists of the last of `columns`, continued by the sheet's columns after them."""
     lists = read_lists(sheet[columns[-1]], columns[-1], gaps)
     columns_after = [cells for name, cells in sheet.items() if name not in columns]
     return [
@@ -135,7 +135,7 @@ def read_further(sheet: Sheet, columns: Sequence[str], gaps: bool = False) -> li
 
 
 def _split_list(cell: Any) -> list[str]:
-    """Return the parts of a cell, without surrounding spaces and empty parts at its ends.
+    """Split a cell into parts, without surrounding spaces and empty parts at its ends.
 
     >>> _split_list("English | French|"), _split_list("x||y")
     (['English', 'French'], ['x', '', 'y'])

@@ -50,7 +50,7 @@ class Block(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        """Return what the script needs, by figure."""
+        """Collect what the script needs, by figure."""
         return {figure.id: figure.heats for figure in self.figures if figure.heats}
 
 

@@ -47,7 +47,7 @@ class Answers:
 
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
-    """Return the best candidates by the run's score files, of a choice of their rows."""
+    """Read the best candidates by the run's score files, of a choice of their rows."""
     tables = [run.read(language) for language in languages]
     rows = apply_choice(tables[0], choice, run.settings().exclude).rows
     tables = [table.take(rows) for table in tables]
@@ -70,7 +70,7 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
 
 
 def classify_answers(answers: Answers) -> np.ndarray:
-    """Return an index into `KINDS` for each fact and pair of languages, [facts, pairs].
+    """Find the index into `KINDS` for each fact and pair of languages, [facts, pairs].
 
     Pairs are in the order of `itertools.combinations`. A fact is tied for a pair if the best score
     is shared in either language.
@@ -86,7 +86,7 @@ def classify_answers(answers: Answers) -> np.ndarray:
 
 
 def count_kinds(kinds: np.ndarray) -> np.ndarray:
-    """Return the number of facts of each kind for each pair, [pairs, kinds]."""
+    """Count the facts of each kind for each pair, [pairs, kinds]."""
     return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
 
 
@@ -101,7 +101,7 @@ def collect_examples(
     budget: int,
     texts: Mapping[str, pa.Table] | None = None,
 ) -> dict[str, Any]:
-    """Return the page's examples for every pair of languages, about `budget` bytes of JSON.
+    """Collect the page's examples for every pair of languages, about `budget` bytes of JSON.
 
     Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
     `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, see
@@ -165,7 +165,7 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
 def _load_texts(
     settings: Settings, answers: Answers, texts: Mapping[str, pa.Table]
 ) -> tuple[dict[str, pa.Table] | None, str | None]:
-    """Return the rows as the run asked them, or None and the reason."""
+    """Load the rows as the run asked them, or None and the reason."""
     if set(answers.languages) <= set(texts):
         return {language: texts[language] for language in answers.languages}, None
     try:
@@ -195,7 +195,7 @@ def _texts(
 
 
 def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
-    """Return [prompt, ranking, sharers of the best score, number of candidates not listed].
+    """List [prompt, ranking, sharers of the best score, number of candidates not listed].
 
     The ranking has [rank, index, label, score] of the first `RANKED` candidates and of the right
     ones. Without texts prompt and labels are null.

@@ -110,7 +110,7 @@ def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
 
 
 def _find_value(cell: Any, role: Role) -> float | None:
-    """Return the value of a number whose text does not sort: `1.2B`, `1e-05`."""
+    """Find the value of a number whose text does not sort: `1.2B`, `1e-05`."""
     if isinstance(cell, Cell):
         cell, role = cell.value, cell.role or role
     sorts = role not in (Role.SIZE, Role.P) or not isinstance(cell, int | float)
@@ -118,7 +118,7 @@ def _find_value(cell: Any, role: Role) -> float | None:
 
 
 def make_environment() -> Environment:
-    """Return Jinja2 with autoescape, our templates, and the filter for tables."""
+    """Make a Jinja2 environment with autoescape, our templates, and the filter for tables."""
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,

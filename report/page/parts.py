@@ -52,7 +52,7 @@ class RunPart(NamedTuple):
         return sorted(defined, key=lambda pair: -values["-".join(pair)])
 
     def estimate(self, figure: RunFigure, name: str) -> tuple[float | None, list[float] | None]:
-        """Return a figure's value and interval, of a language, a pair or `mean`."""
+        """Find a figure's value and interval, of a language, a pair or `mean`."""
         bounds = self.results.get("intervals", {})
         if figure.per == ALL:
             return self.results.get(figure.name), self.results.get(f"{figure.name}_ci")
@@ -70,7 +70,7 @@ class Between(NamedTuple):
     comparison: Comparison
 
     def test(self, figure: RunFigure, name: str) -> Difference | None:
-        """Return the difference of a language, a pair or `mean`; None if it was not tested."""
+        """Find the difference of a language, a pair or `mean`; None if it was not tested."""
         rows = self.comparison.differences.get(figure.name, ())
         return next((row for row in rows if row.name == name), None)
 

@@ -135,7 +135,7 @@ def _describe_cells(figure: RunFigure, part: RunPart) -> dict[tuple[int, int], s
 
 
 def _of_pair(values: Mapping[str, Any], first: str, second: str) -> Any:
-    """Return the value of a pair, in this order if the order counts."""
+    """Find the value of a pair, in this order if the order counts."""
     key = f"{first}-{second}"
     return values.get(key if key in values else f"{second}-{first}")
 

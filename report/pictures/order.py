@@ -20,7 +20,7 @@ _TRAITS = {"family": ("family", "branch", "name"), "script": ("script", "name")}
 def order_languages(
     languages: Sequence[str], order: str, values: Mapping[str, float | None] | None = None
 ) -> list[int]:
-    """Return the places of the languages in an order.
+    """Order languages: list their places.
 
     `family` also puts the languages of a branch side by side. Languages of a branch or a script
     are sorted by English name. Languages missing from `schema/languages.tsv` come last, as given.
@@ -45,7 +45,7 @@ def order_languages(
 
 
 def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | None]) -> list[int]:
-    """Return the order of average linkage, similar languages side by side.
+    """Order languages by average linkage, similar languages side by side.
 
     The distance of two languages is the highest value minus their value. A pair with a value in
     each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
@@ -64,7 +64,7 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
 
 
 def arrange(picture: Picture, order: str) -> Picture:
-    """Return a picture with its languages in an order.
+    """Put the languages of a picture in an order.
 
     Raises:
         PolyprobeError: the picture has no languages or, for `similarity`, no pairs of languages.
@@ -136,7 +136,7 @@ def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> He
 
 
 def name_labels(labels: Sequence[str]) -> list[str]:
-    """Return labels with English names of languages and pairs; a code follows equal names.
+    """Write labels with English names of languages and pairs; a code follows equal names.
 
     Args:
         labels: languages as `en` or `zh_hant`, pairs as `en-fr`; other labels stay.

@@ -4,6 +4,7 @@ import csv
 from importlib import import_module
 from inspect import getmembers, isfunction
 from io import StringIO
+from json import loads
 from pathlib import Path
 from re import findall, fullmatch
 
@@ -26,9 +27,11 @@ from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.findings.run import make_run_finding
 from polyprobe.report.findings.tokens import make_tokens_finding
 from polyprobe.report.findings.wordings import make_several_finding
+from polyprobe.report.page.page import write_finding
 from polyprobe.report.show import format_table, render, to_csv, to_latex, to_markdown
 from polyprobe.schema.load import load_facts
 from tests.making.facts import write_facts
+from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
 from tests.making.versions import write_wordings
 
@@ -119,3 +122,20 @@ def test_markdown_and_latex_have_every_cell(finding):
         cells = [line for line in text.splitlines() if line.endswith(r"\\")]
         assert {len(findall(r"(?<!\\)&", line)) for line in cells} == {len(head) - 1}
         assert len(cells) >= len(rows) + 1
+
+
+def test_a_page_has_every_line_cell_and_picture(finding, tmp_path):
+    write_finding(finding, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    reader = Reader(page)
+    assert reader.loaded == reader.addresses == []
+    lines = [block for part in finding.parts for block in part.blocks if isinstance(block, str)]
+    for line in [*lines, *finding.notes, *finding.cautions, *finding.settings]:
+        assert " ".join(line.split()) in " ".join(reader.text.split())
+    cells = {text for _, tag, text in reader.texts if tag == "td"}
+    for table in finding.tables:
+        assert {cell.strip() for row in format_table(table)[1] for cell in row} - {""} <= cells
+    heats = loads(reader.scripts[0])["heats"].values()
+    n_views = sum(len(heat["views"]) - 1 for heat in heats)  # they share an element
+    names = [name for part in finding.parts for name in part.pictures]
+    assert page.count("<svg ") == len(names) - n_views
