@@ -1,7 +1,9 @@
 """The view by template of a run: RankC within a language, each template, the split."""
 
+from dataclasses import replace
 from itertools import combinations, permutations
 from statistics import fmean
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.facts import ScoredFacts, follow_templates
+from polyprobe.analysis.figures.further import templates as further
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
@@ -17,7 +20,9 @@ from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.findings.run import QUANTITIES, SHARES, make_split_table
 from polyprobe.report.page import write_report
 from polyprobe.report.page.templates import draw_each_template, draw_templates
+from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import SCORES, fill_columns
+from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
@@ -85,6 +90,19 @@ def list_columns(run):
     first = run.read("en")
     scores = {x: run.read(x)["scores"].to_pylist() for x in CITIES}
     return scores, *(first[x].to_pylist() for x in ("answers", "fact_id", "relation"))
+
+
+def test_candidates_of_mpararel_are_those_of_the_relation(run, monkeypatch):
+    """Its rows have all objects of their relation, which the rows of the dataset have not."""
+    tables, settings = {x: run.read(x) for x in CITIES}, run.settings()
+    splits = load_again(settings, [*CITIES])
+    monkeypatch.setattr(further, "load_again", lambda *_: splits)
+    changed = SimpleNamespace(settings=lambda: replace(settings, scoring="mpararel"))
+    candidates = as_asked({"en": splits["en"]}, "mpararel")["en"]["candidates"].to_pylist()
+    assert len(further.read_templates(changed, tables).candidates) == sum(map(len, candidates))
+    published = splits["en"]["candidates"].to_pylist()
+    assert len(further.read_templates(run, tables).candidates) == sum(map(len, published))
+    assert [*map(len, candidates)] != [*map(len, published)]
 
 
 def test_following_rows():

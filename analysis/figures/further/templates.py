@@ -16,6 +16,7 @@ from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.schema.identity import key_rows, name_candidates
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.protocol import as_asked
 
 SUBJECT = "[X]"
 
@@ -41,16 +42,21 @@ def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
     Raises:
         PolyprobeError: the dataset cannot be read, or has changed.
     """
-    splits = load_again(run.settings(), list(tables))
-    keys = key_rows(next(iter(tables.values()))["fact_id"].to_pylist())
-    scored = {}
-    for language, split in splits.items():
-        places = {key: row for row, key in enumerate(key_rows(split["fact_id"].to_pylist()))}
-        scored[language] = split.take([places[key] for key in keys])
+    settings, first = run.settings(), next(iter(tables))
+    splits = load_again(settings, list(tables))
+    keys = key_rows(tables[first]["fact_id"].to_pylist())
+    scored = {x: _take_rows(split, keys) for x, split in splits.items()}
     names = {x: _name_templates(split, keys) for x, split in scored.items()}
     texts = {x: _read_texts(split, names[x]) for x, split in scored.items()}
-    first = next(iter(scored.values()))
-    return Templates(names, texts, _number_candidates(name_candidates(first)))
+    # Some protocols rank other candidates than those of the dataset's rows.
+    ranked = as_asked({first: splits[first]}, settings.scoring)[first]
+    candidates = name_candidates(_take_rows(ranked, keys))
+    return Templates(names, texts, _number_candidates(candidates))
+
+
+def _take_rows(table: pa.Table, keys: Sequence[tuple[str, int]]) -> pa.Table:
+    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
+    return table.take([places[key] for key in keys])
 
 
 def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[str]:
