@@ -45,12 +45,12 @@ def compare(
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
 
-    first, second, *others = (Run(folder) for folder in (run_a, run_b, *(wordings or ())))
-    outcome = compare_folders([first, second, *others], options)
+    runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
+    outcome = compare_folders(runs, options)
 
     def write(page: Path | None) -> Any:
         assert isinstance(outcome, PairOutcome)
-        return write_comparison((first, second), outcome, page, options.choice)
+        return write_comparison((runs[0], runs[1]), outcome, page, options.choice)
 
     finding = make_comparison_finding(outcome)
     if options.figure:

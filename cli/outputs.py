@@ -1,7 +1,7 @@
 """What the commands that analyse runs write: the terminal, JSON, a page, a picture."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture
     from polyprobe.report.finding import Finding
 
+ARRANGEMENT = ("draw", "order", "names")  # options of the picture
 _picture = partial(option, panel=PICTURES)
 
 
@@ -47,10 +48,9 @@ class PictureOptions(Options):
     def check(self) -> None:
         """Refuse options of the picture without --figure."""
         super().check()
-        arrangement = {"draw": self.draw, **self._arrangement}
-        for name, value in arrangement.items() if self.figure is None else ():
-            if value != type(self).__dataclass_fields__[name].default:
-                raise PolyprobeError(f"--{name} requires --figure FILE")
+        for part in fields(self) if self.figure is None else ():
+            if part.name in ARRANGEMENT and getattr(self, part.name) != part.default:
+                raise PolyprobeError(f"--{part.name} requires --figure FILE")
 
     @property
     def _arrangement(self) -> dict[str, str]:
@@ -122,8 +122,8 @@ class PictureOutputs(PictureOptions, Outputs):
 
 
 @dataclass(frozen=True)
-class PageOutputs(PageOptions, PictureOutputs):
-    """Also a page, of the finding itself unless another writer is given."""
+class PageOutputs(PageOptions, PictureOptions, Outputs):
+    """Also a picture, and a page, of the finding itself unless another writer is given."""
 
     def write(
         self,
@@ -138,6 +138,8 @@ class PageOutputs(PageOptions, PictureOutputs):
 
             (write_page or write_finding)(finding, self.page)
             say(f"report: {self.page}")
+        if self.figure:
+            self.save(finding.pictures)
 
 
 @dataclass(frozen=True)
