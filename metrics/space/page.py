@@ -130,7 +130,7 @@ def build(page: Page) -> Any:
 
 
 def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
-    """Compute the contents of the page's outputs; an error in the input is a message of one line."""
+    """Compute the contents of the outputs; an error in the input is a message of one line."""
     import gradio as gr
 
     try:
