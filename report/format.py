@@ -7,7 +7,7 @@ UNDEFINED = "–"
 NARROW = 9  # characters of a line of a long heading
 
 
-def number(value: float | None) -> str:
+def format_value(value: float | None) -> str:
     """Format a figure with three decimals, `–` where it is undefined."""
     return UNDEFINED if value is None else f"{value:z.3f}"
 
@@ -16,12 +16,12 @@ def format_interval(bounds: Sequence[float] | None) -> str:
     """Format an interval with three decimals, `*` if it has no width, `–` where there is none."""
     if bounds is None:
         return UNDEFINED
-    return f"{number(bounds[0])} to {mark_end(bounds[1], bounds)}"
+    return f"{format_value(bounds[0])} to {mark_end(bounds[1], bounds)}"
 
 
 def mark_end(value: float | None, bounds: Sequence[float] | None) -> str:
     """Format an end of an interval, with `*` if the interval has no width."""
-    return f"{number(value)}{'*' if has_no_width(bounds) else ''}"
+    return f"{format_value(value)}{'*' if has_no_width(bounds) else ''}"
 
 
 def has_no_width(bounds: Sequence[float] | None) -> bool:

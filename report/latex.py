@@ -15,7 +15,7 @@ ESCAPES = {
 
 
 def escape(text: str) -> str:
-    r"""Return text with the special characters of LaTeX escaped.
+    r"""Escape the special characters of LaTeX.
 
     >>> print(escape("zh_hans, 95%"))
     zh\_hans, 95\%
@@ -24,10 +24,10 @@ def escape(text: str) -> str:
 
 
 def join_cells(cells: Sequence[str]) -> str:
-    """Return a line of a table."""
+    """Join cells to a line of a table."""
     return " & ".join(cells) + r" \\"
 
 
 def percent(value: float | None) -> str:
-    """Return a share in percent with one decimal."""
+    """Format a share in percent with one decimal."""
     return UNDEFINED if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")

@@ -15,8 +15,8 @@ from polyprobe.report.format import (
     UNDEFINED,
     format_interval,
     format_p_value,
+    format_value,
     mark_end,
-    number,
 )
 from polyprobe.report.latex import escape, join_cells, percent
 
@@ -39,7 +39,7 @@ def _format_percent(share: Estimate) -> str:
 
 
 def _format_estimate(
-    estimate: Estimate, between: str = "\n", show: Callable[[float | None], str] = number
+    estimate: Estimate, between: str = "\n", show: Callable[[float | None], str] = format_value
 ) -> str:
     text = show(estimate.value)
     if estimate.half is not None:
@@ -56,8 +56,8 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.COUNT: "{:,}".format,
     Role.AMOUNT: lambda value: f"{round(value, 1):,.10g}",
     Role.SIZE: shorten,
-    Role.VALUE: number,
-    Role.NUMBER: number,
+    Role.VALUE: format_value,
+    Role.NUMBER: format_value,
     Role.RATIO: "{:.2f}".format,
     Role.SHARE: _format_share,
     Role.PERCENT: _format_percent,

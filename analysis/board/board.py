@@ -47,22 +47,22 @@ class Board(NamedTuple):
 
     @property
     def data(self) -> str:
-        """Return the dataset and configuration, or several."""
+        """Name the dataset and configuration, or several."""
         return ", ".join(dict.fromkeys(entry.settings.data_name for entry in self.entries))
 
     @property
     def shared(self) -> dict[str, str]:
-        """Return the settings that all entries share: scoring, facts, choice of rows, options."""
+        """List the settings that all entries share: scoring, facts, choice of rows, options."""
         return find_shared(*_read(self.entries))
 
     @property
     def described(self) -> str:
-        """Return the data and the shared settings in one line."""
+        """Describe the data and the shared settings in one line."""
         return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
 
     @property
     def languages(self) -> list[str]:
-        """Return the languages of all entries."""
+        """List the languages of all entries."""
         return [*dict.fromkeys(x for entry in self.entries for x in entry.settings.languages)]
 
     def list_values(self, name: str) -> list[float | None]:
@@ -124,7 +124,7 @@ def make_board(
     parameters: Path | None = None,
     despite: bool = False,
 ) -> Board:
-    """Return the board of run folders, from run.json and results.json.
+    """Make the board of run folders, from run.json and results.json.
 
     Args:
         folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
@@ -160,7 +160,7 @@ def _read(
 
 
 def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
-    """Return the figures that every entry has, with a value in at least one.
+    """List the figures that every entry has, with a value in at least one.
 
     For free predictions, `accuracy` is that of X-FACTR.
     """
@@ -185,7 +185,7 @@ def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
 def _sort(
     entries: Sequence[ModelEntry], by: str, figures: Mapping[str, RunFigure]
 ) -> list[ModelEntry]:
-    """Return the sorted entries, those without a value last."""
+    """Sort the entries, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
     falling = by != PARAMETERS and not figures[by].scale.lower_is_better

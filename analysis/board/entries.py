@@ -60,7 +60,7 @@ class ModelEntry(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """Return the model: a name on the Hub, or the last part of a path on this machine."""
+        """Name the model: a name on the Hub, or the last part of a path on this machine."""
         model = Path(self.settings.model)
         return model.name if model.is_absolute() else self.settings.model
 

@@ -51,12 +51,12 @@ class Pairs(NamedTuple):
 
     @property
     def values(self) -> np.ndarray:
-        """Return the figure as a symmetric table [L, L]; NaN if undefined and on the diagonal."""
+        """Compute the figure as a symmetric table [L, L]; NaN if undefined and on the diagonal."""
         return spread(measure(self.figure)[:-1], len(self.languages))
 
     @property
     def accuracy(self) -> np.ndarray:
-        """Return the accuracy of each language [L]; NaN if no fact was asked."""
+        """Compute the accuracy of each language [L]; NaN if no fact was asked."""
         return measure(self.accuracies)[:-1]
 
 

@@ -13,7 +13,7 @@ from polyprobe.analysis.groups.groups import (
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_p_value, number
+from polyprobe.report.format import format_p_value, format_value
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
@@ -130,7 +130,7 @@ def describe_test(test: ChiSquare, permutation: Permutation, unit: str, n_units:
     yates = ", Yates" if test.dof == 1 else ""
     return (
         f"χ²({test.dof}{yates}) = {test.chi2:.3f}, p {_sign_p(test.p)}, "
-        f"V = {number(test.cramers_v)}; permuted over {n_units:,} {unit}s: "
+        f"V = {format_value(test.cramers_v)}; permuted over {n_units:,} {unit}s: "
         f"p {_sign_p(permutation.p)} ({n})"
     )
 

@@ -10,7 +10,7 @@ from polyprobe.analysis.relate.relate import Correlations, Related
 from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.format import format_interval, format_p_value, format_value
 from polyprobe.schema.run.naming import name_runs, shorten_signature
 
 COLUMNS = (
@@ -82,9 +82,9 @@ def _list_notes(correlations: Correlations) -> Iterator[str]:
         yield from _describe(row)
     if queries := correlations.queries:
         yield (
-            f"query by query: r of overlap and RankC within pairs {number(queries.r)}, 95% "
+            f"query by query: r of overlap and RankC within pairs {format_value(queries.r)}, 95% "
             f"{format_interval(queries.ci)}, {queries.n:,} queries; mean overlap "
-            f"{number(queries.overlap)}"
+            f"{format_value(queries.overlap)}"
         )
 
 
@@ -98,9 +98,9 @@ def _describe(row: Related) -> Iterator[str]:
     if row.of_languages:
         plain, ranked = row.of_languages
         yield (
-            f"{name} of a language and its accuracy: r {number(plain.r)}, "
+            f"{name} of a language and its accuracy: r {format_value(plain.r)}, "
             f"p {format_p_value(plain.p)}, 95% {format_interval(plain.ci)}; "
-            f"ρ {number(ranked.r)}, p {format_p_value(ranked.p)}; {plain.n} languages"
+            f"ρ {format_value(ranked.r)}, p {format_p_value(ranked.p)}; {plain.n} languages"
         )
 
 
@@ -123,7 +123,7 @@ def _draw(correlations: Correlations) -> dict[str, Picture]:
 def _describe_correlation(row: Related) -> str:
     """Describe r, its p-value and the number of pairs in one line."""
     r = row.correlation
-    return f"r = {number(r.r)}, Mantel p = {format_p_value(r.p_mantel)}, {r.n:,} pairs"
+    return f"r = {format_value(r.r)}, Mantel p = {format_p_value(r.p_mantel)}, {r.n:,} pairs"
 
 
 def _find_line(row: Related) -> tuple[float, float] | None:

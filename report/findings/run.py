@@ -30,8 +30,8 @@ from polyprobe.report.format import (
     NO_WIDTH,
     format_interval,
     format_p_value,
+    format_value,
     has_no_width,
-    number,
 )
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.naming import shorten_signature
@@ -239,7 +239,7 @@ def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
     for language in results["languages"]:
         row: list[Any] = [language]
         for best in (of_figure.get(language) for of_figure in partners):
-            text = None if best is None else f"{best.partner} {number(best.value)}"
+            text = None if best is None else f"{best.partner} {format_value(best.value)}"
             row += [text, best and best.interval]
         rows.append(row)
     lines = _describe_high_pairs(results, names[0], names[1])
@@ -250,7 +250,7 @@ def _describe_high_pairs(results: Mapping[str, Any], *names: str) -> Iterator[st
     """Yield the high-consistency pairs by both figures and by one alone, one line each."""
     high = find_high_pairs(results, *names)
     first, second = map(_shorten, names)
-    means = [number(results["mean"][name]) for name in names]
+    means = [format_value(results["mean"][name]) for name in names]
     yield f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"
     for title, pairs in zip(("both", f"{first} alone", f"{second} alone"), high, strict=True):
         yield f"by {title}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}"
@@ -337,12 +337,14 @@ def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterato
             means = [
                 mean_known(values.get(key) for values in languages.values()) for key in named_keys
             ]
-            cells = (f"{key} {number(mean)}" for key, mean in zip(named_keys, means, strict=True))
+            cells = (
+                f"{key} {format_value(mean)}" for key, mean in zip(named_keys, means, strict=True)
+            )
             yield f"{module} mean: {', '.join(cells)}"
 
 
 def _show_estimate(value: float | None, bounds: list[float] | None) -> str:
-    return number(value) + (f" ({format_interval(bounds)})" if bounds else "")
+    return format_value(value) + (f" ({format_interval(bounds)})" if bounds else "")
 
 
 def list_options(results: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,7 @@ from polyprobe.report.findings.run import (
     make_popularity_table,
     make_relations_table,
 )
-from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.format import format_interval, format_p_value, format_value
 from polyprobe.schema.run.folder import FinishedRun, Settings
 from polyprobe.schema.run.rows import describe_choice, make_choice
 
@@ -108,7 +108,7 @@ def make_means_table(report: Report) -> Table:
         for floor in dict.fromkeys(name for levels in floors for name in levels):
             values = [levels.get(floor, {}).get(figure.name) for levels in floors]
             if any(value is not None for value in values):
-                rows.append([f"— {floor}", *map(number, values), *[""] * len(report.between)])
+                rows.append([f"— {floor}", *map(format_value, values), *[""] * len(report.between)])
     return Table(_list_columns(report, "figure"), rows)
 
 
@@ -165,7 +165,11 @@ def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
 
 def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
     """Format a value with its interval in brackets, if it has one."""
-    return number(value) if bounds is None else f"{number(value)} ({format_interval(bounds)})"
+    return (
+        format_value(value)
+        if bounds is None
+        else f"{format_value(value)} ({format_interval(bounds)})"
+    )
 
 
 def make_pairs_table(part: RunPart) -> Table:
@@ -188,7 +192,7 @@ def make_partners_table(part: RunPart) -> Table:
     rows = []
     for language in part.results["languages"]:
         best = [of_figure.get(language) for of_figure in partners]
-        cells = [f"{x.partner} {number(x.value)}" if x else "–" for x in best]
+        cells = [f"{x.partner} {format_value(x.value)}" if x else "–" for x in best]
         rows.append([language, *cells])
     heads = [Column(figure.heading, Role.TEXT) for figure in figures]
     columns = [Column("language", Role.LABEL), *heads]
@@ -223,7 +227,7 @@ def _list_notes(part: RunPart) -> Iterator[str]:
     results = part.results
     yield from list_options(results)
     yield from list_left_out(results)
-    bias = [f"{x} {number(y['range'])}" for x, y in results.get("position_bias", {}).items()]
+    bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
     letters = [f"{x} {y:.1%}" for x, y in results.get("letters_read", {}).items() if y < 1]

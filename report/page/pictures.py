@@ -13,7 +13,7 @@ from polyprobe.analysis.figures.results import find_chance
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import WITHIN
-from polyprobe.report.format import format_p_value, number
+from polyprobe.report.format import format_p_value, format_value
 from polyprobe.report.page.drawing import Drawing
 from polyprobe.report.page.parts import Between, Report, RunPart, list_drawn, list_languages
 from polyprobe.report.page.templates import draw_each_template, draw_templates
@@ -128,7 +128,7 @@ def _describe_cells(figure: RunFigure, part: RunPart) -> dict[tuple[int, int], s
         ci = _of_pair(bounds, first, second)
         text = f" ({ci[0]:z.3f} to {ci[1]:z.3f})" if ci else ""
         if within:
-            values = ", ".join(f"{x} {number(within[x])}" for x in (first, second))
+            values = ", ".join(f"{x} {format_value(within[x])}" for x in (first, second))
             text += f"\nwithin over templates: {values}"
         details[i, j] = text
     return details
@@ -230,7 +230,7 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
             for suffix, group in _ANSWERS.items()
             for n, confidence, accuracy in _list_bins(bins.get(f"bins{suffix}"))
         ]
-        title = f"{_title([part])}, {language}: calibration error {number(bins.get('ece'))}"
+        title = f"{_title([part])}, {language}: calibration error {format_value(bins.get('ece'))}"
         axes = ("mean confidence", "accuracy; numbers: facts of a bin")
         picture = Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0))
         yield CALIBRATION, f"reliability-{language}", picture, {"language": language}

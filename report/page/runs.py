@@ -16,7 +16,7 @@ from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import make_templates_part
-from polyprobe.report.format import NO_WIDTH, format_interval, number
+from polyprobe.report.format import NO_WIDTH, format_interval, format_value
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
@@ -221,7 +221,7 @@ def _describe_run(part: RunPart, explain: bool) -> str:
     ):  # fmt: skip
         if mean.get(name) is not None:
             text += f"; its rankings agree between languages with {title} RankC of "
-            text += number(mean[name])
+            text += format_value(mean[name])
             if name == "rankc_subject" and results.get("intervals"):
                 text += f" ({format_interval(results['intervals']['mean'][name])})"
             return text + (f" (0: {ends})." if explain else ".")

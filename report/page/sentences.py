@@ -18,7 +18,7 @@ from polyprobe.metrics.pictures.picture import (
 )
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
-from polyprobe.report.format import format_interval, format_p_value, number
+from polyprobe.report.format import format_interval, format_p_value, format_value
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
 _TEXTS = {
@@ -92,7 +92,7 @@ def _describe(comparison: VersionComparison) -> str:
     )
     return (
         f"A correct answer ranks first in {ranked} ({of}, {comparison.n_queries:,} rows, "
-        f"macro-averaged over relations); difference {number(mean.difference)}, 95% interval "
+        f"macro-averaged over relations); difference {format_value(mean.difference)}, 95% interval "
         f"{format_interval(mean.ci)}."
     )
 
