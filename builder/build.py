@@ -64,6 +64,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
     """Build configurations of a published dataset into a folder that no other process uses."""
     recipe = load_recipe(name)
     check_folder(folder, name, recipe.CONFIGS)
+    # A killed build may have left a configuration between its two renames.
     for config in recipe.CONFIGS:
         recover(folder, config)
     built = 0
@@ -73,6 +74,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
             write_config(folder, config, recipe.build(config, mirror))
         built = len(selection)
     finally:
+        # The card lists the complete configurations, also after an error or Ctrl-C.
         if built:
             write_card(folder, name, list_versions(folder, recipe.CONFIGS), recipe)
 
@@ -136,6 +138,7 @@ def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path,
         with locked(folder, wait=True):
             check_folder(folder, OWN, [*list_configs(folder), name])
             recover(folder, name)
+            # Made before the old build is touched: a mistake in a file replaces nothing.
             made = own.make(request)
             if is_built(folder, name) and (
                 (before := find_command(folder, name)) != made.notes.command

@@ -59,6 +59,7 @@ class Renderer:
         forms = {end: self.inflect(slot, entities[end], lost) for end, slot in slots.items()}
         draft = ""
         for piece in self.write_pieces(prompt, entities, slots, forms, lost):
+            # No space after an elision, and no second one where an article is omitted.
             glued = draft.endswith(("'", " "))
             draft += piece.removeprefix(" ") if glued else piece
         for end, form in forms.items():

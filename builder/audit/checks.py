@@ -149,6 +149,7 @@ def count_positions(split: Split) -> tuple[list[int], list[float], int]:
     first: dict[tuple[str | int, tuple[int, ...]], int] = {}
     for row, (fact, answers, candidates) in enumerate(columns):
         if len(candidates) > 1:
+            # The templates of a fact repeat its candidates: they count once.
             first.setdefault((fact or row, tuple(answers)), len(candidates))
     longest = max(first.values(), default=0)
     counts: np.ndarray = np.zeros(longest, dtype=int)

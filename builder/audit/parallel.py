@@ -90,6 +90,7 @@ def make_dictionary(reference: Split, split: Split) -> Dictionary:
         for index in reference.answers[row]:
             if index in split.answers[row]:
                 original, label = reference.candidates[row][index], split.candidates[row][index]
+                # Counted in the relation and over all: the second is for pairs unseen in the first.
                 for place in {block, ""}:
                     forward[place, label][original] += 1
                     backward[place, original][label] += 1

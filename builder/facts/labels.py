@@ -122,6 +122,7 @@ def occurs(label: str, text: str) -> bool:
         end = start + len(label)
         if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
             return True
+        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
         start = text.find(label, start + 1)
     return False
 
@@ -142,6 +143,7 @@ def clean(text: str, language: str) -> str:
 def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
     """Return {text: the text by `clean`} of the texts that differ from it."""
     column = pl.Series(list(set(texts)), dtype=pl.String)
+    # Only texts with a suspicious character can change, except Chinese ones.
     if language != CHINESE:
         suspect = column.str.contains_any(list(INVISIBLE)) | column.str.contains(_MIXED)
         column = column.filter(suspect)
@@ -205,6 +207,7 @@ def _replace_run(match: re.Match[str]) -> str:
     text, run = match.string, match[0]
     before, after = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]
     blank = any(character in BLANKS for character in run)
+    # After a virama a joiner shapes the letters, even before a space.
     if before and unicodedata.combining(before) == VIRAMA and run[0] in JOINERS:
         joiner = run[0]
     elif blank:

@@ -40,6 +40,7 @@ def link_rows(
         .group_by("number", "subject_id", "object_id")
         .len("votes")
         .filter(pl.col("votes") == maximum, pl.col("votes") / len(rows) >= MINIMUM)
+        # two facts with as many votes: neither is taken
         .filter(pl.len().over("number") == 1)
     )
     links: list[Link | None] = [None] * len(relations)

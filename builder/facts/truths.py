@@ -137,9 +137,11 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
     """Return the objects and all correct answers that follow from them."""
     start = set(objects)
+    # Whatever contains the subject also answers where it is.
     if relation in FROM_SUBJECT and subject:
         start |= set(climb([subject], PLACES, edges)) - {subject}
     right = start | set(climb(start, UPWARD.get(relation, ()), edges))
+    # Some objects fit almost any subject, whatever the facts say.
     right |= ALWAYS.get(relation, set())
     return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
 

@@ -189,8 +189,10 @@ class Reader:
         else:
             run = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
         start, end = run[0].start, run[-1].end
+        # A lower-case ending after a hyphen belongs to the form (CBS-u).
         ending = ENDING.match(sentence, end)
         end = ending.end() if ending and ending[0].islower() else end
+        # Tokenizers cut final marks off names (Yahoo!), so they are added back.
         mark = names[0][len(names[0].rstrip(MARKS)) :]
         end += len(mark) if sentence[start : end + len(mark)] == names[0] else 0
         return ObjectSpan(start, end, sentence[start:end], best.score)

@@ -86,6 +86,7 @@ def join_tokens(text: str, document: Any) -> Iterable[Word]:
         start, end = (token.start_char + place for place in match.span())
         form = fold_word(text[start:end])
         lemma = fold_word(token.words[0].lemma or form) if len(token.words) == 1 else form
+        # Stanza splits some written words, such as contractions, into tokens.
         if last and last.end == start:
             last = Word(last.start, end, last.form + form, last.form + lemma)
             continue

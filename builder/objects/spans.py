@@ -125,6 +125,7 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     ordered = [matches[part] for part in sorted(matches)]
     complete = len(matches) == len(name.words) and ordered == sorted(ordered)
     generic = name.generic & matches.keys()
+    # A stranger between the words is allowed only where nothing else is uncertain.
     if inside and (not complete or generic):
         return None
     # A generic noun must be on the same side of the needed words as in the label.
@@ -157,6 +158,7 @@ def choose_span(spans: Sequence[Span]) -> Span | None:
 
     Among runs with the same end, the one with the most matched words is returned.
     """
+    # Objects tend to be late in a sentence: a slightly worse run further on is taken.
     best = max((span.score for span in spans), default=0.0)
     candidates = [span for span in spans if span.score >= best - MARGIN]
     return max(candidates, key=lambda span: (span.last, span.matched, span.score), default=None)

@@ -80,6 +80,7 @@ def render_card(
     """
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
+    # A build may say what its own facts need, such as the licence of a user's data.
     for config in configs:
         authored |= config.notes.get("card", {})
     names = authored.pop("relations")

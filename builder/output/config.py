@@ -120,6 +120,7 @@ def count_repairs(columns: Sequence[pa.ChunkedArray]) -> Counter[str]:
 
 def measure_baseline(language: str, table: pa.Table, name: str) -> Baseline:
     """Return the accuracy of a split without a model; None if all rows have one candidate."""
+    # A protocol adds the other candidates of such rows, so their baseline is unknown here.
     if pc.max(pc.list_value_length(table["candidates"])).as_py() == 1:
         return Baseline(table.num_rows, None, None)
     split = read_split(language, table, name)

@@ -55,6 +55,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     A build is identified by its card. Without a card (after a killed build), the folder may contain
     only a licence and `data` with the dataset's folders.
     """
+    # Refuse anything that a build would overwrite but did not make.
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give --output a folder")
     card = folder / "README.md"
@@ -153,6 +154,7 @@ def write_split(table: pa.Table, path: Path) -> None:
     pq.write_table(
         table, buffer, compression="zstd", compression_level=LEVEL, write_page_checksum=True
     )
+    # Written at once: a full disk is noticed before half a file looks like Parquet.
     path.write_bytes(buffer.getvalue())
 
 

@@ -209,6 +209,7 @@ def recover_filled_templates(
             repairs[UNCLEAR] += language in languages and not template
     rows = []
     for (language, relation), counts in sorted(tallies.items()):
+        # Labels that occur in the sentence give other results: the most frequent one is right.
         template, _ = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         text = template.replace(" .", ".")
         repairs[STOPS] += text != template

@@ -221,6 +221,7 @@ def fix_slots(template: str) -> str:
     >>> fix_slots("[x] died in [Y] .")
     '[X] died in [Y] .'
     """
+    # Only where a slot is missing: a second one would make the template invalid.
     for slot, variants in SLOTS.items():
         for variant in variants if slot not in template else ():
             template = template.replace(variant, slot)

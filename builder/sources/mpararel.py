@@ -149,6 +149,7 @@ def list_repaired_patterns(
     for folder, relation, content in read_jsonl(mirror, places):
         released[folder][relation] = content
     for language, preferred in folders.items():
+        # One folder for each relation: two scripts of Chinese would double its templates.
         relations = dict(ChainMap(*(released[name] for name in preferred)))
         for relation, content in sorted(relations.items()):
             for number, template in parse_patterns(content, repairs):

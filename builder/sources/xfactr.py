@@ -281,6 +281,7 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
         text, reason = reduce_node(node, language)
         if reason:
             lost.append(reason)
+        # The space after a dropped mark would double the one before it.
         template += text.removeprefix(" ") if dropped and isinstance(node, grammar.Text) else text
         dropped = not text
     return template, lost

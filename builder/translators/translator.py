@@ -189,6 +189,7 @@ async def run_jobs(
     answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
     answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
     pending = list({q.key: q for q in questions if q.key not in answers}.values())
+    # Memory then runs out in the first batch or never.
     if translator.longest_first:
         pending.sort(key=lambda question: -len(question.sentence))
     if pending:
@@ -222,6 +223,7 @@ class _Run:
             batch = batches.popleft()
             reason = await self._translate_batch(batch)
             self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
+            # Waiting longer would not help: the engine is down, or refuses this machine.
             if self._failed_in_a_row >= self._engine.pace.give_up:
                 raise self._explain_stop(reason)
 
@@ -234,6 +236,7 @@ class _Run:
         except (BrokenAnswerError, WrongNumberError) as error:
             if len(batch) == 1:
                 return self._fail(batch, f"broken answer: {error}")
+            # One bad sentence spoils a batch: each is sent alone to find it.
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
         answers = {

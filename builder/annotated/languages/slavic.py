@@ -92,6 +92,7 @@ class Slavic(Inflector):
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
         words = head.split(" ")
         readings = list(self.choose(words, kind))
+        # Without a noun among the words that can be read, only adjectives would be inflected.
         headless = not human and None in readings and not any(map(is_noun, readings))
         if case not in GRAMMEMES or not any(readings) or headless:
             return label if case == "NOM" else None

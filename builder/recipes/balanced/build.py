@@ -97,6 +97,7 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
             "relations or fewer languages"
         )
+    # Flags need the texts of all languages: a row is flagged in all or in none.
     rows = flag_rows(verbalise(request, material, queries))
     missing = [*list_missing(request, material, layers), *left_out]
     return Balanced(rows, take_notes(request, material, rows, missing))
@@ -174,6 +175,7 @@ def list_missing(
         yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
     dumb = coverage.facts.filter(labelled & ~has_prompts(layers))["relation"].value_counts()
     counts = dict(dumb.sort("relation").iter_rows())
+    # With --wording a fact may lack either; which one is not counted.
     if request.wording:
         yield from list_total(NOT_BOTH, counts)
         return

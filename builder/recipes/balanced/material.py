@@ -87,6 +87,7 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Return the material of a request, in every language of the source."""
     source = load_checked(request)
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
+    # A missing archive is named before minutes of reading.
     for module in (source, *map(load_source, request.labels), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
@@ -116,6 +117,7 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
         translated, engines = translate_missing(request, content, fallback)
         fallback = pl.concat([fallback.select(*TEMPLATES), translated])
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
+    # Every source of facts bars distractors, whichever gives the rows.
     sources += [describe_source(name, module, "truths") for name, module in truths.items()]
     made = assemble(request, clean_facts(content), fallback, source.LANGUAGES)
     return made._replace(borrowed=borrowed, sources=tuple(sources))

@@ -90,6 +90,7 @@ def draw_relation(
     limit = request.max_per_relation or len(facts)
     queries: list[Query] = []
     tried = 0
+    # By hash, not by a seeded shuffle: a fact keeps its turn when others come or go.
     for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
         if len(queries) == limit:
             break
@@ -125,6 +126,7 @@ def draw_distractors(
             break
         if entity not in barred:
             distractors.append(entity)
+            # A second candidate of the same name could not be told from the first.
             barred |= homonyms.get(entity, {entity})
     return distractors
 

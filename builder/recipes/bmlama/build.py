@@ -196,6 +196,7 @@ def repair_query(
         for entity in entities.values()
         if entity.id not in barred and not entity.conflicts_with(wrong)
     ]
+    # Published answers come first; the hash makes the order independent of the file's.
     pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
     names = []
     codes = []
@@ -279,6 +280,7 @@ def draw_again(
         if name != query.subject_id and not entities[name].conflicts_with(barred):
             names.append(name)
             barred |= entities[name].keys
+    # Too few for a draw, or the same candidates: the published row stays.
     if len(names) < len(query.candidates) or set(names) == set(query.candidates):
         return query
     return query.repaired(shuffle_items(sorted(names), f"{query.fact_id}|places"), "drawn_again")
@@ -289,6 +291,7 @@ def move_answer(query: PublishedQuery) -> PublishedQuery:
     names = [name for name in query.candidates if name != query.answer]
     place = hash_text(query.fact_id) % len(query.candidates)
     codes = () if place == len(names) else ("answer_moved",)
+    # In the release the answer is always the last candidate.
     names.insert(place, query.answer)
     return query.repaired(names, *codes)
 

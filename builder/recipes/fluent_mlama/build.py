@@ -141,6 +141,7 @@ def make_question_row(question: FactQuestion, wording: str, wide: bool = False) 
     record, forms, distractors = question
     fact = name_fact(record)
     right = list_correct_names(record) if wide else forms
+    # By hash, so that the positions of correct candidates say nothing.
     candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
     starts = {
         "template": record.template_start,

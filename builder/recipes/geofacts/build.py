@@ -173,6 +173,7 @@ def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     """
     pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
     also_right = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
+    # A language that many speak there would be a debatable distractor.
     pool -= {fact.object_id} | also_right.get(fact.relation, set())
     wrong = sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}"))
     candidates = [fact.object_id]

@@ -48,6 +48,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 
 def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
     """Return the rows of BMLAMA's `17-repaired`; repairs of its templates are not ours."""
+    # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
     codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
     return {
         language: pl.DataFrame(table).with_columns(repairs=codes, row="published_row")

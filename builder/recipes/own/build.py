@@ -111,6 +111,7 @@ def check_material(request: OwnRequest, material: Material) -> None:
             "with --languages"
         )
     objects = coverage.facts.group_by("relation").agg(pl.col("object_id").n_unique())
+    # Distractors are other objects of the relation: with one object there are none.
     if objects["object_id"].max() == 1:
         raise PolyprobeError(
             f"{request.facts}: no relation has two objects, and a query needs a wrong candidate; "

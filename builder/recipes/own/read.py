@@ -220,6 +220,7 @@ def read_utf_text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
+    # Excel's `Unicode text` is UTF-16.
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:
         return content.decode("utf-16" if wide else "utf-8-sig")
@@ -232,6 +233,7 @@ def read_utf_text(path: Path) -> str:
 
 def list_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line number and the cells of each row."""
+    # Excel writes semicolons in countries with a decimal comma.
     head = text.partition("\n")[0]
     delimiter = max(DELIMITERS, key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)

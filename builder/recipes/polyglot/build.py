@@ -91,6 +91,7 @@ def add_columns(
     """Return the columns of the dataset and those that are counted, in the released order."""
     stems, false = (pl.col(name).str.split(SEPARATOR) for name in ("stem", "false"))
     rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
+    # Prompts are paired with candidates by position.
     check_stems(rows)
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
     rows = repair_answers(rows).join(

@@ -193,6 +193,7 @@ def find_complete(inflected: Mapping[str, Inflected]) -> list[int]:
     """
     [outcomes, *_] = [part.outcomes for part in inflected.values()]
     common = find_common(inflected)
+    # Rows of a fact are matched by their number, which a missing one would shift.
     lost = {outcomes[n].fact_id for n in set(range(len(outcomes))).difference(common)}
     return [number for number in common if outcomes[number].fact_id not in lost]
 

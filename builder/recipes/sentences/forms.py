@@ -37,6 +37,7 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
         if outcome.status != FOUND:
             continue
         row = rows[outcome.row]
+        # Two distractors may share a form although their labels differ.
         proposals = resolve_collisions(row, choose_forms(row, outcome.form, forms))
         texts = raise_as(outcome, proposals)
         counts = Counter(text.casefold() for text in texts)

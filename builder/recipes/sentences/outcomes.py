@@ -195,6 +195,7 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     names = [name.casefold() for name in (outcome.label, *list_aliases(target))]
     if form == original and not set(" ".join(names).split()).issuperset(form.split()):
         return lose(outcome, f"{outcome.form!r} was left as it is, for {outcome.label!r}")
+    # A word like the subject is the subject: `Eslovenia` is not the answer `esloveno`.
     subject = target.subject.casefold()
     if outcome.score < 100 and ratio(form, subject) > max(ratio(form, name) for name in names):
         return lose(outcome, f"no words like {outcome.label!r} but the subject, {outcome.form!r}")

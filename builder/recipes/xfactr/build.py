@@ -138,6 +138,7 @@ def merge_labels(labels: pl.DataFrame, fallback: pl.DataFrame, entities: set[str
     """Return NAMED: the source's own labels, then the others', for some entities, cleaned."""
     additions = fallback.join(labels, on=["language", "id"], how="anti")
     tables = [labels.select(*NAMED), additions.select(*LABELS, kind=pl.lit(COMPLETED))]
+    # Names of all valid objects are needed, not only those of the facts.
     rows = pl.concat(tables).filter(pl.col("id").is_in(list(entities)))
     return clean_facts(Facts(pl.DataFrame(schema=FACTS), rows, {})).labels
 

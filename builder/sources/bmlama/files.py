@@ -78,6 +78,7 @@ def read_published(config: str, mirror: Path | None = None) -> Published:
     relations = recover_relations(columns["en"], config)
     sizes = list(map(len, columns["en"].candidates))
     for language, part in columns.items():
+        # Languages are aligned by row number: other sizes would pair other queries.
         if list(map(len, part.candidates)) != sizes:
             raise ValueError(f"{paths[language]} differs from en in rows or numbers of candidates")
         check_columns(part, paths[language])

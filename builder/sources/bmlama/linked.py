@@ -281,6 +281,7 @@ def read_queries(
             labels = (clean(part.candidates[number][index], code) for code, part in rows.items())
             homonyms = by_label[relation].get(name, ())
             candidates.append(choose_entity(homonyms, labels) or name_by_label(relation, name))
+        # The answer is known by its row; its English label may be that of a homonym.
         candidates[english.candidates[number].index(english.answer[number])] = answer
         subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
         queries.append(

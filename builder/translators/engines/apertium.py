@@ -107,6 +107,7 @@ class Apertium(Translator):
 
     async def _ask_together(self, sentences: Sequence[str], pair: str) -> list[str]:
         texts = (await self._post(BETWEEN.join(sentences), pair)).split(BETWEEN)
+        # The engine may merge sentences; then each is sent alone.
         if len(texts) != len(sentences):
             texts = [await self._post(sentence, pair) for sentence in sentences]
         pairs = zip(sentences, texts, strict=True)
