@@ -65,9 +65,7 @@ class ServedEngine:
         sizes = [len(reads.prompt.ids) for batch in batches for reads in batch]
         return Forecast(len(batches), len(sizes), sum(sizes))
 
-    def run_async(
-        self, plan: Plan, values: Any, progress: Callable[[int, int], None]
-    ) -> np.ndarray:
+    def run(self, plan: Plan, values: Any, progress: Callable[[int, int], None]) -> np.ndarray:
         """Return the log-probability of each read, float32, NaN for one that is not exact.
 
         Progress is called with (prompts done, prompts). `values` is for a model in this process.
