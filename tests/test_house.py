@@ -91,6 +91,13 @@ def test_metric_folders_import_only_polyprobe_metrics():
                 )
 
 
+def test_no_test_file_imports_another():
+    """What several need is in tests/making, or beside them in a module of another name."""
+    for path in (ROOT / "tests").rglob("*.py"):
+        found = re.search(r"(?m)^ *(?:from|import) tests\.\S*\btest_", path.read_text("utf-8"))
+        assert not found, path
+
+
 def test_files_have_one_subject():
     for path in (p for room in ROOMS for p in modules(room)):
         assert len(path.read_text().splitlines()) <= 500, path
