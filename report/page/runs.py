@@ -16,6 +16,7 @@ from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import make_templates_part
+from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.format import NO_WIDTH, format_interval, format_value
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import describe_differing, name_runs
@@ -40,7 +41,6 @@ from .parts import (
     make_runs_part,
 )
 from .pictures import ACCURACY, CALIBRATION, PAIRS, SHARES, TEMPLATES, list_drawings
-from .sentences import make_wordings_finding
 
 BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
 BY_PAPERS = tuple(figure.name for figure in HEADLINE if figure.input is not SECOND_RANKINGS)
@@ -129,7 +129,7 @@ def write_comparison(
         PolyprobeError: a run without results, or the output cannot be written.
     """
     if outcome.wording:
-        finding = make_wordings_finding(outcome.wording, outcome.comparison.settings)
+        finding = make_versions_finding(outcome)
         if output:
             write_finding(finding, output)
         return dict(finding.pictures)

@@ -6,7 +6,9 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.match import match_facts
+from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_clusters
@@ -47,6 +49,15 @@ def test_differences_are_those_of_the_results(run):
     accuracy = {row.name: row for row in found.differences["accuracy"]}
     assert accuracy["en"].difference == accuracy["en"].first - accuracy["en"].second
     assert found.left_out == (0, 0)
+
+
+def test_rows_have_a_level_and_a_weighting(run):
+    options = ComparisonOptions(resamples=99, by_relation=True)
+    outcome = compare_folders([run("a"), run("b", WRONG)], options)
+    rows = [(row.level, row.difference.name) for row in outcome.rows if row.figure == "accuracy"]
+    names = [("name", x) for x in ("en", "ru", "zh_hans")]
+    assert rows == [*names, ("mean", "mean"), ("relation", "P36"), ("relation", "P37")]
+    assert {row.weighting for row in outcome.rows} == {""}
 
 
 def test_a_run_does_not_differ_from_itself(run):

@@ -26,6 +26,7 @@ from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.findings.run import make_run_finding
 from polyprobe.report.findings.tokens import make_tokens_finding
+from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.findings.wordings import make_several_finding
 from polyprobe.report.page.page import write_finding
 from polyprobe.report.show import format_table, render, to_csv, to_latex, to_markdown
@@ -64,6 +65,7 @@ MAKERS = {
     ),
     make_board_finding: lambda pair, _: make_board([run.folder for run in pair]),
     make_comparison_finding: lambda _, wordings: compare(*wordings[:2]),
+    make_versions_finding: lambda _, wordings: compare(*wordings[:2]),
     make_several_finding: lambda _, wordings: compare(*wordings),
     make_tokens_finding: lambda *_: count(),
 }

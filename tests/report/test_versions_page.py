@@ -4,23 +4,22 @@ import re
 
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.texts import find_versions
+from polyprobe.analysis.compare.folders import compare_folders
+from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.cli import app
+from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.page.page import write_finding
-from polyprobe.report.page.sentences import make_wordings_finding
 from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.versions import write_dataset, write_run, write_versions
 
-OPTIONS = {"test": "randomisation", "correction": "holm", "n_resamples": 99, "clusters": "none"}
+OPTIONS = ComparisonOptions(resamples=99, cluster="none")
 
 
 def write(folder, runs):
-    versions = find_versions(*reversed(runs))
-    found = compare_versions(versions, **OPTIONS)
-    write_finding(make_wordings_finding(found, OPTIONS), folder / "page.html")
-    return found, Reader((folder / "page.html").read_text(encoding="utf-8"))
+    outcome = compare_folders([*reversed(runs)], OPTIONS)
+    write_finding(make_versions_finding(outcome), folder / "page.html")
+    return outcome.wording, Reader((folder / "page.html").read_text(encoding="utf-8"))
 
 
 def test_the_page_holds_what_was_found_and_loads_nothing(tmp_path):
@@ -61,8 +60,8 @@ def test_the_command_writes_the_whole_page(tmp_path):
 
 
 def test_the_pictures_have_the_values_of_the_page(tmp_path):
-    found = compare_versions(find_versions(*write_versions(tmp_path, two_forms=True)), **OPTIONS)
-    pictures, values = make_wordings_finding(found, OPTIONS).pictures, found.as_json()
+    outcome = compare_folders(write_versions(tmp_path, two_forms=True), OPTIONS)
+    pictures, values = make_versions_finding(outcome).pictures, outcome.wording.as_json()
     for language in ("mean", "en", "ru"):
         rows = [values["ranks"][f"recall@{k}"]["macro"][language] for k in range(1, 5)]
         for series in pictures[f"recall-{language}"].series:

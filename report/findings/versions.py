@@ -5,6 +5,7 @@ from typing import Any
 
 from scipy.stats import linregress
 
+from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.relations import RECALL
 from polyprobe.metrics.pictures.picture import (
@@ -17,8 +18,9 @@ from polyprobe.metrics.pictures.picture import (
     Series,
 )
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.findings.wordings import list_notes_of_wording, make_changes_table
 from polyprobe.report.format import format_interval, format_p_value, format_value
+
+from .wordings import list_notes_of_wording, make_changes_table
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
 _TEXTS = {
@@ -41,8 +43,10 @@ _TERMS = {
 }
 
 
-def make_wordings_finding(comparison: VersionComparison, options: Mapping[str, Any]) -> Finding:
-    """Make the finding of the effect of wording, for its page; `options` are those of the test."""
+def make_versions_finding(outcome: PairOutcome) -> Finding:
+    """Make the finding of the effect of wording, for its page."""
+    comparison, options = outcome.wording, outcome.comparison.settings
+    assert comparison is not None
     versions = comparison.versions
     settings = versions.reference.settings()
     title = f"{settings.model_name} on {settings.data_name}"
