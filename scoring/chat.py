@@ -107,20 +107,28 @@ class Chat(NamedTuple):
             for head in dict.fromkeys(heads)
         }
         sentences = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
-        pairs: list[tuple[Ids, Ids]] = []
-        for head, text, ids in zip(heads, texts, sentences, strict=True):
-            front, words, empty = fronts[head]
-            if not text:
-                pairs.append((empty, ()))
-            elif ids[: len(front)] == front:
-                pairs.append((front, ids[len(front) :]))
-            elif ids[: len(words)] == words:
-                n = _find_word(ids, len(words), tokenizer)
-                pairs.append((ids[:n], ids[n:]))
-            else:
-                [bare] = _tokenize([text], tokenizer)
-                pairs.append((front, bare))
-        return pairs
+        return [
+            _split(ids, text, fronts[head], tokenizer)
+            for head, text, ids in zip(heads, texts, sentences, strict=True)
+        ]
+
+
+def _split(ids: Ids, text: str, fronts: Sequence[Ids], tokenizer: Any) -> tuple[Ids, Ids]:
+    """Divide the ids of head and text, see `Chat.encode`.
+
+    `fronts` are the ids of the head, and of the head without its last blanks: of all kinds, which
+    begin a word, and of spaces alone.
+    """
+    front, words, empty = fronts
+    if not text:
+        return empty, ()
+    if ids[: len(front)] == front:
+        return front, ids[len(front) :]
+    if ids[: len(words)] == words:
+        n = _find_word(ids, len(words), tokenizer)
+        return ids[:n], ids[n:]
+    [bare] = _tokenize([text], tokenizer)
+    return front, bare
 
 
 def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
@@ -198,7 +206,8 @@ def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict
 def _list_variables(template: str, model: str) -> set[str]:
     from jinja2 import Environment, TemplateError, meta
 
-    bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)  # transformers' own tag
+    # transformers' own tag, which jinja2 itself refuses.
+    bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)
     try:
         tree = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(bare)
         return meta.find_undeclared_variables(tree) - _COMMON_VARIABLES

@@ -166,6 +166,7 @@ def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOpti
     changed = not same or (h.changed and slot > 0)
     scanned = slot == len(h.tokens) - 1 and not changed
     converged = same if options.refinement == "confidence" else scanned
+    # The released code stores a confidence only together with another token.
     if same and options.refresh == "released":
         log = h.logs[slot]
     return Hypothesis(

@@ -126,7 +126,7 @@ def grow(plan: Plan) -> list[Node]:
 def _flag_paths(nodes: Iterable[Node]) -> None:
     """Flag the path of a prompt below each edge that no prompt at its beginning answers."""
     answered: set[Node] = set()
-    for node in reversed([*nodes]):
+    for node in reversed([*nodes]):  # the deepest first: its path answers the edges above too
         if not node.reads or node in answered or node.parent is None or node.parent.targets:
             continue
         end = node

@@ -41,6 +41,7 @@ async def connect(url: str, model: str) -> Server:
     Raises:
         PolyprobeError: no server, or none that has the model.
     """
+    # Addresses are often copied from a client of OpenAI, which has the version in them.
     base = check_address("--server", url).removesuffix("/v1")
     requests = Requests(Pace(tries=3, longest_wait=2.0), None, 30.0)
     async with new_client() as client:

@@ -67,6 +67,7 @@ class Completions(Server):
 
         If the server puts a BOS in front of texts, the ids have one too.
         """
+        # Each list has the values of all tokens and of the one that the server generates.
         [of_text] = await self._echo(client, [text])
         front = [bos] if bos is not None and len(of_text) == len(ids) + 2 else []
         [of_ids] = await self._echo(client, [[*front, *ids]])
@@ -133,6 +134,7 @@ class TopCompletions(Completions):
         texts = {child: self._spell(child) for child in children}
         if not self._blanks:
             texts = {child: text.lstrip() for child, text in texts.items()}
+        # Several tokens may have one text (a byte of a character, say); all get its value.
         values = {child: tops[text] for child, text in texts.items() if text in tops}
         rest = (tops[text] for text in tops.keys() - texts.values())
         return values | {-1 - k: value for k, value in enumerate(rest)}
@@ -184,6 +186,7 @@ class Vllm(Completions):
 
     async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
         """Return the answer to each prompt; all children are named behind all prompts."""
+        # Texts of tokens are ambiguous, so vLLM names them by their ids.
         options: dict[str, Any] = {"return_token_ids": True, "return_tokens_as_token_ids": True}
         children = sorted({child for prompt in prompts for child in prompt.children})
         if children:

@@ -75,6 +75,7 @@ def loading_options(
     and embeddings alone.
     """
     quieten()
+    # Such weights are rounded on the device and cannot be moved afterwards.
     options: dict[str, Any] = {"device_map": {"": device}}
     if quantize == "4bit":
         options["quantization_config"] = BitsAndBytesConfig(

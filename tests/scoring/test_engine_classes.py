@@ -11,7 +11,7 @@ from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.scoring import plain, strangers
 from tests.scoring.queries import LONG, QUERIES
-from tests.scoring.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, HYBRIDS, RECOUNTED, SMALL, opener
+from tests.scoring.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, HYBRIDS, RECOUNTED, SMALL
 
 # The allowed paths of each class. For the classes in the issue, the fastest correct path: a trie if
 # a mask over it and positions are applied (inputs beyond a window are gathered), else the cache
@@ -55,11 +55,6 @@ BY_PROTOCOL = {
     "seq2seq": ["t5", "umt5"],
 }
 CASES = [(s, kind) for s, of in DEFINITIONS if s != "bmlama" for kind in BY_PROTOCOL[of]]
-
-
-@pytest.fixture(scope="session")
-def kinds(tmp_path_factory):
-    return opener(tmp_path_factory.getbasetemp())
 
 
 def by_definition(scorer, definition, queries=QUERIES, **extra):

@@ -12,17 +12,12 @@ from hypothesis import strategies as st
 from polyprobe.system.errors import PolyprobeError
 from tests.scoring import plain
 from tests.scoring.queries import LONG, QUERIES, TEXT
-from tests.scoring.zoo import FAMILY, opener
+from tests.scoring.zoo import FAMILY
 
 # One or two per path: tree, tree and gathered beyond the window, prefix, gathered; encoders whose
 # positions are learned and relative; encoder-decoders with a tied and with an own head.
 KINDS = ["gpt2", "mistral-48", "bloom", "mamba", "bert", "xlm-roberta", "deberta-v2", "t5", "umt5"]
 PROMPTS, CANDIDATES = [prompt for prompt, _ in QUERIES], [row for _, row in QUERIES]
-
-
-@pytest.fixture(scope="session")
-def kinds(tmp_path_factory):
-    return opener(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture(scope="session")
