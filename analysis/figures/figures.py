@@ -49,8 +49,15 @@ from .options import EVERY
 
 NOTED = Presentation(noted=True)
 _of_module = partial(RunFigure, per=LANGUAGE)
+_noted = partial(_of_module, display=NOTED)
 _of_outcome = partial(RunFigure, per=PAIR, input=RANKINGS, conditional=True)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
+# Parts of the facts by the tokens of the answer: key, end of the title, key of their number.
+NUMBERS_OF_TOKENS = (
+    ("all", "", "n_queries"),
+    ("single", ", one token", "n_single"),
+    ("multi", ", more tokens", "n_multi"),
+)
 
 FIGURES = (
     RunFigure(
@@ -337,11 +344,10 @@ FIGURES = (
         "Mean rank of the right answer, from 1; macro.",
         scale=Scale(lowest=1.0, highest=INFINITE, lower_is_better=True),
     ),
-    _of_module(
+    _noted(
         "contrastive_knowledge.accuracy",
         "contrastive knowledge",
         "Share of facts more probable than the mean of their counterfacts.",
-        display=NOTED,
     ),
     _of_module(
         "contrastive_knowledge.tie_share",
@@ -349,73 +355,56 @@ FIGURES = (
         "Share of facts as probable as their counterfacts.",
         scale=Scale(lower_is_better=True),
     ),
-    _of_module(
+    _noted(
         "paraphrase_consistency.consistency",
         "consistency",
         "Share of pairs of a fact's templates with the same answer; macro.",
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "paraphrase_consistency.accuracy",
         "accuracy of templates",
         "Share of a fact's templates with the right answer; macro.",
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "paraphrase_consistency.consistency_accuracy",
         "consistency and accuracy",
         "Share of pairs of templates that agree and are right; macro.",
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "position_bias.range",
         "position bias",
         "Largest less smallest mean effect of a letter in nats, which the scores are free of.",
         scale=Scale(highest=INFINITE, lower_is_better=True),
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "factual_accuracy.all",
         "factual accuracy",
         "Share of facts whose free prediction is an accepted form; macro.",
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "factual_accuracy.single",
         "factual accuracy, one token",
         "The same over answers of a single token.",
         count_key="n_single",
-        display=NOTED,
     ),
-    _of_module(
+    _noted(
         "factual_accuracy.multi",
         "factual accuracy, more tokens",
         "The same over answers of several tokens.",
         count_key="n_multi",
-        display=NOTED,
     ),
     *(
         _of_module(
-            f"calibration.ece{part}",
+            f"calibration.ece{'' if part == 'all' else f'_{part}'}",
             f"calibration error{of}",
             "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
             scale=Scale(lower_is_better=True),
             count_key=count,
         )
-        for part, of, count in (
-            ("", "", "n_queries"),
-            ("_single", ", one token", "n_single"),
-            ("_multi", ", more tokens", "n_multi"),
-        )
+        for part, of, count in NUMBERS_OF_TOKENS
     ),
     *(
-        _of_module(
-            f"{module}.{part}",
-            f"{title}{of}",
-            definition,
-            count_key=count,
-            display=NOTED,
-        )
+        _noted(f"{module}.{part}", f"{title}{of}", definition, count_key=count)
         for module, title, definition in (
             (
                 "oracle_length",
@@ -428,11 +417,7 @@ FIGURES = (
                 "The same if the slot has a single mask, as in earlier work.",
             ),
         )
-        for part, of, count in (
-            ("all", "", "n_queries"),
-            ("single", ", one token", "n_single"),
-            ("multi", ", more tokens", "n_multi"),
-        )
+        for part, of, count in NUMBERS_OF_TOKENS
     ),
     *(
         _of_module(

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.analysis.figures.declaration import INFINITE
-from polyprobe.analysis.figures.figures import BY_NAME, find_figure
+from polyprobe.analysis.figures.figures import FIGURES, find_figure
 from polyprobe.analysis.figures.results import FigureRow
 
 from .exported import Exported, write_export
 
 SCHEMA = "0.3.0"
 UNKNOWN = "unknown"
+# The schema requires figures to be better higher or lower.
+DIRECTED = {figure.name for figure in FIGURES if figure.scale.lower_is_better is not None}
 BOUNDS = {INFINITE: "Infinity", -INFINITE: "-Infinity"}  # JSON has no infinity
 
 
@@ -78,14 +80,9 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "evaluation_results": [
             describe_result(exported, row)
             for row in exported.rows
-            if row.value is not None and not row.other_language and _has_direction(row.figure)
+            if row.value is not None and not row.other_language and row.figure in DIRECTED
         ],
     }
-
-
-def _has_direction(name: str) -> bool:
-    """Tell whether a figure is better higher or lower, which the schema requires."""
-    return name in BY_NAME and BY_NAME[name].scale.lower_is_better is not None
 
 
 def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
@@ -125,17 +122,15 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
 def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
     """Describe the dataset: a repository on the Hub, or a folder."""
     languages = exported.settings.languages
-    on_hub = exported.dataset_id and {
-        "hf_repo": exported.dataset_id,
-        **({"hf_split": row.language} if row.language in languages else {}),
-        "samples_number": exported.results["n_queries"],
-    }
-    return {
-        "dataset_name": exported.dataset_name.rpartition("/")[2],
-        "source_type": "hf_dataset" if on_hub else "other",
-        **(on_hub or {}),
-        "additional_details": {"config": exported.config, "languages": "+".join(languages)},
-    }
+    data: dict[str, Any] = {"dataset_name": exported.dataset_name.rpartition("/")[2]}
+    data["source_type"] = "hf_dataset" if exported.dataset_id else "other"
+    if exported.dataset_id:
+        data["hf_repo"] = exported.dataset_id
+        if row.language in languages:
+            data["hf_split"] = row.language
+        data["samples_number"] = exported.results["n_queries"]
+    details = {"config": exported.config, "languages": "+".join(languages)}
+    return {**data, "additional_details": details}
 
 
 def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
