@@ -74,6 +74,7 @@ def measure_agreement(
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
         in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
+    # Pairs and means of one call are compared with each other.
     if options.get("n_resamples") is None:  # the same number for all figures
         options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
     resampling = Resampling(**options)
@@ -150,6 +151,7 @@ def estimate_fleiss(
     same choices, which lowers kappa in small groups, and a mean over groups would sum that up.
     """
     indices, places = np.unique(choices, return_inverse=True)
+    # One cell for each fact and index: a count of both in one bincount.
     cells = np.arange(len(choices))[:, None] * len(indices) + places.reshape(choices.shape)
     counts = np.bincount(cells.ravel(), minlength=len(choices) * len(indices))
     shares = counts.reshape(len(choices), -1) / choices.shape[1]
@@ -194,6 +196,7 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
         counts = sums[..., -1:]  # 0 where a group was drawn not once
         return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
 
+    # A few pairs at a time: resamples x groups x pairs must fit into memory.
     groups = 1 if options.groups is None else len(set(options.groups))
     step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
     intervals = []
@@ -237,6 +240,7 @@ def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
         for start in range(0, len(queries), step):
             part = np.s_[start : start + step]
             tables = [flat[items[part]] for flat in languages]
+            # Ties at the top are chosen with equal probability, independently in each language.
             best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
             values[queries[part]] = pair_agreement(best / best.sum(axis=2, keepdims=True))
     return values

@@ -139,6 +139,7 @@ def permute_groups(
     sizes = np.bincount(codes)
     if len(sizes) < 2 or np.isnan(observed := find_chi2(sum_by(codes, units))):
         return Permutation(None, 0, False)
+    # The multinomial coefficient, as a logarithm: it overflows from some 170 units on.
     exact = bool(gammaln(len(codes) + 1) - gammaln(sizes + 1).sum() <= np.log(n) + 1e-9)
     tables = _list_tables(units, sizes) if exact else _draw_tables(units, sizes, n, seed)
     null = np.concatenate([find_chi2(part) for part in tables])
@@ -150,6 +151,7 @@ def permute_groups(
 
 def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
     """Yield the tables [assignments, groups, 2] of all distinct assignments, the largest last."""
+    # The largest group has the units that are left; χ² does not depend on the order.
     small = np.sort(sizes)[:-1]
     orders = np.array([*_list_orders(range(len(units)), small.tolist())])
     sums = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
@@ -176,6 +178,7 @@ def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Ite
     """
     random, starts = np.random.default_rng(seed), sizes.cumsum() - sizes
     distinct, times = np.unique(units, axis=0, return_counts=True)
+    # Choose what has fewer cells to draw.
     shuffled = len(sizes) * len(times) > len(units)
     if len(times) == 1:  # scipy 1.17 draws negative cells of a single column
         distinct, times = distinct.repeat(2, axis=0), np.append(times, 0)

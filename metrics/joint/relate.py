@@ -91,6 +91,7 @@ def correlate(
         ValueError: NaN, or a number of pairs that no number of languages has.
     """
     size = count_languages(len(values))
+    # All rows in one table: the first, the others, and last the control.
     every = np.vstack([values, tables] if control is None else [values, tables, control])
     if np.isnan(every).any():
         raise ValueError("NaN among the values of pairs; leave out its languages")
@@ -99,6 +100,7 @@ def correlate(
         return [Correlation(n) for _ in tables]
     blocks = np.zeros(size, dtype=np.intp) if blocks is None else blocks
     orders, exact = _list_orders(blocks, n_permutations, seed)
+    # Spearman's rho is Pearson's r of ranks, partial or not.
     ranks = np.vstack([rankdata(row) for row in every])
     columns = []
     for table in (every, ranks):
@@ -216,6 +218,7 @@ def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, boo
     if exact:
         every = product(*(permutations(members.tolist()) for members in places))
         orders = np.array([[*chain(*order)] for order in every], dtype=np.int16)
+        # Permutations are listed block by block: put each at its block's places.
         orders[:, np.concatenate(places)] = orders.copy()
         return orders, exact
     orders, random = np.tile(np.arange(size, dtype=np.int16), (n, 1)), np.random.default_rng(seed)
@@ -256,6 +259,7 @@ def _permute(
     """
     size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
     first, second = np.triu_indices(size, 1)
+    # Mantel permutes languages, and rows and columns of the square table with them.
     square = np.zeros((size, size))
     square[first, second] = square[second, first] = target
     reached = np.zeros(len(rest))
@@ -263,6 +267,7 @@ def _permute(
     for start in range(0, len(orders), step):
         part: np.ndarray = orders[start : start + step].T.astype(np.intp)
         permuted = square.ravel().take(part[first] * size + part[second])  # [pairs, orders]
+        # What the control explains of a permuted table differs from order to order.
         variances = np.full(permuted.shape[1], target @ target)
         if third is not None:
             variances -= _divide((third @ permuted) ** 2, third @ third, 0.0)

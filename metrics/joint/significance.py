@@ -90,6 +90,7 @@ def compare_figures(
         raise ValueError(f"n_resamples is {n_resamples}; expected 1 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
+    # Both runs have the same facts, so one draw of units serves both: the test is paired.
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
     tables = (sum_by(units, first.table), sum_by(units, second.table))
@@ -100,6 +101,7 @@ def compare_figures(
         p = invert_intervals(differences, freedom)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
+    # The last name is the mean of the others, not one more hypothesis.
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     intervals = [interval(column, freedom) for column in differences.T]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
@@ -153,6 +155,7 @@ def _pair(
 ) -> np.ndarray:
     """Return both figures [2, ..., names] from their sums; means are over names defined in both."""
     values = np.stack([first.statistic(first_sums), second.statistic(second_sums)])[..., :-1]
+    # A language undefined in one run would make its mean one over other languages.
     undefined = np.isnan(values).any(axis=0)
     means = add_mean(np.where(undefined, np.nan, values))[..., -1:]
     return np.concatenate([values, means], axis=-1)
@@ -172,6 +175,7 @@ def _randomise(
     first: Figure, second: Figure, tables: tuple[np.ndarray, np.ndarray], n: int, seed: int
 ) -> np.ndarray:
     """Return the differences [resamples, names] after swapping the models in half of the units."""
+    # Swapping a unit moves its difference from one total to the other.
     change = tables[1] - tables[0]
     totals, random = [table.sum(axis=0) for table in tables], np.random.default_rng(seed)
     null, weighed = np.empty((n, len(first.names))), thin_out(change)
@@ -273,6 +277,7 @@ def compare_averages(
     """
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
+    # Measures are compared in parts that fit into memory; all draw the same units.
     size = max(1, _SUMS // (columns * n_resamples))
     band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
     band["n_resamples"] = min(n_resamples, choose_resamples(len(relations), columns))

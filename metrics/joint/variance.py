@@ -88,6 +88,7 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
     Tied candidates share a row's probability equally. `outcomes` has the number, from 0, of each
     candidate, row after row.
     """
+    # Only the best candidates of a row have a probability: the array is sparse.
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
     counts = np.add.reduceat(best, starts, dtype=np.intp)
@@ -112,6 +113,7 @@ def measure_disagreement(
     answers = vstack([csr_array(part) for part in outcomes])
     language: np.ndarray = np.repeat(np.arange(count), len(facts))
     fact, wording = np.tile(facts, count), np.tile(wordings, count)
+    # A question with itself is no pair.
     diagonal = np.square(answers.data).sum()
 
     def pairs(codes: np.ndarray) -> np.ndarray:
@@ -156,6 +158,7 @@ def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarra
     samples q is above Student's quantile. With fewer than five relations q is Student's. NaN if too
     many resamples consist of equal relations.
     """
+    # Linearise the ratio of two means: its standard error needs no resampling.
     above, below = _divide(relations)
     count = len(relations)
     value, error = _estimate(np.ones((1, count)), above, below)

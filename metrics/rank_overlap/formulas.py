@@ -96,6 +96,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
         # compared, not subtracted: infinite scores are equal to each other
         signs = [(t[:, i] > t[:, j]).astype(np.float64) - (t[:, i] < t[:, j]) for t in tables]
         vectors = np.stack(signs, axis=1)
+        # A sign's square is 1 where two candidates differ: the sum counts untied pairs.
         untied = (vectors**2).sum(axis=2)
         untied[untied == 0] = np.nan
         products = (vectors @ vectors.transpose(0, 2, 1))[:, *pairs]

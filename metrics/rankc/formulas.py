@@ -75,6 +75,7 @@ def rankc_matrix(
             continue
         sums = _sum_over_queries(languages, items, weights)
         if adjusted:
+            # Chance is one number for a pool size, so it can be taken from the sum.
             chance = rankc_chance([size], weights)[0]
             sums = (sums - len(queries) * chance) / (1 - chance)
         total, n_queries = total + sums, n_queries + len(queries)
@@ -103,6 +104,8 @@ def rankc_pairs(
         return values
     for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
+        # The root of w_j / j in both factors makes RankC a product of two vectors, and all
+        # pairs of languages one matrix product.
         curves = _make_curves(size, np.sqrt(share[:-1]))
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
@@ -110,6 +113,7 @@ def rankc_pairs(
             vectors = _stack_curves(languages, part, curves)
             swapped = vectors if second_scores is None else _stack_curves(against, part, curves)
             products = vectors @ swapped.transpose(0, 2, 1)
+            # Both ways: the first language's scores with the second one's, and the reverse.
             if second_scores is not None:
                 products = (products + products.transpose(0, 2, 1)) / 2
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
@@ -178,6 +182,7 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
 def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
     """Stack `count_ties` of all languages, padded with items that are in no top j < N."""
     size = items.shape[1]
+    # Rounded up: the product runs over whole blocks.
     shape = (len(languages), -(-items.size // multiple) * multiple)
     stacked = np.empty((2, *shape), np.min_scalar_type(size))
     stacked[0], stacked[1] = size, 1
@@ -196,6 +201,7 @@ def _make_curves(size: int, scale: np.ndarray) -> Curves:
     """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
     if size > _LARGEST_TABLE:
         return lambda better, equal: prefix_shares(better, equal, size) * scale
+    # Few pairs of counts occur in a small pool: a look-up is faster than the arithmetic.
     better, equal = np.divmod(np.arange(size * size + 1), size)
     table = prefix_shares(better, equal + 1, size) * scale
     return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

@@ -89,6 +89,7 @@ def rankc_subject_per_query(
         dict(zip(INPUTS, columns, strict=True))
     )
     subject = compare_rankings(first, second, sizes, weights, ties)
+    # The donor is in one language at a time: what remains does not depend on the subject.
     ways = ((first, second_donor), (first_donor, second))
     crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
     return subject, np.mean(crossed, axis=0)

@@ -52,6 +52,7 @@ def find_standing(predictions: Scores, references: Answers) -> Standing:
     """
     flat, sizes = read_rows(predictions, "predictions")
     right, starts = mark_right(references, sizes), sizes.cumsum() - sizes
+    # The best correct candidate decides; all others at its score may precede it.
     best = np.maximum.reduceat(np.where(right, flat, -np.inf), starts).repeat(sizes)
     equal, places = flat == best, np.arange(len(flat))
     first = np.minimum.reduceat(np.where(equal & right, places, len(flat)), starts)
@@ -79,6 +80,7 @@ def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
     of e, the next is with m / (e - i). r and m may change places, so the steps are at most k. All
     terms are positive, so nothing cancels or overflows (relative error of some 1e-15).
     """
+    # Of the first k, `better` are wrong for certain; the rest are drawn from the equal ones.
     places = np.clip(np.array(k)[:, None] - standing.better, 0, standing.equal)
     smaller, larger = np.minimum(places, standing.right), np.maximum(places, standing.right)
     probability = np.zeros(places.shape)

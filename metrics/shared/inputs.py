@@ -131,6 +131,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         }
         size = len(columns["predictions"])
         for name, column in columns.items():
+            # evaluate wants all columns in each batch.
             columns[name] = [None] * size if column is None else column
             if len(columns[name]) != size:
                 raise ValueError(f"{size} queries in 'predictions', {len(column)} in {name!r}")
@@ -214,6 +215,7 @@ def unpack(value: Any) -> Any:
     """
     if type(value) in _PLAIN:
         return value
+    # Masked values pad rows of different lengths.
     if isinstance(value, np.ma.MaskedArray) and value.ndim == 2:
         return [_cut(row) for row in value.tolist()]
     if hasattr(value, "iloc") and value.ndim == 2:  # a DataFrame

@@ -123,6 +123,7 @@ def summarize(
     )
     result = estimate_figure(Figure(list(measures), table, divide, shares), **options)
     codes = index_labels(options.get("groups"), len(table), "groups")[1]
+    # The sums of equal values differ from n times the value by rounding: take it exactly.
     for name, ratio in zip(measures, ratios, strict=True):
         counts = np.bincount(codes, np.asarray(ratio.denominators) != 0)
         figures = (result, *result.get("by_group", {}).values())
@@ -131,6 +132,7 @@ def summarize(
             bounds = values.get(f"{name}_ci")
             if not np.isnan(constant):
                 values[name] = constant
+            # A single query says nothing of how much others would differ.
             if bounds is not None and count < 2:
                 values[f"{name}_ci"] = None
             elif bounds is not None and not np.isnan(constant) and not ratio.share:
@@ -277,6 +279,7 @@ def resample(
     """
     random = np.random.default_rng(seed)
     units = np.arange(len(table)) if clusters is None else clusters
+    # One number for each pair of unit and group that occurs.
     n_units, n_groups = units.max() + 1, codes.max() + 1
     pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
@@ -285,11 +288,13 @@ def resample(
         rows = table if clusters is None else sum_by(clusters, table)
         parts = [_draw(rows[group_of == g], n, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
+        # A group of one unit would have no variance: these are drawn from one another.
         singles = np.flatnonzero(np.bincount(group_of) == 1)
         if len(singles) > 1:
             places = random.choice(singles, size=(n, len(singles)))
             sums[:, singles] = sums[0, places]
         return Draws(sums, freedom, float(freedom.sum()))
+    # A cluster spans several groups: draw clusters of all, with their sums of each group.
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
     sums = _draw(wide.reshape(n_units, -1), n, random)
@@ -306,6 +311,7 @@ def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list
     finite = samples[~np.isnan(samples)]
     if freedom <= 0 or len(finite) < _FEWEST:
         return None
+    # The level at which a normal quantile is as far out as Student's.
     tail = ndtr(stdtrit(freedom, 0.025))
     low, high = np.quantile(finite, [tail, 1 - tail])
     return [float(np.fmin(low, value)), float(np.fmax(high, value))]
@@ -327,6 +333,7 @@ def bound_share(value: float, variance: float, units: float, freedom: float) -> 
     value = min(max(value, 0.0), 1.0)
     spread = value * (1 - value)
     z2 = float(stdtrit(freedom, 0.025)) ** 2
+    # The design effect: as many independent units would vary as much.
     n = spread / variance if variance > _NOTHING < spread else units
     middle, half = value + z2 / n / 2, float(np.sqrt(z2 / n * (spread + z2 / n / 4)))
     low, high = ((middle + side * half) / (1 + z2 / n) for side in (-1, 1))
@@ -378,6 +385,7 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
     groups of a single unit are one stratum.
     """
+    # Groups of one unit are one stratum, whose variance is the sum of theirs.
     variance, single = _vary(samples), freedom == 0
     strata = np.concatenate([variance[~single], variance[single].sum(axis=0, keepdims=True)])
     degrees: np.ndarray = np.append(freedom[~single], max(single.sum() - 1, 0))
@@ -405,6 +413,7 @@ def _resample_figures(
     if options.average == "micro":
         resamples = draw(table, np.zeros_like(codes))
         samples = statistic(resamples.sums[:, 0])
+    # Each group is inside one cluster: resample the groups' own figures.
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
@@ -431,6 +440,7 @@ def _bound(
     counts[alike] = _count_units(shares[:, alike], codes, units)
     degrees = np.broadcast_to(freedom * (len(samples) >= _FEWEST), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
+    # Equal up to rounding: an interval without width is then exactly the value.
     samples = np.where(variance <= _NOTHING, values, samples)
     return [
         bound_share(*row) if is_share[i] else interval(samples[:, i], row[-1], row[0])
@@ -479,6 +489,7 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         if len(distinct) * 8 <= n:
             return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
+    # Draws are counted first: counts @ rows sums them in one product.
     sums, weighed = np.empty((n_resamples, rows.shape[1])), thin_out(rows)
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):

@@ -55,7 +55,9 @@ def check_weights(weights: str) -> None:
 
 def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Count the better and the equal candidates of each, (queries x N) → (N x queries)."""
+    # A row for each candidate: each comparison then reads whole rows of memory.
     columns = np.ascontiguousarray(scores.T)
+    # The smallest type that holds N; the arrays are the largest of the computation.
     count = np.min_scalar_type(len(columns))
     better, equal = np.empty(columns.shape, count), np.empty(columns.shape, count)
     for i, column in enumerate(columns):
@@ -66,6 +68,8 @@ def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
     """Return p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
+    # `equal` candidates share the places behind the `better` ones, so the top j holds
+    # j - better of them, each with the same probability.
     depth = np.arange(1, size)
     return np.clip((depth - better[..., None]) / equal[..., None], 0, 1)
 
@@ -96,6 +100,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     check_weights(weights)
     if size == 1:
         return np.ones(1)
+    # Exponents are taken less the largest one in softmax, so no pool overflows.
     raw = WEIGHTS[weights](np.arange(size - 1, -1, -1, dtype=np.float64))
     return raw / raw.sum()
 

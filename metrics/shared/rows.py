@@ -140,6 +140,7 @@ def _read_array(rows: np.ndarray, name: str) -> tuple[np.ndarray, np.ndarray]:
         return values.ravel(), np.full(len(rows), rows.shape[1])
     present = ~np.ma.getmaskarray(rows)
     sizes = present.sum(axis=1)
+    # Positions are candidates: a gap inside a row would shift those behind it.
     padded = present != (np.arange(rows.shape[1]) < sizes[:, None])
     for query in np.flatnonzero(padded.any(axis=1))[:1]:
         raise ValueError(f"query {query} of {name!r} is masked before its end; pad at the end")
@@ -247,6 +248,7 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
     """
     facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
+    # Number each pair of fact and index: one membership test serves all.
     span = max(indices.max(), choices.max()) + 1
     return np.isin(np.arange(len(choices))[:, None] * span + choices, facts * span + indices)
 
