@@ -100,7 +100,7 @@ def balanced(
         show_costs(build.plan_balanced(request, mirror))
         return
     folder, notes = build.build_balanced(
-        request, mirror, output, lambda costs: show_costs(costs, others=5)
+        request, mirror, output, lambda costs: show_costs(costs, limit=5)
     )
     show_notes(notes)
     places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
@@ -190,17 +190,17 @@ def sentences(
     typer.echo(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
 
 
-def show_costs(costs: "pl.DataFrame", others: int | None = None) -> None:
+def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
     """Print the cost of each chosen language (`material.COSTS`), then of the other languages.
 
-    `others` limits the other languages to the cheapest; None shows all.
+    Only the cheapest `limit` of the other languages are shown; None shows all.
     """
     console = Console()
-    chosen, rest = (costs.filter(asked=is_chosen).drop("asked") for is_chosen in (True, False))
-    if chosen.height:
-        console.print(draw_table(HEAD, chosen))
+    steps, rest = (costs.filter(asked=is_step).drop("asked") for is_step in (True, False))
+    if steps.height:
+        console.print(draw_table(HEAD, steps))
         console.print(MEANING, highlight=False)
-    cheapest = rest if others is None else rest.head(others)
+    cheapest = rest if limit is None else rest.head(limit)
     if cheapest.height:
         console.print(draw_table(OTHERS, cheapest))
     if more := rest.height - cheapest.height:
