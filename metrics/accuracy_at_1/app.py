@@ -18,7 +18,7 @@ Capital of Kenya,Nairobi,1,-3.0,-1.8
 Capital of Kenya,Mombasa,0,-0.1,-1.8
 """
 }
-ASK = """\
+QUESTION = """\
 How often is the best-scored candidate correct? Enter one line for each candidate: `query`,
 `candidate`, `right` (1 or 0), then one column of scores for each language; higher is better. The
 files `scores/LANG.parquet` of a polyprobe run are accepted too, uploaded together.
@@ -51,8 +51,16 @@ def compute(sheets: Sheets, ties: str = "expected") -> Output:
     return Output(entries, notes)
 
 
-CHOICES = {"ties": ["expected", "released"]}
-PAGE = Page("Accuracy@1", ASK, READING, EXAMPLES, compute, view_bars, CHOICES, several=True)
+PAGE = Page(
+    title="Accuracy@1",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_bars,
+    choices={"ties": ["expected", "released"]},
+    several=True,
+)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ Official language of Canada,English|French,English,French,Cree
 Continent of Peru,South America,Africa,Africa,South America
 """,
 }
-ASK = """\
+QUESTION = """\
 How often does a model give the same answer in different languages, right or wrong? Enter one line
 for each query: `query`, `right` answers (`|` between several), then one column of predicted answers
 for each language; answers are the same if they are spelled alike. The files `scores/LANG.parquet`
@@ -78,8 +78,15 @@ def _list(result: Mapping[str, Any], of: Of, n: int, chance: float | None) -> li
     return [pick(result, of, "agreement", n, chance), *(pick(result, of, x, n) for x in PARTS)]
 
 
-VIEW = partial(view_pairs, low=0)
-PAGE = Page("Answer agreement", ASK, READING, EXAMPLES, compute, VIEW, several=True)
+PAGE = Page(
+    title="Answer agreement",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=partial(view_pairs, low=0),
+    several=True,
+)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ Croatian,Glavni grad Kenije je,0.31,0.02|0.04
 Croatian,Prius proizvodi,0.004,0.004
 """,
 }
-ASK = """\
+QUESTION = """\
 Does a model find facts more probable than their counterfacts? Enter one line for each fact:
 `language` (or another group), `stem`, the probability of the `fact`, and those of its
 `counterfacts`, with `|` between them or in further columns. Not log-probabilities.
@@ -64,9 +64,15 @@ def read_row(cells: Sequence[float | str], row: int) -> list[float]:
     return [float(cell) for cell in cells]
 
 
-CHOICES = {"ties": ["wrong", "half"]}
-VIEW = partial(view_bars, names=["accuracy"])
-PAGE = Page("Contrastive knowledge", ASK, READING, EXAMPLES, compute, VIEW, CHOICES)
+PAGE = Page(
+    title="Contrastive knowledge",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=partial(view_bars, names=["accuracy"]),
+    choices={"ties": ["wrong", "half"]},
+)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ Official language of Canada,English|French,English,Spanish,French
 Continent of Peru,South America,Africa,Africa,South America
 """
 }
-ASK = """\
+QUESTION = """\
 Which facts does a model get right in both of two languages, of those it gets right in either?
 Enter one line for each query: `query`, `right` answers (`|` between several), then one column of
 predicted answers for each language; a prediction is correct if it is spelled like a correct answer.
@@ -52,8 +52,15 @@ def compute(sheets: Sheets) -> Output:
     return Output(entries, [note] if choices.tied else [])
 
 
-VIEW = partial(view_pairs, low=0)
-PAGE = Page("COverlap", ASK, READING, EXAMPLES, compute, VIEW, several=True)
+PAGE = Page(
+    title="COverlap",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=partial(view_pairs, low=0),
+    several=True,
+)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ P17,The country of [X] is [Y] .,United States|USA,0,USA
 P17,The country of [X] is [Y] .,Kenya,1,
 """
 }
-ASK = """\
+QUESTION = """\
 How often is a freely predicted object correct? Enter one line for each fact: `relation`, `prompt`
 with `[Y]` for the object, the `right` texts (`|` between several), `single` (1 if the object is one
 token of the model, 0 if it is more), and the `prediction` (empty for none).
@@ -49,8 +49,15 @@ def compute(sheets: Sheets, language: str = "en", empty: str = "skip") -> Output
     return Output(list_groups(result, "all relations", MEASURES), [note] if missing else [])
 
 
-CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
-PAGE = Page("Factual accuracy", ASK, READING, EXAMPLES, compute, view_bars, CHOICES)
+PAGE = Page(
+    title="Factual accuracy",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_bars,
+    choices={"language": ["en", "el", "other"], "empty": ["skip", "zero"]},
+)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ P19,12,1
 P495,4,3
 """
 }
-ASK = """\
+QUESTION = """\
 By how many ranks does a model prefer the inflected form of an answer to its label? Enter one line
 for each query: `relation`, the rank of the `label`, and the rank of the `inflected` form in the
 same list of candidates; low is good.
@@ -56,9 +56,15 @@ def read_ranks(cells: Sequence[Any], name: str) -> np.ndarray:
     return ranks
 
 
-CHOICES = {"average": ["macro", "micro"]}
-VIEW = partial(view_bars, names=["inflection_delta"], reference="no preference", share=False)
-PAGE = Page("Inflection delta", ASK, READING, EXAMPLES, compute, VIEW, CHOICES)
+PAGE = Page(
+    title="Inflection delta",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=partial(view_bars, names=["inflection_delta"], reference="no preference", share=False),
+    choices={"average": ["macro", "micro"]},
+)
 
 
 if __name__ == "__main__":

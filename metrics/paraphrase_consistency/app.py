@@ -15,7 +15,7 @@ P19,Augustus,Rome,Paris|Paris|Paris
 P1376,Nairobi,Kenya,Kenya|Kenya
 """
 }
-ASK = """\
+QUESTION = """\
 Does a model give the same answer to paraphrases of a question, and the correct one? Enter one line
 for each fact: `relation`, `subject`, the `right` object, and the `predictions`, one for each
 template, with `|` between them or in further columns.
@@ -48,8 +48,15 @@ def compute(sheets: Sheets, ambiguous: str = "leave out") -> Output:
     return Output(list_groups(result, "all relations", MEASURES), notes)
 
 
-CHOICES = {"ambiguous": ["leave out", "keep"]}
-PAGE = Page("Paraphrase consistency", ASK, READING, EXAMPLES, compute, view_bars, CHOICES)
+PAGE = Page(
+    title="Paraphrase consistency",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_bars,
+    choices={"ambiguous": ["leave out", "keep"]},
+)
 
 
 if __name__ == "__main__":

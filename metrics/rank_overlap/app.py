@@ -30,7 +30,7 @@ Capital of Kenya,Nairobi,-0.4,-0.6,-2.5
 Capital of Kenya,Mombasa,-2.0,-1.8,-2.5
 """,
 }
-ASK = """\
+QUESTION = """\
 How similarly does a model rank the same candidates in different languages, by rank-biased overlap
 (p = 0.9), Kendall's τ-b and the overlap of the best k? Enter one line for each candidate: `query`,
 `candidate`, then one column of scores for each language; higher is better. JSON with one list of
@@ -62,8 +62,16 @@ def compute(sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
     return Output(list_pairs([*scores], measures, clusters))
 
 
-CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
-PAGE = Page("Rank overlap", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True)
+PAGE = Page(
+    title="Rank overlap",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_pairs,
+    choices={"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]},
+    several=True,
+)
 
 
 if __name__ == "__main__":

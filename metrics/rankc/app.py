@@ -27,7 +27,7 @@ Capital of Kenya,Nairobi,-0.4,-0.6,-2.5
 Capital of Kenya,Mombasa,-2.0,-1.8,-2.5
 """,
 }
-ASK = """\
+QUESTION = """\
 How similarly does a model rank the same candidates in different languages? Enter one line for each
 candidate: `query`, `candidate`, then one column of scores for each language; higher is better. JSON
 with one list of scores for each query is accepted,
@@ -59,8 +59,16 @@ def compute(sheets: Sheets, weights: str = "softmax", ties: str = "expected") ->
     return Output(list_pairs([*scores], measures, clusters))
 
 
-CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
-PAGE = Page("RankC", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True)
+PAGE = Page(
+    title="RankC",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_pairs,
+    choices={"weights": WEIGHTS, "ties": ["expected", "released"]},
+    several=True,
+)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ Language of Peru,Spanish,2,2,2,2
 Language of Peru,Finnish,1,1,1,1
 """,
 }
-ASK = """\
+QUESTION = """\
 How much of the consistency of two languages depends on the subject of the question? Enter one line
 for each candidate: `query`, `candidate`, then two columns for each language: its scores, and under
 the same name with `donor` (`English`, `English donor`) the scores of the same candidates in the
@@ -107,9 +107,15 @@ def _split_run(sheets: Sheets) -> tuple[Sheets, Sheets]:
     return tables, {file: {**x, "scores": x["donor_scores"]} for file, x in tables.items()}
 
 
-CHOICES = {"weights": WEIGHTS, "ties": ["expected", "released"]}
 PAGE = Page(
-    "Subject-corrected RankC", ASK, READING, EXAMPLES, compute, view_pairs, CHOICES, several=True
+    title="Subject-corrected RankC",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view_pairs,
+    choices={"weights": WEIGHTS, "ties": ["expected", "released"]},
+    several=True,
 )
 
 

@@ -36,7 +36,7 @@ Author of Faust,Шиллер,0,-3.2,-2.2
 Author of Faust,Гейне,0,-5.0,-2.9
 """,
 }
-ASK = """\
+QUESTION = """\
 How high does a model rank a correct answer? Enter one line for each candidate: `query`,
 `candidate`, `right` (1 or 0; several forms may be correct), then one column of scores for each
 language; higher is better. The files `scores/LANG.parquet` of a polyprobe run are accepted too,
@@ -95,8 +95,16 @@ def view(entries: Sequence[Entry]) -> Bars:
     return view_bars([entry for entry in entries if entry.name != "mean_rank"])
 
 
-CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
-PAGE = Page("Recall@k and mean rank", ASK, READING, EXAMPLES, compute, view, CHOICES, several=True)
+PAGE = Page(
+    title="Recall@k and mean rank",
+    question=QUESTION,
+    reading=READING,
+    examples=EXAMPLES,
+    compute=compute,
+    view=view,
+    choices={"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]},
+    several=True,
+)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ class Page(NamedTuple):
     """A Space: its texts, its computation and its picture.
 
     Attributes:
-        ask: the question that the metric answers and the expected table, Markdown.
+        question: the question that the metric answers and the expected table, Markdown.
         reading: how to read value, interval, chance and picture, Markdown.
         examples: name → table; the page opens with the first, which is the metric card's.
         compute: from tables (by file name) and the options of `choices`.
@@ -57,7 +57,7 @@ class Page(NamedTuple):
     """
 
     title: str
-    ask: str
+    question: str
     reading: str
     examples: Mapping[str, str]
     compute: Callable[..., Output]
@@ -95,7 +95,7 @@ def build(page: Page) -> Any:
     kinds = ", ".join(suffix.lstrip(".").upper() for suffix in SUFFIXES if suffix != ".txt")
     count = "multiple" if page.several else "single"
     with gr.Blocks(title=page.title, analytics_enabled=False, delete_cache=_KEPT) as blocks:
-        gr.Markdown(f"# {page.title}\n{page.ask}")
+        gr.Markdown(f"# {page.title}\n{page.question}")
         with gr.Row():
             with gr.Column():
                 first = next(iter(page.examples.values()))
