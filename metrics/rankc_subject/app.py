@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_figure, list_means
-from polyprobe.metrics.space.languages import read_aligned
+from polyprobe.metrics.space.languages import need_run, read_aligned
 from polyprobe.metrics.space.page import Page, load_formulas, serve
 from polyprobe.metrics.space.sheet import Sheets, need
 from polyprobe.metrics.space.views import view_pairs
@@ -91,11 +91,7 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
 
 
 def _split_run(sheets: Sheets) -> tuple[Sheets, Sheets]:
-    for name, sheet in sheets.items():
-        try:
-            need(sheet, "scores", "answers", "donor_scores")
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}; several files must be those of a run") from None
+    need_run(sheets, "scores", "answers", "donor_scores")
     columns = zip(*(sheet["donor_scores"] for sheet in sheets.values()), strict=False)
     rows = [row for row, cells in enumerate(columns) if None not in cells]
     if not rows:

@@ -145,6 +145,15 @@ def _read_lines(sheet: Sheet, need_right: bool) -> LanguageScores:
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
+def need_run(sheets: Sheets, *names: str) -> None:
+    """Refuse files of which one lacks a column: several files must be those of a run."""
+    for file, sheet in sheets.items():
+        try:
+            need(sheet, *names)
+        except ValueError as error:
+            raise ValueError(f"{file}: {error}; several files must be those of a run") from None
+
+
 def _read_run(sheets: Sheets) -> LanguageScores:
     rows, answers = {}, {}
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
@@ -152,12 +161,9 @@ def _read_run(sheets: Sheets) -> LanguageScores:
     for name, ids in facts.items():
         if ids != facts[first]:
             raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
+    need_run(sheets, "scores", "answers")
     for name, sheet in sheets.items():
-        try:
-            cells, answers[name] = need(sheet, "scores", "answers")
-        except ValueError as error:
-            raise ValueError(f"{name}: {error}; several files must be those of a run") from None
-        rows[name] = _read_rows(cells, name)
+        rows[name], answers[name] = _read_rows(sheet["scores"], name), sheet["answers"]
     relations, ids = next(iter(sheets.values())).get("relation"), facts.get(first, [])
     return LanguageScores(rows, answers, relations, ids if len(set(ids)) < len(ids) else None)
 
