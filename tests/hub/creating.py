@@ -56,6 +56,8 @@ def begin(call: Call, repository: Repository, sdk: str) -> None:
             raise HubError(HTTPStatus.BAD_REQUEST, "", '"sdk" is required')
         repository.sdk = sdk
         files["README.md"] = keep_text(call, SPACE_CARD.format(title=title, sdk=sdk))
+        if sdk == "static":
+            files |= {name: keep_text(call, name) for name in ("index.html", "style.css")}
     repository.write("main", files, "initial commit", "", "system")
 
 
