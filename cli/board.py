@@ -71,7 +71,7 @@ def board(
     """
     options = BoardOptions(**keywords)
     from polyprobe.analysis.board.board import make_board
-    from polyprobe.report.findings.board import FORMATS, make_board_finding
+    from polyprobe.report.findings.board import make_board_finding, write_models
     from polyprobe.report.page.board import write_board
     from polyprobe.system.files import write_text
 
@@ -80,7 +80,7 @@ def board(
     result = make_board(runs, options.sort, figures, options.parameters, differences)
     options.write(make_board_finding(result), result.as_json)
     if options.table:
-        text = FORMATS[options.table.suffix.lower()](result)
+        text = write_models(result, options.table.suffix.lower())
         write_text(options.table, text, "choose another --table")
     if options.output:
         write_board(result, options.output)

@@ -148,32 +148,19 @@ def _list_cautions(board: Board) -> list[str]:
     return [f"not comparable: the runs differ in {names}"] if names else []
 
 
-def write_board_csv(board: Board) -> str:
-    """Write a row for each model as CSV, with all figures; numbers have all digits.
+def write_models(board: Board, ending: str) -> str:
+    """Write the table of the models in the format of a file's ending, one of `TABLES`.
 
-    Columns: model, its full name, parameters, number of languages, the differing settings, and for
-    each figure its mean, `_low` and `_high` of the 95% interval, and `_plus_minus`. Unknown values
-    are empty.
+    CSV has all figures with all digits: the mean, `_low` and `_high` of its 95% interval, and
+    `_plus_minus`; unknown values are empty. LaTeX, for the package booktabs, has shares in percent.
     """
-    return to_csv(list_models(board, [*board.figures]))
-
-
-def write_board_markdown(board: Board) -> str:
-    """Write the table of the models in Markdown."""
-    return to_markdown(list_models(board, board.columns))
-
-
-def write_board_latex(board: Board) -> str:
-    """Write the table of the models for the LaTeX package booktabs; shares in percent."""
+    if ending == ".csv":
+        return to_csv(list_models(board, [*board.figures]))
+    table = list_models(board, board.columns)
+    if ending == ".md":
+        return to_markdown(table)
     caption = f"Means over languages and pairs on {board.described}. {PLUS_MINUS}."
-    return to_latex(list_models(board, board.columns), caption)
-
-
-FORMATS = {
-    ".csv": write_board_csv,
-    ".tex": write_board_latex,
-    ".md": write_board_markdown,
-}  # analysis.board.TABLES
+    return to_latex(table, caption)
 
 
 def _draw(board: Board) -> dict[str, Picture]:

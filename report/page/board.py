@@ -8,7 +8,7 @@ from huggingface_hub.utils import yaml_dump
 from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, TABLE, check_folder
 from polyprobe.analysis.board.board import Board
 from polyprobe.report.finding import Finding
-from polyprobe.report.findings.board import make_board_finding, write_board_csv, write_board_latex
+from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
@@ -26,8 +26,8 @@ def write_board(board: Board, folder: Path) -> None:
     finding, numbers = make_board_finding(board), board.as_json()
     files = {
         JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
-        TABLE: write_board_csv(board),
-        LATEX: write_board_latex(board),
+        TABLE: write_models(board, ".csv"),
+        LATEX: write_models(board, ".tex"),
         CARD: _make_card(finding),
     }
     for name, content in files.items():

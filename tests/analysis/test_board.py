@@ -20,9 +20,7 @@ from polyprobe.report.findings.board import (
     list_models,
     list_trends,
     make_board_finding,
-    write_board_csv,
-    write_board_latex,
-    write_board_markdown,
+    write_models,
 )
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
@@ -193,8 +191,8 @@ def test_texts_of_a_board_hold_no_path_and_no_html(tmp_path):
     model = str(tmp_path / "models" / "a<b")
     board = make_board([write_run(tmp_path / "run", facts, SCORES, model=model).folder])
     assert board.as_json()["models"][0]["model"] == "a<b"
-    assert str(tmp_path) not in write_board_csv(board)
-    assert "| a&lt;b |" in write_board_markdown(board)
+    assert str(tmp_path) not in write_models(board, ".csv")
+    assert "| a&lt;b |" in write_models(board, ".md")
 
 
 def test_languages_of_short_lists_are_named_whole(tmp_path):
@@ -367,13 +365,15 @@ def test_missing_and_stale_results_name_the_folder_and_the_command(tmp_path):
 
 
 def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
-    rows = {row["model"]: row for row in csv.DictReader(io.StringIO(write_board_csv(bmlama_board)))}
+    rows = {
+        row["model"]: row for row in csv.DictReader(io.StringIO(write_models(bmlama_board, ".csv")))
+    }
     found = {entry["name"]: entry for entry in bmlama_board.as_json()["models"]}
     for model, (clc, accuracy) in TABLE_5.items():
         assert float(rows[model]["rankc"]) == found[model]["figures"]["rankc"]["mean"] == clc / 100
-        assert f"| {model} | " in write_board_markdown(bmlama_board)
+        assert f"| {model} | " in write_models(bmlama_board, ".md")
         latex = re.search(
-            rf"^{re.escape(model)} & (.*) \\\\$", write_board_latex(bmlama_board), re.M
+            rf"^{re.escape(model)} & (.*) \\\\$", write_models(bmlama_board, ".tex"), re.M
         )
         assert latex[1].split(" & ")[-2:] == [f"{accuracy:.1f}", f"{clc:.1f}"]
     assert rows["BLOOM-560m"]["parameters"] == "560000000"

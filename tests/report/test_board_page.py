@@ -11,7 +11,7 @@ from PIL import Image
 
 from polyprobe.analysis.board import FILES
 from polyprobe.analysis.board.board import make_board
-from polyprobe.report.findings.board import write_board_csv, write_board_latex
+from polyprobe.report.findings.board import write_models
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.system.errors import PolyprobeError
@@ -188,9 +188,9 @@ def test_tables_and_pictures_are_saved_in_both_schemes(folder, tmp_path, browser
     back = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert back == ("rgb(20, 23, 27)" if scheme == "dark" else "rgb(255, 255, 255)")
     runs = make_board([*(tmp_path / "runs").iterdir()])
-    for name, write in (("board.csv", write_board_csv), ("board.tex", write_board_latex)):
+    for name in ("board.csv", "board.tex"):
         assert page.locator(f"a[download][href='{name}']").count() == 1
-        assert (folder / name).read_text(encoding="utf-8") == write(runs)
+        assert (folder / name).read_text(encoding="utf-8") == write_models(runs, name[-4:])
     for name in ("accuracy-size", "rankc-accuracy", "accuracy"):
         with page.expect_download() as waiting:
             page.locator(f".drawing:has(#{name}) .save[data-kind=svg]").click()
