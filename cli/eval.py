@@ -44,11 +44,11 @@ def evaluate(
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
     request = EvaluationRequest.of(model, dataset, config, EvaluationOptions(**options))
     with explain_missing_extras("evaluating"):  # imports torch
-        from polyprobe.eval import evaluate as runner
+        from polyprobe.eval.evaluate import evaluate_request, forecast_work
     if dry_run:
-        report(runner.forecast_work(request, output))
+        report(forecast_work(request, output))
     else:
-        show_run(runner.evaluate_request(request, output))
+        show_run(evaluate_request(request, output))
 
 
 def demo(

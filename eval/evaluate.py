@@ -6,6 +6,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.load import Splits
 from polyprobe.schema.run.folder import FinishedRun, Run
@@ -23,11 +25,11 @@ from .evaluation import Evaluation, Questions, resolve
 from .options import EvaluationOptions, EvaluationRequest
 from .work.fill import choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
-from .work.score_store import find_store, open_store, remove_own_store
+from .work.score_store import find_store, remove_own_store
 from .work.served import check_same_model
 
-# Writes the scores or predictions of a run's missing languages.
-Filling = Callable[[Run, Settings, Questions], None]
+# Writes the scores or predictions of a run's missing languages, given their rows.
+Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
 
 
 @with_keywords(EvaluationOptions)
@@ -74,17 +76,17 @@ def evaluate_model(
 def evaluate_request(request: EvaluationRequest, output: str | Path) -> FinishedRun:
     """Return the run of a request with its results and rows, for a report."""
     evaluation = resolve(request)
-    run = Run(output)
-    with limit_threads(request.options.threads):
-        loaded = load_like(evaluation, run)
+    run, earlier = find_run(evaluation, output)
+    with limit_threads(evaluation.options.threads):
+        loaded = load(request.model, evaluation.options, earlier)
         settings = evaluation.describe(loaded)
-        fill = choose_filling(evaluation, loaded)
-        del loaded  # workers elsewhere need its memory
         with locked(run.folder):
             settings = run.open(settings)
             questions = evaluation.ask(run, settings)
+            fill = choose_filling(evaluation, loaded, questions)
+            del loaded  # workers elsewhere need its memory
             if questions.missing:
-                fill(run, settings, questions)
+                fill(run, settings, questions.missing)
             remove_own_store(run)
             results = compute_results(run)
     _warn_of_letters(results.get("letters_read", {}))
@@ -98,54 +100,41 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
             f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
         )
     evaluation = resolve(request)
-    run = Run(output)
-    with limit_threads(request.options.threads):
-        loaded = load_like(evaluation, run)
+    run, earlier = find_run(evaluation, output)
+    with limit_threads(evaluation.options.threads):
+        loaded = load(request.model, evaluation.options, earlier)
         settings = run.join(evaluation.describe(loaded))
         missing = evaluation.ask(run, settings).missing
-        work = plan_work(missing, find_store(run, settings, request.options.cache))
+        work = plan_work(missing, find_store(run, settings, evaluation.options.cache))
         return forecast(work, loaded.scorer) if work.tasks else "nothing is left to score"
 
 
-def load_like(evaluation: Evaluation, run: Run) -> Loaded:
-    """Load the model, as it was loaded for the run to resume."""
-    request = evaluation.request
-    loaded = load(request.model, request.options, run.before(evaluation.model))
-    evaluation.check_scorer(loaded.scorer)
+def find_run(evaluation: Evaluation, output: str | Path) -> tuple[Run, Settings | None]:
+    """Return the run in a folder, and the settings of one to resume with the same model.
+
+    Raises:
+        PolyprobeError: the folder holds something else.
+    """
+    run = Run(output)
     run.check_free()
-    return loaded
+    return run, run.before(evaluation.model)
 
 
-def choose_filling(evaluation: Evaluation, loaded: Loaded) -> Filling:
+def choose_filling(evaluation: Evaluation, loaded: Loaded, questions: Questions) -> Filling:
     """Return the function that scores what is missing; it holds the model only to score here."""
-    options = evaluation.options
+    options, scorer = evaluation.options, loaded.scorer
     if evaluation.request.scoring == FREE:
-        return partial(_decode, loaded, options)
-    if loaded.scorer.model is None:
-        return partial(_score_on_server, evaluation, loaded)
-    workers = choose_workers(evaluation.model, options, loaded)
+        return partial(fill_predictions, scorer, options)
+    fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
+    if scorer.model is not None:
+        return fill
 
-    def score(run: Run, settings: Settings, questions: Questions) -> None:
-        fill_scores(run, questions.missing, open_store(run, settings, options.cache), workers)
+    def fill_by_requests(run: Run, settings: Settings, tables: Mapping[str, pa.Table]) -> None:
+        check_same_model(run, scorer, questions.texts, evaluation.rows.numbers)
+        announce = partial(forecast, scorer=scorer)  # requests may cost money
+        fill(run, settings, tables, announce=announce)
 
-    return score
-
-
-def _decode(
-    loaded: Loaded, options: EvaluationOptions, run: Run, _: Settings, questions: Questions
-) -> None:
-    fill_predictions(run, loaded.scorer, options, questions.missing)
-
-
-def _score_on_server(
-    evaluation: Evaluation, loaded: Loaded, run: Run, settings: Settings, questions: Questions
-) -> None:
-    """Score by requests, which may cost money: their number is announced."""
-    check_same_model(run, loaded.scorer, questions.texts, evaluation.rows.numbers)
-    workers = choose_workers(evaluation.model, evaluation.options, loaded)
-    announce = partial(forecast, scorer=loaded.scorer)
-    store = open_store(run, settings, evaluation.options.cache)
-    fill_scores(run, questions.missing, store, workers, announce)
+    return fill_by_requests
 
 
 def _warn_of_letters(shares: Mapping[str, float]) -> None:

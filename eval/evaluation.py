@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -12,13 +12,12 @@ from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, find_default, load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.protocol import as_asked, check_askable, check_comparable, protocol_of
-from polyprobe.schema.run.rows import Choice, apply_choice, choose_rows, choose_to_score
+from polyprobe.schema.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.schema.run.rows import apply_choice, check_comparable, choose_rows, choose_to_score
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded
 from polyprobe.scoring.model_objects import name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, is_name
-from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.errors import PolyprobeError
 
 from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
@@ -30,20 +29,19 @@ class ScoredRows(NamedTuple):
 
     Attributes:
         numbers: in the dataset's order, the same in every language.
-        choice: the relations and flags by which they were chosen.
-        excluded: number of the other rows by reason.
+        choice: the settings of the run that say how they were chosen.
     """
 
     numbers: list[int]
-    choice: Choice
-    excluded: dict[str, int]
+    choice: Mapping[str, Any]
 
 
 def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
     """Return the rows of a dataset that the options choose."""
     choice = choose_to_score(table, options.relations, options.exclude)
     rows, excluded = apply_choice(table, choice)
-    return ScoredRows(choose_rows(table, options.limit, options.sample, rows), choice, excluded)
+    numbers = choose_rows(table, options.limit, options.sample, rows)
+    return ScoredRows(numbers, {**choice.as_json(), "left_out": excluded})
 
 
 class Questions(NamedTuple):
@@ -81,19 +79,19 @@ class Evaluation(NamedTuple):
         """Return the options of the request."""
         return self.request.options
 
-    def check_scorer(self, scorer: Scorer) -> None:
-        """Refuse a scorer that cannot answer the questions."""
-        if self.options.prompt_probability:
-            check_prefix(scorer)
-        check_askable(self.tables, self._name_scoring(scorer))
-
     def describe(self, loaded: Loaded) -> Settings:
         """Return the settings of the run with a loaded model.
 
         A setting with the name of an option has its value, unless the model or dataset decides.
+
+        Raises:
+            PolyprobeError: the model cannot answer the questions, or not in its protocol.
         """
         scorer, network = loaded.scorer, loaded.scorer.model
-        scoring = self._name_scoring(scorer)
+        if self.options.prompt_probability:
+            check_prefix(scorer)
+        scoring = self.options.name if self.request.scoring == FREE else scorer.scoring
+        check_askable(self.tables, scoring)
         protocol = protocol_of(scoring)
         product = scorer.engine.product
         multiplication = {} if product == PRODUCTS[0] else {"product": product}
@@ -122,8 +120,7 @@ class Evaluation(NamedTuple):
             and protocol.kind == "scores"
             and not protocol.whole_relation
             and not own_prompts,
-            **self.rows.choice.as_json(),
-            "left_out": self.rows.excluded,
+            **self.rows.choice,
             "further": {
                 **loaded.extra,
                 **scorer.extra,
@@ -158,26 +155,19 @@ class Evaluation(NamedTuple):
         rows = self.rows.numbers
         return Questions(texts, {language: table.take(rows) for language, table in missing.items()})
 
-    def _name_scoring(self, scorer: Scorer) -> str:
-        return self.options.name if self.request.scoring == FREE else scorer.scoring
-
 
 def resolve(request: EvaluationRequest) -> Evaluation:
     """Return the evaluation of a request: load its dataset and choose the rows."""
     model, dataset, config, options = request
-    tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
-    rows = find_rows(next(iter(tables.values())), options)
-    check_comparable(tables, rows.numbers)
+    model_name = _absolute(model) if is_name(model) else name_of(model)
+    dataset_name = _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY
     if options.adapter:
         request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
-    return Evaluation(
-        request,
-        _absolute(model) if is_name(model) else name_of(model),
-        _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
-        config or find_default(dataset),
-        tables,
-        rows,
-    )
+    tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
+    config = config or find_default(dataset)
+    rows = find_rows(next(iter(tables.values())), options)
+    check_comparable(tables, rows.numbers)
+    return Evaluation(request, model_name, dataset_name, config, tables, rows)
 
 
 def _absolute(name: str | os.PathLike[str]) -> str:

@@ -7,7 +7,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from polyprobe.schema.locate import check_dataset_name
-from polyprobe.schema.names import split_list
 from polyprobe.scoring.options import (
     FINAL_STOPS,
     FREE,
@@ -28,7 +27,7 @@ _worker = partial(option, panel="Workers")
 
 def _check_languages(languages: str | Sequence[str]) -> None:
     """Refuse an empty list."""
-    if not (split_list(languages) if isinstance(languages, str) else languages):
+    if not (languages.strip(", ") if isinstance(languages, str) else languages):
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
 
 
@@ -96,7 +95,7 @@ class WorkerOptions(Options):
 
 
 @dataclass(frozen=True)
-class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, DatasetOptions):
+class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOptions):
     """All options of `evaluate_model`."""
 
     donor: bool = option(
@@ -119,7 +118,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, ScorerOptions, DatasetOp
     def check(self) -> None:
         """Refuse options of another scoring."""
         super().check()
-        if self.scoring == FREE and self.distributor:
+        if self.distributor and self.scoring == FREE:
             raise PolyprobeError(
                 f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
             )
@@ -188,8 +187,6 @@ class EvaluationRequest(NamedTuple):
         cls, model: Any, dataset: "str | Splits", config: str | None, options: EvaluationOptions
     ) -> Self:
         """Return a request whose names and options fit; nothing is loaded, no Hub is asked."""
-        if isinstance(dataset, str):
-            check_dataset_name(dataset)
         request = cls(model, dataset, config, options)
         options.check_questions(request.scoring)
         if is_name(model):
@@ -199,6 +196,8 @@ class EvaluationRequest(NamedTuple):
                 f"{options.distributor} needs a model that other processes can load; save this one "
                 "with its tokenizer (save_pretrained) and give the folder"
             )
+        if isinstance(dataset, str):
+            check_dataset_name(dataset)
         # The cache knows a model by its files, which a model in memory or on a server has not.
         here = is_name(model) and options.server is None
         return request if here else request._replace(options=replace(options, cache=False))

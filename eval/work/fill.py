@@ -16,12 +16,13 @@ from polyprobe.eval.options import EvaluationOptions
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
 
-from .score_store import QueryScores, ScoreStore, split_scores
+from .score_store import QueryScores, ScoreStore, open_store, split_scores
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
@@ -56,10 +57,11 @@ class Work(NamedTuple):
 
 
 def fill_scores(
-    run: Run,
-    tables: Mapping[str, pa.Table],
-    store: ScoreStore,
     workers: Workers,
+    cache: bool,
+    run: Run,
+    settings: Settings,
+    tables: Mapping[str, pa.Table],
     announce: Callable[[Work], str] | None = None,
 ) -> None:
     """Write the scores of each language as soon as all of its queries are known.
@@ -67,13 +69,15 @@ def fill_scores(
     Each task is stored when it is done, so that an interruption loses unfinished tasks only.
 
     Args:
-        run: an open run.
-        tables: the rows of the languages without scores.
-        store: the scores of this model.
         workers: the function that scores tasks.
+        cache: whether scores are shared with other runs.
+        run: an open run.
+        settings: those of the run.
+        tables: the rows of the languages without scores.
         announce: returns a line about the work, printed first.
     """
     console = Console(stderr=True)
+    store = open_store(run, settings, cache)
     work = plan_work(tables, store)
     if announce and work.tasks:
         console.print(announce(work), highlight=False)

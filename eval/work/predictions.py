@@ -9,6 +9,7 @@ from rich.progress import TaskID
 
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.protocol import read_forms
+from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
@@ -19,7 +20,11 @@ from .fill import count_bars
 
 
 def fill_predictions(
-    run: Run, scorer: Scorer, decoding: DecodingOptions, tables: Mapping[str, pa.Table]
+    scorer: Scorer,
+    decoding: DecodingOptions,
+    run: Run,
+    _: Settings,
+    tables: Mapping[str, pa.Table],
 ) -> None:
     """Decode the slots of these rows and write the predictions of each complete language."""
     assert isinstance(scorer, MaskedScorer)  # `load` accepts no other

@@ -1,13 +1,12 @@
 """What the rows of a dataset become where a protocol has its own way to ask them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from polyprobe.metrics.shared.subjects import Repeated, find_repeated
-from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.system.errors import PolyprobeError
 
@@ -165,17 +164,6 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
                 f"language '{language}': --scoring {scoring} strips templates, not the subjects in "
                 f"them, and so needs a column 'subject' of text; {problem}"
             )
-
-
-def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
-    """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
-    differ = find_different(tables.values())
-    if differ.any() and not differ[rows].any():
-        raise PolyprobeError(
-            f"languages have other candidates in {differ.sum():,} rows, but in none of the "
-            f"{len(rows):,} chosen ones, so RankC would compare different candidates; score more "
-            "rows, or name one language (--languages)"
-        )
 
 
 def bare_template(prompt: str, subject: str | None) -> str:

@@ -2,12 +2,13 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.names import parse_exclude, split_list
 from polyprobe.system.errors import PolyprobeError
@@ -106,15 +107,6 @@ def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[st
     return Chosen(rows, {name: left_out[name] for name in sorted(left_out)})
 
 
-def check_limits(limit: int | None, sample: int | None) -> None:
-    """Refuse both at once, and numbers below 1."""
-    if limit is not None and sample is not None:
-        raise PolyprobeError("--limit and --sample were both given; choose one")
-    for name, number in (("--limit", limit), ("--sample", sample)):
-        if number is not None and number < 1:
-            raise PolyprobeError(f"{name} must be at least 1, got {number}")
-
-
 def choose_rows(
     table: pa.Table,
     limit: int | None = None,
@@ -132,7 +124,6 @@ def choose_rows(
     dataset has that column, so that a repaired dataset and the published one give the same facts;
     else `fact_id`.
     """
-    check_limits(limit, sample)
     among = [*range(len(table))] if among is None else [*among]
     if sample is None:
         return among[:limit]
@@ -144,6 +135,17 @@ def choose_rows(
     order = _spread(list(relation_of.values()), facts)
     facts_of_sample = {facts[i] for i in order[:sample]}
     return [row for row, name in zip(among, ids, strict=True) if name in facts_of_sample]
+
+
+def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
+    """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
+    differ = find_different(tables.values())
+    if differ.any() and not differ[rows].any():
+        raise PolyprobeError(
+            f"languages have other candidates in {differ.sum():,} rows, but in none of the "
+            f"{len(rows):,} chosen ones, so RankC would compare different candidates; score more "
+            "rows, or name one language (--languages)"
+        )
 
 
 def _spread(relations: list[str], ids: list[str]) -> list[int]:
