@@ -109,6 +109,7 @@ def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
 def render_table(table: Table, width: int = 80) -> RichTable:
     """Make a table for a rich console of a width in characters."""
     frame: dict[str, Any] = {} if table.ruled else {"box": None, "pad_edge": False}
+    # rich pads both sides by one space; the right one alone halves the gap between columns.
     frame |= {"padding": (0, 1, 0, 0)} if table.dense else {}
     made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)
     places = [i for i, x in enumerate(table.columns) if x.width is not None and x.width <= width]
@@ -127,6 +128,7 @@ def render_table(table: Table, width: int = 80) -> RichTable:
 def _render_cell(value: Any, role: Role, width: int) -> Text:
     text = format_cell(value, role)
     if role is Role.ESTIMATE and width < WIDE:
+        # Of two measures of uncertainty the shorter one stays, below the value.
         text = text.partition("\n")[0].replace(" ± ", "\n±")
     return Text(text, style="bold" if isinstance(value, Cell) and value.bold else "")
 
@@ -156,6 +158,7 @@ def _list_keys(column: Column) -> list[str]:
 
 def _list_raw(value: Any, role: Role) -> list[Any]:
     """List the values of a cell, one for each of its column's keys."""
+    # The column decides how many values a cell has, the cell what its value means.
     actual = role
     if isinstance(value, Cell):
         value, actual = value.value, value.role or role

@@ -139,7 +139,7 @@ def make_board(
             see `read_entries` and `read_parameters`.
     """
     entries = read_entries(folders)
-    if not despite:
+    if not despite:  # before anything else: other errors would hide the reason
         refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
     common = _list_figures(entries)
     for name in figures:

@@ -84,6 +84,7 @@ def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
         raise PolyprobeError(f"{doubled[-1]} was given twice; give each run once")
     runs = [Run(folder) for folder in folders]
     groups = group_runs(runs)
+    # A copy has the seal of its original: it would count one run twice.
     originals: dict[str, Run] = {}
     for run in runs:
         if (original := originals.setdefault(run.seal or "", run)) is not run:

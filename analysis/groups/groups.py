@@ -203,6 +203,7 @@ def group_run(
     unit, units, caution = _choose_unit(unit, labels, table)
     marks, figures = _mark(run, tables)
     bootstrap = bootstrap.resolve(table, len(tables))
+    # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
     options = Resampling(n_resamples=bootstrap.n_resamples, seed=bootstrap.seed, clusters=clusters)
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
@@ -330,7 +331,7 @@ def group_languages(
     names = [str(place) for place in range(len(labels))]
     estimates = estimate(mean_of(names, right, n, share=True), options)
     units = np.column_stack([np.nansum(marks, axis=0), answered.sum(axis=0)])[columns]
-    units[:, 1] -= units[:, 0]
+    units[:, 1] -= units[:, 0]  # right, all → right, wrong
     sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
     measured = [
         _make_group(str(label), sizes[place], counts[place], estimates.get(f"{place}_ci"))
@@ -349,7 +350,7 @@ def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: i
     """Add the changes of the groups, and test them over their units [units, 2]."""
     counts = np.array([[group.right, group.wrong] for group in groups])
     changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
-    pairs = []
+    pairs = []  # of two groups, the test of the whole table is that of the pair
     if 2 < len(groups) <= MOST_PAIRED:
         n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
         pairs = compare_pairs(units, codes, n, seed)

@@ -186,6 +186,7 @@ def _test(
     controls = [third.values] if third else []
     places = [tuple(find_complete([values, x.values, *controls])) for x in similarities]
     rows: dict[int, Related] = {}
+    # One set of permutations serves all similarities of the same languages.
     for common in dict.fromkeys(places):
         numbers = [number for number, x in enumerate(places) if x == common]
         reasons = [_explain(pairs, similarities[i], common, third) for i in numbers]

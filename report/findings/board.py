@@ -24,6 +24,7 @@ def make_board_finding(board: Board) -> Finding:
     n, pictures = len(board.entries), _draw(board)
     figures = [*board.columns, *(name for name in board.figures if name not in board.columns)]
     parts = [Part("Models", [list_models(board, figures)])]
+    # The names of pictures are FIGURE, FIGURE-size and FIGURE-accuracy.
     for kind, heading in PICTURES.items():
         if names := [name for name in pictures if name.partition("-")[2] == kind]:
             parts.append(Part(heading, [], names))
