@@ -128,11 +128,13 @@ class Axis:
         return start + (value - low) / (high - low) * (end - start)
 
     def ticks(self) -> list[float]:
-        """List round values on the axis, three to seven; powers of two on a logarithmic one."""
+        """List round values on the axis, two or more; powers of two on a long logarithmic one."""
         low, high = self.ends
         if self.log2:
             powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-            return [2.0**power for power in powers[:: max(1, len(powers) // 6 + 1)]]
+            if len(powers) < 3:  # a short axis, as of one model
+                return [low * (high / low) ** share for share in (0.0, 0.5, 1.0)]
+            return [2.0**power for power in powers[:: len(powers) // 6 + 1]]
         rough = (high - low) / 6
         unit = 10 ** math.floor(math.log10(rough))
         step = next(step * unit for step in (1, 2, 5, 10) if step * unit >= rough)
@@ -162,9 +164,11 @@ class Axis:
 
 
 def shorten_signed(value: float) -> str:
-    """Format a number of an axis; the minus is that of the keyboard.
+    """Format a number of an axis, with four digits below a thousand.
 
-    >>> shorten_signed(-5_000), shorten_signed(0.2)
-    ('-5k', '0.2')
+    >>> shorten_signed(-5_000), shorten_signed(0.2), shorten_signed(0.5325)
+    ('-5k', '0.2', '0.5325')
     """
+    if abs(value) < 1_000:
+        return f"{value:.4g}"
     return f"-{shorten(-value)}" if value < 0 else shorten(value)

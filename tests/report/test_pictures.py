@@ -8,9 +8,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
-from polyprobe.metrics.pictures.elements import measure_text
+from polyprobe.metrics.pictures.elements import Axis, measure_text
 from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
 from polyprobe.metrics.pictures.picture import (
     Bars,
@@ -364,6 +366,21 @@ def test_a_steep_line_stays_inside():
     _, low, _, high = read_way(fitted)
     grid = [read_way(x)[1::2] for x in select(svg, "path") if x.get("stroke") == "var(--line)"]
     assert all(min(grid[0]) - 0.1 <= y <= max(grid[0]) + 0.1 for y in (low, high))
+
+
+@given(
+    low=st.floats(-1e6, 1e6),
+    wide=st.floats(1e-3, 1e6),
+    log2=st.booleans(),
+    factor=st.floats(1.01, 9),
+)
+def test_an_axis_has_ticks_inside_in_order(low, wide, log2, factor):
+    ends = (wide, wide * factor) if log2 else (low, low + wide)
+    ticks = Axis(ends, (0, 100), log2).ticks()
+    assert 2 <= len(ticks) <= 8
+    assert ticks == sorted({*ticks})
+    room = 1e-9 * max(map(abs, ends))
+    assert ends[0] - room <= ticks[0] <= ticks[-1] <= ends[1] + room
 
 
 def list_boxes(texts):
