@@ -56,12 +56,7 @@ def _make_tests_part(outcome: PairOutcome) -> Part:
 
 def _name_row(row: DifferenceRow) -> str:
     weighting = f" ({row.weighting})" if row.weighting else ""
-    return f"{shorten_title(row.figure)} {row.difference.name}{weighting}"
-
-
-def shorten_title(name: str) -> str:
-    """Name a figure in tables of the terminal."""
-    return BY_NAME[name].heading
+    return f"{BY_NAME[row.figure].heading} {row.difference.name}{weighting}"
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:
@@ -99,7 +94,7 @@ def _count_significant(
 ) -> str:
     p = [row.p_adjusted for row in rows if row.p_adjusted is not None]
     share = f"{sum(value < LEVEL for value in p)} of {len(p)}{unit}"
-    return f"{shorten_title(figure)}: {share} differ at p ({correction}) < .05"
+    return f"{BY_NAME[figure].heading}: {share} differ at p ({correction}) < .05"
 
 
 def find_least(test: str, n_units: int, n_resamples: int) -> float:
@@ -127,7 +122,7 @@ def explain_least(comparison: Comparison) -> str | None:
     for figure, rows in comparison.differences.items():
         tests = sum(row.p_adjusted is not None for row in rows[:-1])
         bounds[figure] = lowest * (tests if correction == "holm" else min(tests, 1))
-    figures = [f"{shorten_title(x)} {min(p, 1):.2g}" for x, p in bounds.items() if p >= LEVEL]
+    figures = [f"{BY_NAME[x].heading} {min(p, 1):.2g}" for x, p in bounds.items() if p >= LEVEL]
     if not figures:
         return None
     return (
