@@ -1,6 +1,9 @@
 """Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
+from importlib.resources import files
 from typing import Any
+
+from jinja2 import Environment
 
 from polyprobe import __version__
 from polyprobe.schema.columns import SLOT
@@ -25,42 +28,6 @@ FIELDS: dict[str, dict[str, str]] = {
         "doc_to_choice": "candidates",
     },
 }
-PROTOCOLS = {
-    "bmlama": """\
-Protocol: `polyprobe eval --scoring bmlama` of a causal model (BMLAMA, equation 10). The score of a
-candidate is the mean log-probability of the tokens of the whole sentence with the candidate in its
-slot. Here the context is empty and each choice is such a sentence.
-
-Differences from polyprobe:
-- Length. lm-eval has no mean over tokens. acc takes the best sum over the sentence's tokens;
-  acc_norm divides the sum by the sentence's code points, acc_bytes by its UTF-8 bytes.
-- BOS. Before an empty context lm-eval puts the BOS token, or EOS if the tokenizer has no BOS,
-  and scores every token of the sentence: `--bos always`. `--bos auto` follows the tokenizer;
-  without a BOS the sentence's first token is not scored.
-- EOS. polyprobe scores an EOS that the tokenizer appends, lm-eval does not.""",
-    "object": """\
-Protocol: `polyprobe eval --scoring object` of a causal model (Fluent-mLAMA). The score of a
-candidate is the sum of the log-probabilities of its own tokens after the prompt. Here the context
-is the prompt up to its slot and the candidates are the choices. As in polyprobe, text after the
-slot is ignored. acc is `object`, acc_norm `object-characters`, acc_bytes `object-bytes`; lm-eval
-has no `object-tokens`.
-
-Differences from polyprobe:
-- The boundary. lm-eval moves spaces at the end of the context to the choice and tokenizes context
-  and choice as one text; polyprobe leaves the space with the prompt and tokenizes the candidate
-  alone. So tokens and scores differ if there is a space before the slot, and in scripts without
-  spaces if a token spans the boundary.
-- BOS. The context has the tokenizer's own special tokens, `--bos auto` (polyprobe adds a BOS for
-  BLOOM, lm-eval does not). If there is nothing before the slot the context is the BOS token, or
-  EOS if the tokenizer has no BOS; polyprobe refuses such rows if no BOS is added.""",
-}
-COMMON = """\
-- Ties. The first of several best choices is taken; polyprobe counts the share of correct ones among
-  them. Equal candidates of a row always tie.
-- Length limits. Texts longer than the model's limit are cut; polyprobe refuses them.
-- Other models. Encoders and encoder-decoders are not scored here as in polyprobe.
-As in polyprobe, a row with several answers is correct if the best choice is one of them. The
-figure of the group is the unweighted mean over its languages, polyprobe's `mean`."""
 
 
 def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]:
@@ -93,13 +60,19 @@ def check_prefixes(configuration: Configuration) -> None:
 def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
     """Return the group's file: protocol and differences as a comment, and the tasks."""
     stem = configuration.stem(scoring)
-    head = f"""\
-{configuration.title}, Parquet files {configuration.fingerprint}; made for {HARNESS} by
-`polyprobe export --format lm-eval --scoring {scoring}` (polyprobe {__version__}). In this folder:
-lm_eval run --model hf --model_args pretrained=MODEL --include_path . --tasks {stem}
-
-{PROTOCOLS[scoring]}
-{COMMON}"""
+    text = files(__package__).joinpath("lm_eval_head.txt").read_text("utf-8")
+    head = (
+        Environment()
+        .from_string(text)
+        .render(
+            title=configuration.title,
+            fingerprint=configuration.fingerprint,
+            harness=HARNESS,
+            scoring=scoring,
+            version=__version__,
+            stem=stem,
+        )
+    )
     group = {
         "group": stem,
         "task": tasks,
@@ -133,10 +106,10 @@ def describe_task(
     configuration: Configuration, shared: str, task: str, language: str
 ) -> dict[str, Any]:
     """Return the task of a language."""
-    files = {"data_files": {language: list(configuration.files[language])}}
+    paths = {"data_files": {language: list(configuration.files[language])}}
     return {
         "include": shared,
         "task": task,
         "test_split": language,
-        **({} if configuration.dataset_id else {"dataset_kwargs": files}),
+        **({} if configuration.dataset_id else {"dataset_kwargs": paths}),
     }
