@@ -45,7 +45,7 @@ def draw_bars(
     for series in bars.series:
         ends = [end for bound in series.bounds if bound for end in bound]
         numbers += [value for value in (*series.values, *series.marks, *ends) if value is not None]
-    low, high = min(0.0, *numbers), max(0.0, *numbers)
+    low, high = min(0.0, *numbers), max(0.0, *numbers)  # the length of a bar is its value
     axis = Axis((low, high if high > low else 1.0), (x_start, x_start + PLOT[0]))
 
     def draw() -> Iterator[str]:

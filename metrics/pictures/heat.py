@@ -80,6 +80,7 @@ def _draw_cells(
         defined = not np.isnan(value)
         colour = colour_value(ramp, (value - low) / (high - low)) if defined else None
         tip = []
+        # of many cells the page's script writes the tips: they are half of the bytes of a picture
         if is_small:
             ink = None if colour is None else "#111" if _is_light(colour) else "#fff"
             label = f"{value:z.2f}" if defined else ""
@@ -122,7 +123,7 @@ def _draw_scale(heat: Heat, x_start: float, y: float) -> Iterator[str]:
     ]
     name, value = heat.mark or ("", low)
     x = x_start + SCALE * (min(high, max(low, value)) - low) / (high - low)
-    half = measure_text(name) / 2
+    half = measure_text(name) / 2  # the name keeps off the numbers at both ends
     middle = max(x_start + 36 + half, min(x, x_start + SCALE - 36 - half))
     mark = [
         draw_line(x, y - 3, x, y + 13, stroke_width=2, class_="mark",

@@ -103,6 +103,7 @@ def _name_points(
     (start, end), (bottom, top) = x.pixels, y.pixels
     for (across, up), point in zip(places, points, strict=True):
         width = measure_text(names.get(point.label, point.label)[:LABEL])
+        # beside the point first, above before below, then straight above or below
         for side, height in product((1, -1, 0), (-11, 11, 0)):
             middle = across + side * (7 + width / 2)
             if not (side or height):

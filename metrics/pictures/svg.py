@@ -46,6 +46,7 @@ def draw_svg(picture: Picture, names: Mapping[str, str] | None = None, title: bo
         width, height, parts = draw_boxes(picture, names, top)
     else:
         width, height, parts = draw_points(picture, names, top)
+    # a long title may be wider than the picture of two languages
     width = max(width, max(map(measure_text, lines), default=0) + 8)
     titles = [write_text(4, 10 + 18 * i, line, font_size=13) for i, line in enumerate(lines)]
     return tag(

@@ -117,6 +117,7 @@ def build(page: Page) -> Any:
                 gr.Markdown(f"{page.reading}\n\n{_REMARKS}")
         with gr.Column(visible=False) as result:
             head = gr.Markdown(elem_classes="headline")
+            # an SVG takes the colours of the theme; an image of gr.Image would not
             plot = gr.HTML(elem_classes="picture")
             table = gr.Dataframe(
                 headers=HEADERS, label="figures", interactive=False, max_height=400

@@ -24,6 +24,7 @@ def view_pairs(entries: Sequence[Entry], low: float | None = None) -> Picture:
     values = np.full((len(names), len(names)), np.nan)
     details = {}
     for entry in pairs:
+        # both triangles: a reader looks for a language in a row or a column
         for cell in (entry.of, entry.of[::-1]):
             row, column = map(names.index, cell)
             values[row, column] = np.nan if entry.value is None else entry.value

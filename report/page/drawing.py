@@ -104,6 +104,7 @@ def make_block(drawings: Sequence[Drawing], prefix: str = "") -> Block:
             options = selects.setdefault(label, [])
             if option not in options:
                 options.append(option)
+    # an SVG of 51 languages has 130 kB, its values 10 kB: the script draws them into the first
     heats: dict[tuple[str, ...], list[Drawing]] = {}
     figures = []
     for drawing in drawings:
@@ -149,6 +150,7 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     half = bool(is_equal and np.isnan(np.diagonal(matrix)).all())
     cells = [*(combinations(range(n), 2) if half else product(range(n), repeat=2))]
     values = [round_drawn(matrix[cell]) for cell in cells]
+    # maps with other squares have the same values, which a page of 51 languages has once
     key = tuple(np.nan_to_num(matrix, nan=-9e9).ravel().tolist())
     source = bare.setdefault(key, place)
     squares = {cell: k for k, framed in enumerate(heat.squares.values(), 1) for cell in framed}

@@ -69,6 +69,7 @@ def write_finding(
     heats = {id: heats for part in parts for id, heats in part.drawings.data.items()}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
     name = "report" if "runs" in data else "finding"
+    # inside the page, so that it is one file that a browser may open without a network
     scripts = dict.fromkeys(("finding.js", f"{name}.js"))
     text = (
         make_environment()

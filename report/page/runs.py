@@ -267,6 +267,7 @@ def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
 
 def list_examples(report: Report) -> list[dict[str, Any]]:
     """List the languages and the examples of each run, for the page's script."""
+    # all runs share the budget, so that a page of many runs is no larger than one of a single run
     budget, examples = BUDGET // len(report.runs), []
     for (run, results, texts), part in zip(report.runs, report.parts, strict=True):
         answers = read_answers(
