@@ -4,6 +4,7 @@ Transformers renders with trimmed blocks: the newline behind `%}` and the blanks
 are not part of the text.
 """
 
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -26,3 +27,8 @@ class Case(NamedTuple):
 CHATML = ("<|im_start|>", "<|im_end|>")
 ROLES = ("<|user|>", "<|assistant|>", "<|system|>", "<|end|>")
 THINK = ("<think>", "</think>")
+
+
+def read_template(name: str) -> str:
+    """Return the chat template in a file of this folder."""
+    return Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")
