@@ -325,7 +325,7 @@ def note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
 def _measure(
     versions: Versions, languages: Sequence[str], table: pa.Table, measures: Mapping[str, Measure]
 ) -> tuple[dict[str, Any], list[str]]:
-    """Measure the texts of the rows of a table; list results by name, and a line a failure."""
+    """Measure the texts of the rows of a table; list results and failures by name."""
     results, failures = {}, []
     try:
         texts = load_texts(versions, languages, table["fact_id"].to_pylist())
