@@ -63,7 +63,7 @@ def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
 
 def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
     """Yield the figures that have a mean, by language or pair in the run's order."""
-    languages, intervals = results["languages"], results.get("intervals", {})
+    languages, intervals = results["languages"], results["intervals"]
     singles = {language: (language, "") for language in languages}
     places = singles | {"-".join(pair): pair for pair in permutations(languages, 2)}
     for name, mean in results["mean"].items():
@@ -157,5 +157,5 @@ def find_floor(results: Mapping[str, Any], name: str) -> float | None:
 def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
     """Tell whether a language's accuracy, with its interval, is above the frequent answers'."""
     floor = find_floor(results, "accuracy")
-    bounds = results.get("intervals", {}).get("accuracy", {}).get(language)
+    bounds = results["intervals"].get("accuracy", {}).get(language)
     return None if floor is None or bounds is None else bounds[0] > floor

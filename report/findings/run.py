@@ -76,7 +76,7 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     not above that of the most frequent answers is bold.
     """
     columns = [Column(figure.heading) for figure in figures]
-    intervals = results.get("intervals", {})
+    intervals = results["intervals"]
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
     values = [list_by_language(results, figure) for figure in figures]
     rows: list[list[Any]] = []
@@ -189,7 +189,7 @@ def make_ceiling_table(results: Mapping[str, Any]) -> Table:
 
     With the view by template also the accuracy of the worst and the best template.
     """
-    within, bounds = results.get(WITHIN.name), results.get("intervals", {}).get(WITHIN.name, {})
+    within, bounds = results.get(WITHIN.name), results["intervals"].get(WITHIN.name, {})
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
     columns = [
@@ -272,7 +272,7 @@ def _list_notes(
     yield from _list_resampling(results)
     means = [*_list_tests(results), *_list_means(results, columns, names)]
     modules = [*_list_modules(results, names)]
-    bounds = results.get("intervals", {}).get("mean", {}).values()
+    bounds = results["intervals"].get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield NO_WIDTH
     yield from means
@@ -286,8 +286,8 @@ def _list_notes(
 
 
 def _list_resampling(results: Mapping[str, Any]) -> Iterator[str]:
-    resampling = results.get("resampling")
-    if resampling and resampling["n_resamples"]:
+    resampling = results["resampling"]
+    if resampling["n_resamples"]:
         unit = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
         yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
         if WITHIN.name in results and unit != "relations":
@@ -312,7 +312,7 @@ def _list_means(
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
     noted = {figure.name for figure in FIGURES if figure.display.noted}
     names = (({*names} | noted) - elsewhere) & {*results}
-    bounds = results.get("intervals", {}).get("mean", {})
+    bounds = results["intervals"].get("mean", {})
     for figure in FIGURES:
         name = figure.name
         if name in names and figure.per == ALL:
@@ -357,7 +357,7 @@ def list_left_out(results: Mapping[str, Any]) -> list[str]:
     """List the rows that were left out and the counts of undefined values, one line each."""
     counts = results["left_out"]
     lines = [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
-    if results.get("subset"):
+    if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")
     return lines + [

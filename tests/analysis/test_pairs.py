@@ -126,7 +126,7 @@ def test_the_best_partner_is_the_highest_of_a_language():
     assert found[2].interval is None
     given = dict.fromkeys(("en-fr", "en-ru", "fr-en", "ru-en", "ru-fr"), 0.5)
     given |= {"en-ru": 0.9, "ru-fr": None}
-    ways = {"languages": ["en", "fr", "ru"], "right_given_right": given}
+    ways = {"languages": ["en", "fr", "ru"], "intervals": {}, "right_given_right": given}
     assert [(x.language, x.partner) for x in find_partners(ways, "right_given_right")] == [
         ("en", "ru"), ("fr", "en"), ("ru", "en")
     ]  # fmt: skip

@@ -21,6 +21,9 @@ RESULTS = {
     "chance": {"accuracy": 0.1, "rankc": 0.158},
     "mean": {"accuracy": 0.7 / 2.4, "rankc": 0.6, "rankc_adjusted": 0.8 / 3, "coverlap": 0.25},
     "left_out": {"rankc_adjusted": 34, "coverlap": 1},
+    "intervals": {},
+    "resampling": {"n_resamples": 0, "seed": 0, "clusters": "none"},
+    "subset": None,
 }
 
 

@@ -51,7 +51,7 @@ def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
     Of an ordered figure the language comes first: P(language | partner). A language without a value
     has no partner.
     """
-    values, bounds = results[name], results.get("intervals", {}).get(name, {})
+    values, bounds = results[name], results["intervals"].get(name, {})
     directed, partners = BY_NAME[name].per == WAY, []
     for language in results["languages"]:
         keys = {}
