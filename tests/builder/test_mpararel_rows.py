@@ -16,7 +16,7 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.cli.audit import audit as audit_command
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import FLAGGED, RELEASED
-from tests.builder.tiny_mpararel import PATTERNS, REVIEWED, TUPLES, release
+from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, release
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ def test_counts_of_the_release(released):
     assert rows == {"en": 262_583, "fr": 320_635, "is": 52_618}
     assert min(own["rows"] for own in released.values()) == rows["is"]  # 20.04 % of English
     lines = {x: (own["reviewed"], own["templates"]) for x, own in released.items()}
-    assert {x: pair for x, pair in lines.items() if pair[0]} == REVIEWED
+    assert {x: pair for x, pair in lines.items() if pair[0]} == REVIEWED_LINES
     languages = ("en", "fr", "ja", "zh-hans")
     kinds = ("objects_by_label", "objects_by_id", "same_labels")
     assert [[released[x][kind] for x in languages] for kind in kinds] == [

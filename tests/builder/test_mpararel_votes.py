@@ -17,7 +17,7 @@ from polyprobe.builder.sources import mpararel_translations as translations
 from polyprobe.builder.translators.votes import count_votes
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
-from tests.builder.tiny_mpararel import PATTERNS, REVIEWED, TUPLES, write_lines
+from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, write_lines
 
 # (translator, relation): its lines, one for each English template.
 GIVEN = {
@@ -155,7 +155,7 @@ def replay(upstream):
 @pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_replay_gives_the_released_templates(replay):
-    unreviewed = [counts for language, counts in replay.items() if language not in REVIEWED]
+    unreviewed = [counts for language, counts in replay.items() if language not in REVIEWED_LINES]
     assert len(unreviewed) == 34  # and English, which is not translated
     keys = ("agreed", "common", "released")
     assert [sum(counts[key] for counts in unreviewed) for key in keys] == [10_392, 10_320, 11_451]

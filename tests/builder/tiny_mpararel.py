@@ -53,7 +53,7 @@ def release(folder: Path, monkeypatch, tuples=TUPLES, patterns=PATTERNS) -> Path
 
 
 # Reviewed lines and all lines of the patterns.
-REVIEWED = {
+REVIEWED_LINES = {
     **{"bg": (161, 306), "da": (130, 302), "de": (290, 413), "el": (339, 525)},
     **{"es": (197, 364), "fr": (239, 431), "he": (157, 354), "it": (169, 332)},
     **{"pl": (163, 318), "pt": (176, 336), "zh-hans": (176, 334)},
