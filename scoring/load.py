@@ -361,8 +361,10 @@ def _move(network: Any, device: torch.device, model: str) -> None:
 
 
 def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:
-    chat = options.conversation
-    return render_chat(tokenizer, chat, model, options.scoring) if chat else None
+    if not options.chat:
+        return None
+    assert options.conversation  # of every chat
+    return render_chat(tokenizer, options.conversation, model, options.scoring)
 
 
 def _engage(
