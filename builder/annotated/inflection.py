@@ -91,7 +91,7 @@ class Chain(Inflector):
         return next((answer for answer in answers if answer), None)
 
 
-class Table(Inflector):
+class UnimorphTable(Inflector):
     """The nouns and adjectives of one table; labels of several words are looked up as a whole."""
 
     def __init__(self, path: Path) -> None:

@@ -179,7 +179,7 @@ def totals(audit: Audit) -> list[str]:
     return [line for is_shown, line in lines if is_shown]
 
 
-class Cell(NamedTuple):
+class MapCell(NamedTuple):
     """One pair of languages: darkness in per cent, tooltip and text."""
 
     depth: str
@@ -192,7 +192,7 @@ class HeatMap(NamedTuple):
 
     title: str
     lowest: float
-    rows: list[tuple[str, list[Cell]]]
+    rows: list[tuple[str, list[MapCell]]]
 
 
 def render_page(audit: Audit) -> str:
@@ -235,9 +235,9 @@ def draw_maps(audit: Audit) -> Iterator[HeatMap]:
 
 def draw_cell(
     first: str, second: str, figures: dict[tuple[str, str], float], lowest: float
-) -> Cell:
+) -> MapCell:
     """Return the cell of a pair; the lowest value is darkest, and the diagonal has no text."""
     value = figures.get((first, second), figures.get((second, first), 1.0))
     depth = (1 - value) / (1 - lowest) if lowest < 1 else 0.0
     text = "" if first == second else f"{value:.3f}".removeprefix("0")
-    return Cell(f"{100 * depth:.0f}", f"{first}-{second} {value:.4f}", text)
+    return MapCell(f"{100 * depth:.0f}", f"{first}-{second} {value:.4f}", text)

@@ -12,7 +12,7 @@ from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import locate
 from polyprobe.system.errors import PolyprobeError, unknown
 
-from .templates import TemplateCounts, measure_templates
+from .templates import TemplateCounts, tally_templates
 
 Languages = list[str] | None  # None: all
 
@@ -49,14 +49,14 @@ def count_templates(
     splits = {name: [x.name for x in listed if x.config == name] for name, *_ in listed}
     if len(splits) < 2:
         for language, table in read_tables(dataset, config, languages).items():
-            counts[language] = measure_templates(table, f"{dataset}: {language}")
+            counts[language] = tally_templates(table, f"{dataset}: {language}")
     else:
         _check_languages(languages, set().union(*splits.values()), dataset)
         for name, names in splits.items():
             part = [language for language in names if languages is None or language in languages]
             for language, table in read_tables(dataset, name, part).items() if part else ():
                 key = language if split_name(name) == language else f"{name} {language}"
-                counts[key] = measure_templates(table, f"{dataset}: {key}")
+                counts[key] = tally_templates(table, f"{dataset}: {key}")
     if all(of_key.unread == of_key.templates for of_key in counts.values()):
         raise PolyprobeError(
             f"{dataset} has no templates: no relation's prompts differ only in the subject's label"

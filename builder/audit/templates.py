@@ -45,7 +45,7 @@ class TemplateCounts(NamedTuple):
     unread: int
 
 
-def measure_templates(table: pa.Table, place: str) -> TemplateCounts:
+def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
     """Return the counts of one language.
 
     A template is the text of the rows of one `template_id` of a relation with the subject's label

@@ -131,10 +131,12 @@ def fill_missing(
                 (target, *original, name, place, number, rank, refusal, *version)
                 for (number, original), version in zip(originals_of, versions, strict=True)
             ]
-    return vote(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
+    return choose_wordings(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
 
 
-def vote(versions: pl.DataFrame, trusted: Collection[str], agree: str) -> TemplateTranslations:
+def choose_wordings(
+    versions: pl.DataFrame, trusted: Collection[str], agree: str
+) -> TemplateTranslations:
     """Choose the valid wordings of VERSIONS, and name the outcome of each version."""
     texts = [fold_template(text) if text else None for text in versions["template"]]
     wordings = versions.with_columns(wording=pl.Series(texts, dtype=pl.String))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.audit.templates import collect_templates, measure_templates, read_template
+from polyprobe.builder.audit.templates import collect_templates, read_template, tally_templates
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.audit import audit
 from polyprobe.system.errors import PolyprobeError
@@ -43,7 +43,7 @@ ROWS = [
 
 
 def test_counts_by_hand():
-    counts = measure_templates(make_table(ROWS), "tiny")
+    counts = tally_templates(make_table(ROWS), "tiny")
     texts = ("the capital of [X] is [Y]", "[X]: [Y]", "[Y], [X]")
     pairs = [edit(texts[i], texts[j]) for i, j in ((0, 1), (0, 2), (1, 2))]
     assert counts[:-2] == (2, 4, 1, 3, 2.0)  # relations, templates, fewest, most, mean
@@ -59,17 +59,17 @@ def test_a_subject_that_is_also_a_word_of_the_template_is_found_by_other_rows():
 
 def test_a_template_without_the_subject_is_counted_as_unread():
     rows = [*ROWS, ("P30", "b", "Перу в [Y]", "Перуы")]
-    counts = measure_templates(make_table(rows), "tiny")
+    counts = tally_templates(make_table(rows), "tiny")
     assert (counts.templates, counts.unread) == (5, 1)
-    assert counts.distance == measure_templates(make_table(ROWS), "tiny").distance
+    assert counts.distance == tally_templates(make_table(ROWS), "tiny").distance
 
 
 def test_missing_column_and_rows_are_named():
     table = make_table(ROWS)
     with pytest.raises(PolyprobeError, match="tiny has no column 'subject'"):
-        measure_templates(table.drop(["subject"]), "tiny")
+        tally_templates(table.drop(["subject"]), "tiny")
     with pytest.raises(PolyprobeError, match="tiny has no rows"):
-        measure_templates(table.slice(0, 0), "tiny")
+        tally_templates(table.slice(0, 0), "tiny")
 
 
 def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):

@@ -10,7 +10,7 @@ from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.recipes.mpararel.votes import (
     compare_votes,
     read_wording,
-    vote,
+    vote_for_templates,
 )
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources import mpararel_translations as translations
@@ -67,7 +67,7 @@ def mirror(monkeypatch, tmp_path):
 
 
 def test_two_translators_or_the_trusted_one(mirror):
-    assert vote(mirror, "fr").drop("reviewed").rows() == [
+    assert vote_for_templates(mirror, "fr").drop("reviewed").rows() == [
         ("P30", "mpararel-votes:P30:0", "[X] est en [Y]", ["bing"]),
         (
             *("P36", "mpararel-votes:P36:0", "la capitale de [X] est [Y]"),
@@ -145,7 +145,7 @@ def test_comparison_counts_wordings_once_and_lines_each():
 def replay(upstream):
     return {
         language: compare_votes(
-            vote(upstream, language), mpararel.read_patterns(upstream, language)
+            vote_for_templates(upstream, language), mpararel.read_patterns(upstream, language)
         )
         for language in MPARAREL
         if language != "en"
@@ -173,7 +173,7 @@ def test_share_of_released_templates_that_two_translators_give(replay):
 
 @pytest.mark.upstream
 def test_a_released_template_of_two_translators(upstream):
-    votes = vote(upstream, "zh-hant").filter(relation="P103")
+    votes = vote_for_templates(upstream, "zh-hant").filter(relation="P103")
     assert all(len(names) > 1 or names == ["bing"] for names in votes["translators"].to_list())
     patterns = mpararel.read_patterns(upstream, "zh-hant").filter(relation="P103")["pattern"]
     assert {*patterns} <= {*votes["pattern"]}

@@ -18,7 +18,13 @@ from polyprobe.builder.annotated.entities import (
     Traits,
     agree_plainly,
 )
-from polyprobe.builder.annotated.inflection import ByRule, Chain, Inflector, Table, find_table
+from polyprobe.builder.annotated.inflection import (
+    ByRule,
+    Chain,
+    Inflector,
+    UnimorphTable,
+    find_table,
+)
 
 from . import el, es, fr, hu, indic, slavic, tr
 
@@ -39,7 +45,7 @@ def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
     Without either, every form is unknown.
     """
     path = find_table(unimorph, language) if unimorph else None
-    inflectors: list[Inflector] = [Table(path)] if path else []
+    inflectors: list[Inflector] = [UnimorphTable(path)] if path else []
     if language in INFLECTIONS:
         inflectors.append(INFLECTIONS[language]())
     return Chain(inflectors)

@@ -20,7 +20,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 
-from .material import LABELLED, Material, Provenance, has_prompts, trace_costs
+from .material import LABELLED, Material, Provenance, has_wording, trace_costs
 from .request import BalancedRequest
 from .rows import draw_queries, list_total, verbalise
 
@@ -86,7 +86,7 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
     level = level_templates(material.templates, request.languages, request.templates)
     material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
-    facts = material.coverage.facts.filter(has_prompts(layers))
+    facts = material.coverage.facts.filter(has_wording(layers))
     if facts.is_empty():
         raise explain_empty(request, material, layers)
     queries, left_out = draw_queries(
@@ -152,7 +152,7 @@ def explain_empty(
     mute = [
         language
         for language in request.languages
-        if not has_prompts(coverage.within([language])).any()
+        if not has_wording(coverage.within([language])).any()
     ]
     why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
     return PolyprobeError(
@@ -173,7 +173,7 @@ def list_missing(
         request.languages, coverage.columns(request.languages), strict=True
     ):
         yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
-    dumb = coverage.facts.filter(labelled & ~has_prompts(layers))["relation"].value_counts()
+    dumb = coverage.facts.filter(labelled & ~has_wording(layers))["relation"].value_counts()
     counts = dict(dumb.sort("relation").iter_rows())
     # With --wording a fact may lack either; which one is not counted.
     if request.wording:

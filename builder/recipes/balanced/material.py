@@ -312,7 +312,7 @@ def try_each(
     relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[places]
     columns = coverage.columns(languages)
     after = coverage.layers[:, places][:, :, columns] & alive[:, places, None]
-    complete = has_prompts(after)
+    complete = has_wording(after)
     rows = [
         (language, int(n := complete[:, i].sum()), before - int(n),
          np.unique(relations[complete[:, i]]).size, int(after[LABELLED, :, i].sum()))
@@ -321,6 +321,6 @@ def try_each(
     return sorted(rows, key=lambda row: (-row[1], -row[4], row[0]))
 
 
-def has_prompts(layers: np.ndarray) -> np.ndarray:
+def has_wording(layers: np.ndarray) -> np.ndarray:
     """Return whether each fact has the source's sentences in all languages, or templates in all."""
     return layers[PROMPTED] | layers[TEMPLATED]

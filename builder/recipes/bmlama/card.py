@@ -180,7 +180,7 @@ def verdicts_table() -> str:
     rows = []
     for name, part in {**parts, "all": verdicts}.items():
         wrong = sum(row["verdict"] != "right" for row in part)
-        rows.append((name, f"{len(part)}", f"{wrong}", format_interval(wrong, len(part))))
+        rows.append((name, f"{len(part)}", f"{wrong}", format_wilson(wrong, len(part))))
     return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
 
 
@@ -202,13 +202,13 @@ def second_answers() -> str:
     more = sum(verdicts != {"none"} for verdicts in by_row.values()) - right
     total = len(by_row)
     return (
-        f"Of these {total} rows, {right} ({format_interval(right, total)}) had a distractor that "
-        f"is also correct, and {more} more ({format_interval(more, total)}) one that is arguably "
+        f"Of these {total} rows, {right} ({format_wilson(right, total)}) had a distractor that "
+        f"is also correct, and {more} more ({format_wilson(more, total)}) one that is arguably "
         "correct."
     )
 
 
-def format_interval(count: int, total: int) -> str:
+def format_wilson(count: int, total: int) -> str:
     """Return a share with Wilson's 95% interval."""
     from scipy.stats import binomtest  # here: only this card needs SciPy, which takes 0.4 s
 

@@ -42,7 +42,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
         if repaired
         else {x: list_released_facts(by_language[x]) for x in by_language}
     )
-    order = choose_rows(by_language, facts)
+    order = choose_parallel_rows(by_language, facts)
     return {x: fill_questions(order, by_language[x], facts[x]) for x in by_language}
 
 
@@ -71,7 +71,7 @@ def name_row(sample: Sample) -> str:
     return f"17:{sample.row + 1:04}"
 
 
-def choose_rows(
+def choose_parallel_rows(
     by_language: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, pl.DataFrame]
 ) -> dict[str, list[str]]:
     """Return {relation: rows of BMLAMA-17} that all languages have, in five templates."""

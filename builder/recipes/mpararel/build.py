@@ -23,7 +23,7 @@ from polyprobe.builder.recipes import RECIPES, TRANSLATED
 from polyprobe.builder.sources import mpararel
 
 from .audit import count_patterns, count_tuples, describe_audit
-from .votes import compare_votes, vote
+from .votes import compare_votes, vote_for_templates
 
 CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].variants)
 DEFAULT_CONFIG = "en"
@@ -41,7 +41,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     patterns = mpararel.read_patterns(mirror, language)
     notes = {}
     if language != config:
-        agreed = vote(mirror, language)
+        agreed = vote_for_templates(mirror, language)
         notes["votes"] = compare_votes(agreed, patterns)
         patterns = agreed
     rows = fill_patterns(tuples, patterns)

@@ -25,7 +25,7 @@ STRIPPED = re.compile(r"[.:。]")
 NOT_A_WORD = re.compile(r"\[[XY]\]|[\W_]")
 
 
-def vote(mirror: Path | None, language: str) -> pl.DataFrame:
+def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
     """Return the templates of a language with two votes, in the columns of `read_patterns`.
 
     The relations are those of English, in order of name; the templates of a relation are in order

@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.balanced.material import (
     Material,
     Provenance,
     assemble,
-    has_prompts,
+    has_wording,
 )
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.schema.columns import Row
@@ -98,9 +98,9 @@ def check_languages(
 def check_material(request: OwnRequest, material: Material) -> None:
     """Raise PolyprobeError if no fact is complete, or if no relation has two objects."""
     coverage = material.coverage
-    if not has_prompts(coverage.within(request.languages)).any():
+    if not has_wording(coverage.within(request.languages)).any():
         complete = {
-            language: int(has_prompts(coverage.within([language])).sum())
+            language: int(has_wording(coverage.within([language])).sum())
             for language in request.languages
         }
         worst = min(complete, key=lambda language: complete[language])

@@ -106,7 +106,7 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
             object, a relation without templates, or two labels of one entity in a language. The
             message names the file and the line.
     """
-    rows, languages = read_lines(path)
+    rows, languages = read_fact_lines(path)
     facts: Counter[tuple[str, ...]] = Counter()
     labels: dict[tuple[str, str], tuple[str, int]] = {}
     changed = set()
@@ -191,13 +191,13 @@ def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
     return re.sub(r"[\s:]+", "_", fold(label))
 
 
-def read_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
+def read_fact_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
     """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns.
 
     The delimiter is the most frequent of comma, semicolon and tab in the first line.
     """
     text = read_utf_text(path)
-    lines = list_cells(path, text)
+    lines = split_cells(path, text)
     columns, languages = read_header(path, next(lines, (1, []))[1])
     rows = []
     for number, texts in lines:
@@ -231,7 +231,7 @@ def read_utf_text(path: Path) -> str:
         ) from error
 
 
-def list_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
+def split_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the first line number and the cells of each row."""
     # Excel writes semicolons in countries with a decimal comma.
     head = text.partition("\n")[0]

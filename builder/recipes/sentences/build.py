@@ -166,7 +166,7 @@ def write_version(
     path = write_outcomes(
         folder, request.name, [outcome for part in inflected.values() for outcome in part.outcomes]
     )
-    numbers = find_complete(inflected)
+    numbers = list_complete_rows(inflected)
     lost = count_lost(inflected)
     if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
@@ -185,7 +185,7 @@ def write_version(
     return notes
 
 
-def find_complete(inflected: Mapping[str, Inflected]) -> list[int]:
+def list_complete_rows(inflected: Mapping[str, Inflected]) -> list[int]:
     """Return the rows found in every language, without those of incomplete facts.
 
     A fact in several templates keeps all of its rows or none: rows are matched by fact and by

@@ -230,12 +230,12 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
     for language in languages or ():
         if language not in paths:
             raise unknown("language", language, str(folder), paths)
-    columns = {language: read_columns(paths[language]) for language in languages or paths}
+    columns = {language: read_language_file(paths[language]) for language in languages or paths}
     relations = find_relations(columns.get("en") or next(iter(columns.values())))
     return {language: make_raw(part, relations) for language, part in columns.items()}
 
 
-def read_columns(path: Path) -> Columns:
+def read_language_file(path: Path) -> Columns:
     """Return the columns of a released file; raise PolyprobeError if it is not valid."""
     try:
         content = path.read_bytes()
