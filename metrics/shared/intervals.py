@@ -26,7 +26,6 @@ _CHUNK = 2**21  # draws at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
 _SPARSE = 16  # a sparse product is faster if at most one value in 16 is not 0
-
 _NO_SHARES = np.array([[np.nan]])
 
 Statistic = Callable[[np.ndarray], np.ndarray]
@@ -132,7 +131,6 @@ def summarize(
             bounds = values.get(f"{name}_ci")
             if not np.isnan(constant):
                 values[name] = constant
-            # A single query says nothing of how much others would differ.
             if bounds is not None and count < 2:
                 values[f"{name}_ci"] = None
             elif bounds is not None and not np.isnan(constant) and not ratio.share:
@@ -279,7 +277,6 @@ def resample(
     """
     random = np.random.default_rng(seed)
     units = np.arange(len(table)) if clusters is None else clusters
-    # One number for each pair of unit and group that occurs.
     n_units, n_groups = units.max() + 1, codes.max() + 1
     pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
@@ -288,7 +285,6 @@ def resample(
         rows = table if clusters is None else sum_by(clusters, table)
         parts = [_draw(rows[group_of == g], n, random) for g in range(n_groups)]
         sums = np.stack(parts, axis=1)
-        # A group of one unit would have no variance: these are drawn from one another.
         singles = np.flatnonzero(np.bincount(group_of) == 1)
         if len(singles) > 1:
             places = random.choice(singles, size=(n, len(singles)))
@@ -385,7 +381,6 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
     groups of a single unit are one stratum.
     """
-    # Groups of one unit are one stratum, whose variance is the sum of theirs.
     variance, single = _vary(samples), freedom == 0
     strata = np.concatenate([variance[~single], variance[single].sum(axis=0, keepdims=True)])
     degrees: np.ndarray = np.append(freedom[~single], max(single.sum() - 1, 0))
@@ -413,7 +408,6 @@ def _resample_figures(
     if options.average == "micro":
         resamples = draw(table, np.zeros_like(codes))
         samples = statistic(resamples.sums[:, 0])
-    # Each group is inside one cluster: resample the groups' own figures.
     elif clusters is not None and _holds_groups(clusters, codes):
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
@@ -440,12 +434,9 @@ def _bound(
     counts[alike] = _count_units(shares[:, alike], codes, units)
     degrees = np.broadcast_to(freedom * (len(samples) >= _FEWEST), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
-    # Equal up to rounding: an interval without width is then exactly the value.
     samples = np.where(variance <= _NOTHING, values, samples)
-    return [
-        bound_share(*row) if is_share[i] else interval(samples[:, i], row[-1], row[0])
-        for i, row in enumerate(rows)
-    ]
+    parts = zip(is_share, samples.T, rows, strict=True)
+    return [bound_share(*row) if x else interval(y, row[-1], row[0]) for x, y, row in parts]
 
 
 def _vary(samples: np.ndarray) -> np.ndarray:
@@ -489,7 +480,6 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         if len(distinct) * 8 <= n:
             return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
-    # Draws are counted first: counts @ rows sums them in one product.
     sums, weighed = np.empty((n_resamples, rows.shape[1])), thin_out(rows)
     step = max(1, _CHUNK // n)
     for start in range(0, n_resamples, step):
