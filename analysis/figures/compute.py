@@ -172,6 +172,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     chance = {f.name: f.chance(facts) for f in figures if callable(f.chance)}
     values = {name: _values(of_figure) for name, of_figure in estimates.items()}
     intervals = _list_intervals(estimates) if units.n_resamples else {}
+    floors = find_floors(facts, names)
     return {
         "languages": facts.languages,
         "n_queries": len(facts.table),
@@ -185,7 +186,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         "calibration": calibrate_candidates(facts.raw_scores, facts.right),
         "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
-        "floors": find_floors(facts, names),
+        "floors": floors,
         "p_values": _test_second(facts, units, names) if units.n_resamples else {},
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }

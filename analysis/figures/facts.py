@@ -126,7 +126,8 @@ class ScoredFacts:
             self.rankc = rankc_pairs(self.scores, options.weights)
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
         languages = self.languages[:1] if self.matched else self.languages
-        self.chance = float(np.mean([self.chance_of(language) for language in languages]))
+        levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
+        self.chance = float(np.mean(levels))
         self.second = self._read_second()
 
     def _settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:

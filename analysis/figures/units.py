@@ -30,10 +30,11 @@ class Bootstrap(NamedTuple):
 
     def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
         """Choose the number of resamples and the unit that the rows get."""
-        n_resamples, pairs = self.n_resamples, n_languages * (n_languages - 1) // 2
+        clusters, n_resamples = resolve_clusters(table, self.clusters), self.n_resamples
         if n_resamples is None:
+            pairs = n_languages * (n_languages - 1) // 2
             n_resamples = choose_resamples(len(table), max(pairs, 1))
-        return Bootstrap(n_resamples, self.seed, resolve_clusters(table, self.clusters))
+        return Bootstrap(n_resamples, self.seed, clusters)
 
 
 class Units(NamedTuple):

@@ -9,7 +9,6 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE
 from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Figure, Resampling, estimate, index_labels
-from polyprobe.metrics.shared.rows import take
 
 REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 
@@ -24,7 +23,7 @@ def estimate_relations(
     figures = {f.name: f.measure(facts) for f in REPORTED if f.name in names and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
     results = split_figures(figures, relations, units.within, units.n_resamples, units.seed)
-    baseline = facts.baseline
+    baseline = facts.read_level("baseline")
     for relation, rows in list_rows(relations).items():
         results[relation]["floors"] = {}
         if baseline is not None and "accuracy" in figures:
@@ -57,7 +56,8 @@ def split_figures(
     results: dict[str, dict[str, Any]] = {}
     options = Resampling(n_resamples=n_resamples, seed=seed)
     for label, rows in list_rows(labels).items():
-        options = options._replace(clusters=take(clusters or None, rows.tolist()))
+        units = clusters and [clusters[row] for row in rows.tolist()]
+        options = options._replace(clusters=units or None)
         parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
         means = {name: estimate(_mean_of(part), options) for name, part in parts.items()}
         bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}
