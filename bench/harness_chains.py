@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe.eval import evaluate_model
 from polyprobe.publish.harness import export_dataset
-from polyprobe.schema.run.folder import Run, read_tables
+from polyprobe.schema.run.folder import Run, read_run_tables
 
 from .harness_peers import Answers, run_lighteval, run_lm_eval
 from .harness_replay import Lists, cut_apart, cut_together, replay
@@ -104,7 +104,7 @@ def ask(case: Case, work: Path, scoring: str, bos: str) -> tuple[Lists, Lists]:
         device="cpu",
         cache=False,
     )
-    tables = read_tables(Run(output))
+    tables = read_run_tables(Run(output))
     return tuple(
         {x: tables[x][name].to_pylist() for x in tables} for name in ("scores", "n_tokens")
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.identity import key_rows
-from polyprobe.schema.run.folder import Run, read_tables
+from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
 from polyprobe.system.errors import PolyprobeError
 
@@ -41,7 +41,7 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     """
     runs = (first, second)
     _check_kinds(runs)
-    tables = (read_tables(first), read_tables(second))
+    tables = (read_run_tables(first), read_run_tables(second))
     languages = [language for language in tables[0] if language in tables[1]]
     if not languages:
         raise PolyprobeError(

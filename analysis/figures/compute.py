@@ -12,7 +12,7 @@ from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import Resampling, estimate
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.checks import find_different
-from polyprobe.schema.run.folder import Run, read_tables
+from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
 from polyprobe.system.errors import PolyprobeError
@@ -99,7 +99,7 @@ def find_results(
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run by language; count the rows left out now or before scoring."""
-    settings, tables = run.settings(), read_tables(run)
+    settings, tables = run.settings(), read_run_tables(run)
     selection = apply_choice(next(iter(tables.values())), choice, settings.exclude)
     counts = Counter(settings.left_out) + Counter(selection.left_out)
     return {x: table.take(selection.rows) for x, table in tables.items()}, dict(counts)

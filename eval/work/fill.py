@@ -92,7 +92,7 @@ def fill_scores(
                 language = waiting.pop(0)
                 queries = work.queries[language]
                 run.write(
-                    language, read_scores(tables[language], language, queries, store, console)
+                    language, _read_scores(tables[language], language, queries, store, console)
                 )
                 bars.count_language()
 
@@ -196,7 +196,7 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
         yield part
 
 
-def read_scores(
+def _read_scores(
     table: pa.Table, language: str, queries: Sequence[Query], store: ScoreStore, console: Console
 ) -> pa.Table:
     """Return a language's scores from the store; warn about unknown candidates."""

@@ -282,7 +282,7 @@ class FinishedRun(NamedTuple):
     texts: Mapping[str, pa.Table] | None = None
 
 
-def read_tables(run: Run) -> dict[str, pa.Table]:
+def read_run_tables(run: Run) -> dict[str, pa.Table]:
     """Return a run's scores or predictions by language, the same facts in all of them.
 
     Raises:
