@@ -103,6 +103,7 @@ def test_an_honest_server_passes_with_its_checks_in_the_signature(dialect, tmp_p
     assert results["rankc"] == pytest.approx(own["rankc"])
 
 
+@pytest.mark.acceptance
 def test_letters_need_only_the_most_probable_tokens(tmp_path, capfd):
     """Without `echo`; a letter that is not among them gets a floor, and their share is stored."""
     asked = {"languages": ["en", "ru"], "sample": 12, "scoring": "letters", "cache": False}
