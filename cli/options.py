@@ -3,9 +3,10 @@
 import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import Field, fields
+from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
 from rich.console import Console, RenderableType
@@ -52,10 +53,21 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
         panels = list(dict.fromkeys([*PANELS, *(option.panel for option in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
-        function.__signature__ = Signature(  # type: ignore[attr-defined]
+
+        # Not in callbacks of typer, which makes a list of whatever they return.
+        @wraps(function)
+        def call(**values: Any) -> Any:
+            for part in fields(group):
+                parse = declared[part.name].parse if part.name in declared else None
+                if parse:
+                    texts = values[part.name]
+                    values[part.name] = parse(list(texts)) if texts else part.default
+            return function(**values)
+
+        call.__signature__ = Signature(  # type: ignore[attr-defined]
             [part.replace(kind=Parameter.KEYWORD_ONLY) for part in parameters] + options
         )
-        return function
+        return cast("Function", call)
 
     return change
 
@@ -77,7 +89,6 @@ def _make_parameter(part: "Field[Any]", option: Declaration) -> Parameter:
         keywords["metavar"] = f"<int range> [{limits}]"
     elif option.parse:
         kind = list[str]
-        keywords["callback"] = converted(option.parse, part.default)
     elif isinstance(part.default, int | float):
         kind = type(part.default)
     switch = part.default is True or part.type == bool | None
@@ -110,17 +121,6 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
         if value is not None:
             check(value)
         return value
-
-    return call
-
-
-def converted(
-    convert: Callable[[list[str]], Any], default: Any = None
-) -> Callable[[list[str] | None], Any]:
-    """Return the callback of a repeatable option whose texts make one value."""
-
-    def call(value: list[str] | None) -> Any:
-        return convert(list(value)) if value else default
 
     return call
 

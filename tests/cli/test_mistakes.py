@@ -50,6 +50,7 @@ MISTAKES = {
     EVAL
     + "--bos alway": "unknown --bos 'alway'; did you mean 'always'? known: auto, always, never",
     EVAL + "--system Hi": "--system is for --chat; add --chat, or leave --system out",
+    EVAL + "--chat-option a=1": "--chat-option is for --chat; add --chat, or leave --chat-option",
     EVAL + "--chat --chat-option thinking": "--chat-option 'thinking'; expected KEY=VALUE",
     EVAL + "--chat --bos never": "--bos never and --chat were both given",
     EVAL + "--chat --scoring pll": "--chat is for decoder-only models, --scoring pll for masked",
