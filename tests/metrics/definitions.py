@@ -1,4 +1,4 @@
-"""RankC by enumeration, and pools of candidates to measure."""
+"""RankC by enumeration; pools and queries to measure."""
 
 import math
 from itertools import chain, groupby, permutations, product
@@ -41,10 +41,20 @@ def enumerate_rankc(one, other, weights):
 
 
 @st.composite
-def draw_pools(draw, largest, languages=2, levels=4):
+def draw_pools(draw, largest, languages=2, levels=5):
     """Draw the scores of one to four queries in several languages; few levels, so many ties."""
     level = st.sampled_from([-math.inf, -1.5, 0.0, 2.0, math.inf][:levels])
     sizes = draw(st.lists(st.integers(1, largest), min_size=1, max_size=4))
     return [
         [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes] for _ in range(languages)
     ]
+
+
+@st.composite
+def draw_queries(draw, largest):
+    """Draw scores with many ties, and correct answers, for one to four queries."""
+    level = st.sampled_from([-math.inf, 0.0, 2.5, math.inf])
+    sizes = draw(st.lists(st.integers(1, largest), min_size=1, max_size=4))
+    scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
+    right = [draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)) for n in sizes]
+    return scores, right

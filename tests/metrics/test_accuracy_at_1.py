@@ -5,44 +5,13 @@ from statistics import fmean
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from polyprobe.metrics.accuracy_at_1.formulas import (
     chance_accuracy,
     measure_accuracy,
     right_probability,
 )
-
-
-@pytest.mark.parametrize(
-    ("scores", "right", "expected", "released"),
-    [
-        ([3, 2, 1], [0], 1, 1),
-        ([3, 2, 1], [2], 0, 0),
-        ([3, 2, 1], [0, 1], 1, 1),
-        ([3, 3, 1], [1], 1 / 2, 0),  # shares the best score with one other
-        ([3, 3, 3, 1], [0], 1 / 3, 1),
-        ([3, 3, 3, 1], [0, 2], 2 / 3, 1),
-        ([3, 3, 3, 1], [1, 3], 1 / 3, 0),
-        ([0, 0, 0, 0], [3], 1 / 4, 0),  # the answer last, as in BMLAMA
-        ([7], [0], 1, 1),
-        ([-math.inf, -math.inf], [1], 1 / 2, 0),
-        ([math.inf, 5], [0], 1, 1),
-    ],
-)
-def test_right_probability(scores, right, expected, released):
-    assert right_probability([scores], [right]).tolist() == [expected]
-    assert right_probability([scores], [right], ties="released").tolist() == [released]
-
-
-@st.composite
-def draw_queries(draw):
-    """Draw scores with many ties, and correct answers, for one to four queries."""
-    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
-    level = st.sampled_from([-1.0, 0.0, 2.5])
-    scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
-    right = [draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)) for n in sizes]
-    return scores, right
+from tests.metrics.definitions import draw_queries
 
 
 def sort_stably(scores):
@@ -50,7 +19,7 @@ def sort_stably(scores):
 
 
 @settings(max_examples=500, deadline=None)
-@given(queries=draw_queries())
+@given(queries=draw_queries(largest=5))
 def test_expectation_is_the_mean_of_the_stable_sort_over_all_orders(queries):
     scores, answers = queries
     expected = []

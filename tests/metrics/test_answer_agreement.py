@@ -36,24 +36,6 @@ def list_parts(chosen, answers, one, other):
     return [name_part(row[one], row[other], right) for row, right in facts]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "right", "part"),
-    [
-        (3, 3, [3], "agree_right"),
-        (3, 3, [0, 3], "agree_right"),
-        (2, 2, [3], "agree_wrong"),
-        (3, 2, [3], "one_right"),
-        (2, 3, [3, 5], "one_right"),
-        (1, 2, [3], "both_wrong_different"),
-        (3, 5, [3, 5], "both_right_different"),
-    ],
-)
-def test_each_part(one, other, right, part):
-    result = measure_agreement([[one, other]], references=[right], n_resamples=0)
-    assert {name: result[name] for name in PARTS} == {name: float(name == part) for name in PARTS}
-    assert result["agreement"] == (one == other)
-
-
 def test_three_languages_by_hand():
     chosen = [[0, 0, 1], [2, 2, 2], [1, 0, 2]]
     assert measure_agreement(chosen, ["en", "fr", "ru"], [[0], [1], [1]], n_resamples=0) == {

@@ -26,25 +26,6 @@ def metric(tmp_path, monkeypatch):
     return evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("answers", "consistency", "accuracy", "both"),
-    [
-        ("AA", 1, 2 / 2, 1),
-        ("BB", 1, 0, 0),
-        ("AB", 0, 1 / 2, 0),
-        ("BC", 0, 0, 0),
-        ("AAB", 1 / 3, 2 / 3, 1 / 3),
-        ("ABB", 1 / 3, 1 / 3, 0),
-        ("AABB", 2 / 6, 2 / 4, 1 / 6),
-        ("ABCB", 1 / 6, 1 / 4, 0),
-        ("AAABBC", (3 + 1) / 15, 3 / 6, 3 / 15),
-    ],
-)
-def test_shares_of_a_tuple_whose_right_object_is_a(answers, consistency, accuracy, both):
-    shares = share_pairs([list(answers)], ["A"])
-    assert [share.item() for share in shares] == pytest.approx([consistency, accuracy, both])
-
-
 @pytest.mark.filterwarnings("error")
 def test_shares_of_fewer_than_two_templates_are_undefined():
     shares = share_pairs([["A"], [], ["A", "A"]], ["A"] * 3)

@@ -9,7 +9,6 @@ import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
@@ -22,46 +21,9 @@ from polyprobe.metrics.recall_at_k.formulas import (
     shuffle,
     sort_stably,
 )
+from tests.metrics.definitions import draw_queries
 
 FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "recall_at_k"
-
-
-@pytest.mark.parametrize(
-    ("scores", "right", "recall", "rank", "released"),
-    [
-        ([5, 4, 3, 2], [0], [1, 1, 1], 1, 1),
-        ([5, 4, 3, 2], [2], [0, 0, 1], 3, 3),
-        ([5, 4, 3, 2], [3, 1], [0, 1, 1], 2, 2),  # the best of two forms
-        ([5, 4, 4, 2], [2], [0, 1 / 2, 1], 1 + 3 / 2, 3),
-        ([5, 4, 4, 4], [1], [0, 1 / 3, 2 / 3], 1 + 4 / 2, 2),
-        ([4, 4, 4, 2], [0, 2], [2 / 3, 1, 1], 4 / 3, 1),
-        ([4, 4, 4, 2], [2, 3], [1 / 3, 2 / 3, 1], 4 / 2, 3),  # one of them is below the tie
-        ([0, 0, 0, 0], [3], [1 / 4, 2 / 4, 3 / 4], 5 / 2, 4),
-        ([0, 0, 0, 0], [2, 3], [1 / 2, 1 - 1 / 6, 1], 5 / 3, 3),
-        ([7], [0], [1, 1, 1], 1, 1),
-        ([-math.inf, -math.inf, 0], [1], [0, 1 / 2, 1], 1 + 3 / 2, 3),
-        ([math.inf, 5, math.inf], [1, 2], [1 / 2, 1, 1], 3 / 2, 2),
-    ],
-)
-def test_recall_and_rank(scores, right, recall, rank, released):
-    standing = find_standing([scores], [right])
-    assert recall_probability(standing, [1, 2, 3])[:, 0] == pytest.approx(recall, abs=1e-15)
-    assert expected_rank(standing) == pytest.approx(rank)
-    stable = sort_stably(standing)
-    assert expected_rank(stable).tolist() == [released]
-    assert recall_probability(stable, [1, 2, 3])[:, 0].tolist() == [
-        released <= k for k in (1, 2, 3)
-    ]
-
-
-@st.composite
-def draw_queries(draw):
-    """Draw scores with many ties, and correct answers, for one to four queries."""
-    sizes = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
-    level = st.sampled_from([-1.0, 0.0, 2.5])
-    scores = [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
-    right = [draw(st.lists(st.integers(0, n - 1), min_size=1, unique=True)) for n in sizes]
-    return scores, right
 
 
 def rank_stably(scores, right):
@@ -76,7 +38,7 @@ def rank_in_all_orders(scores, right):
 
 
 @settings(max_examples=100, deadline=None)
-@given(queries=draw_queries())
+@given(queries=draw_queries(largest=6))
 def test_expectations_are_means_of_the_stable_sort_over_all_orders(queries):
     scores, answers = queries
     standing, ks = find_standing(scores, answers), range(1, 8)
