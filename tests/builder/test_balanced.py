@@ -57,14 +57,6 @@ def test_chinese_is_simplified_in_labels_and_templates():
     assert sorted(first.candidates) == sorted(second.candidates) == ["奥斯陆", "雅典"]
 
 
-def test_homonyms_of_the_answer_and_of_each_other_are_no_candidates():
-    made = balance(CAPITALS, BalancedRequest("tiny", ("en",)))
-    by_id = {row.fact_id: row for row in made.rows["en"]}
-    assert len(by_id) == 4
-    assert set(by_id["P36:Q1:Q10"].candidate_ids) == {"Q10", "Q20", "Q40"}  # not ATHENS
-    assert len(by_id["P36:Q2:Q20"].candidate_ids) == 3  # Lima, N'Djamena and one of the two
-
-
 def test_a_relation_takes_the_fallback_template_or_is_excluded_and_reported():
     known = CAPITALS._replace(templates=CAPITALS.templates.filter(language="en"))
     fallback = CAPITALS.templates.filter(language="el")

@@ -22,7 +22,6 @@ from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
-from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 from tests.builder.worlds import NONE, balance
 
@@ -82,23 +81,6 @@ def test_rows_by_hand():
     assert made.notes.used_templates.rows() == [("P36", 2, 3, 6)]
 
 
-@pytest.mark.parametrize(
-    ("languages", "templates", "ids"),
-    [
-        (("en",), 1, [0]),
-        (("en",), 2, [0, 1]),
-        (("en",), 3, [0, 1, 3]),  # 2 equals 0
-        (("en",), 99, [0, 1, 3, 4]),
-        (("en", "el"), 1, [0]),
-        (("en", "el"), 99, [0, 1]),  # Greek has no more
-    ],
-)
-def test_as_many_templates_as_every_language_asked_for_has(languages, templates, ids):
-    made = balance(SEVERAL, BalancedRequest("tiny", languages, templates=templates))
-    told = [row.template_id for row in made.rows["en"] if row.subject_id == "Q1"]
-    assert told == [f"tiny:P36:{number}" for number in ids]
-
-
 def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
     one = balance(SEVERAL, BalancedRequest("tiny", ("en", "el")))
     several = balance(SEVERAL, BalancedRequest("tiny", ("en", "el"), templates=2))
@@ -108,30 +90,6 @@ def test_the_rows_of_one_template_are_those_of_several_less_the_further_ones():
     assert set(json.loads(balanced_card.dump(one.notes))) == {
         *("command", "source_facts", "rows", "left_out", "lent", "repairs", "costs", "sources")
     }
-
-
-def test_the_fallback_tells_what_the_source_cannot_and_tops_nothing_up():
-    """P1: no template in Greek, 2 in the fallback, 3 in English. P2: Greek has 1 template."""
-    names = {f"Q{i}": f"entity {i}" for i in range(1, 5)}
-    facts = [(relation, f"Q{i}", f"Q{i + 2}") for relation in ("P1", "P2") for i in (1, 2)]
-    known = make_facts(facts, {"en": names, "el": names}, {})
-    three = ["[X] a [Y]", "[X] b [Y]", "[X] c [Y]"]
-    known = known._replace(
-        templates=tell(
-            {"en": {"P1": three, "P2": [f"{t}." for t in three]}, "el": {"P2": ["[X] d [Y]"]}}
-        )
-    )
-    lent = tell({"el": {"P1": ["[X] e [Y]", "[X] f [Y]"], "P2": ["[X] g [Y]"] * 2}}, "lent")
-    made = balance(known, BalancedRequest("tiny", ("en", "el"), templates=3), lent)
-    told = {
-        x: [row.template_id for row in rows if row.subject_id == "Q1"]
-        for x, rows in made.rows.items()
-    }
-    assert told == {
-        "en": ["tiny:P1:0", "tiny:P1:1", "tiny:P2:0"],
-        "el": ["lent:P1:0", "lent:P1:1", "tiny:P2:0"],
-    }
-    assert made.notes.used_templates.rows() == [("P1", 2, 2, 4), ("P2", 1, 2, 2)]
 
 
 def test_a_fact_with_a_sentence_of_its_own_keeps_one_row():
@@ -208,11 +166,6 @@ def test_templates_keep_the_order_of_the_source():
     shuffled = tell({"fr": {"P2": ["d", "c"], "P1": ["b", "a"]}, "en": {"P1": ["z", "y"]}})
     chosen = choose_templates(shuffled.sort("template", descending=True), NONE)
     assert chosen["template"].to_list() == ["z", "y", "b", "a", "d", "c"]
-
-
-def test_fewer_than_one_template_is_a_mistake():
-    with pytest.raises(PolyprobeError, match=r"^--templates must be at least 1, got 0$"):
-        BalancedRequest("tiny", ("en",), templates=0)
 
 
 def test_name_and_command_tell_the_templates_where_there_are_several():

@@ -102,10 +102,6 @@ MISTAKES = {
         lambda here: ["nowhere"],
         "no dataset 'nowhere' here, under ./datasets or installed",
     ),
-    "unknown configuration": (
-        lambda here: ["facts", "--config", "smal"],
-        "unknown configuration 'smal' in facts; did you mean 'small'? available: small",
-    ),
     "unknown language": (
         lambda here: ["facts", "--languages", "en,ro"],
         "unknown language 'ro' in facts; did you mean 'ru'? available: en, ru, zh_hans",
@@ -113,10 +109,6 @@ MISTAKES = {
     "unknown language of raw files": (
         lambda here: ["raw", "--languages", "en,fra"],
         "unknown language 'fra' in raw; did you mean 'fr'? available: en, fr",
-    ),
-    "no language": (
-        lambda here: ["facts", "--languages", ","],
-        "--languages is empty; give codes such as en,fr, or omit it for all",
     ),
     "configuration of raw files": (
         lambda here: ["raw", "--config", "17"],

@@ -115,11 +115,6 @@ TINY = ("--source", "tiny", "--languages", "en,el")
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--source", "tiny"), "--languages is needed to build; --plan alone shows what they cost"),
-        (
-            ("--source", "mpararell", "--languages", "en"),
-            "unknown --source 'mpararell'; did you mean 'mpararel'? known: ",
-        ),
         (
             ("--source", "tiny", "--languages", "en,fx"),
             "unknown language 'fx' in tiny; did you mean 'fr'? available: el, en, fr",
@@ -137,19 +132,7 @@ TINY = ("--source", "tiny", "--languages", "en,el")
             (*TINY, "--relations", "P36", "--exclude", "P36"),
             "--relations and --exclude both name P36; choose one",
         ),
-        (
-            (*TINY, "--candidates", 1),
-            "--candidates must be at least 2, got 1",
-        ),
         ((*TINY, "--max-per-relation", 0), "--max-per-relation must be at least 1, got 0"),
-        (
-            (*TINY, "--labels", "tiny"),
-            "--labels tiny: its labels are those of --source already; name another",
-        ),
-        (
-            (*TINY, "--labels", "xfakt"),
-            "unknown --labels 'xfakt'; did you mean 'xfactr'?",
-        ),
         (
             (*TINY, "--labels", "german"),
             "--labels german: it has none of en, el; available: de",

@@ -91,10 +91,6 @@ def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
             ["--languages", "ZH-Hant"],
             "unknown language 'ZH_Hant' in facts; did you mean 'zh_hans'?",
         ),
-        (["--limit", "2", "--sample", "2"], "--limit and --sample were both given"),
-        (["--scoring", "magic"], "unknown --scoring 'magic'; known: bmlama"),
-        (["--device", "abacus"], "unknown --device 'abacus'; known: auto, cpu, cuda"),
-        (["--languages", ","], "--languages is empty"),
     ],
 )
 def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):

@@ -6,6 +6,8 @@ import pytest
 
 from polyprobe.cli import main
 from tests.hub.client import run_client
+from tests.making.mistakes import MISTAKES as DECLARED
+from tests.making.mistakes import write_flags
 
 # No part of polyprobe may import these before it has checked the options.
 # (The word is split because `run_client` imports that package for code which names it.)
@@ -38,27 +40,10 @@ MISTAKES = {
     "board r --table t.xls": "--table t.xls: expected a name that ends in .csv, .tex or .md",
     "board r --output b.html": "--output b.html: expected a folder for index.html",
     "board r --figure f.gif": "--figure f.gif: expected a name that ends in .svg, .pdf or .png",
-    EVAL + "--sample -5": "--sample must be at least 1, got -5",
-    EVAL + "--limit 0": "--limit must be at least 1, got 0",
-    EVAL + "--limit 2 --sample 2": "--limit and --sample were both given; choose one",
-    EVAL + "--dtype fp16": "unknown --dtype 'fp16'; did you mean 'float16'? known: float32, ",
-    EVAL + "--scoring loglikelihood": "unknown --scoring 'loglikelihood'; known: bmlama, ",
-    EVAL + "--scoring mparel": "unknown --scoring 'mparel'; did you mean 'mpararel'? known: ",
-    EVAL + "--device gpu": "unknown --device 'gpu'; did you mean 'cuda'?",
+    **{EVAL + " ".join(write_flags(x)): message for message, x in DECLARED.items()},
     EVAL + "--device cudda:1": "unknown --device 'cudda'; did you mean 'cuda'? known: auto, ",
-    EVAL + "--attention flex_attention": "--attention flex_attention cannot be used",
-    EVAL
-    + "--bos alway": "unknown --bos 'alway'; did you mean 'always'? known: auto, always, never",
-    EVAL + "--system Hi": "--system is for --chat; add --chat, or leave --system out",
     EVAL + "--chat-option a=1": "--chat-option is for --chat; add --chat, or leave --chat-option",
     EVAL + "--chat --chat-option thinking": "--chat-option 'thinking'; expected KEY=VALUE",
-    EVAL + "--chat --bos never": "--bos never and --chat were both given",
-    EVAL + "--chat --scoring pll": "--chat is for decoder-only models, --scoring pll for masked",
-    EVAL + "--quantize 4bits": "unknown --quantize '4bits'; did you mean '4bit'? known: 8bit, 4bit",
-    EVAL + "--adapter .": "'.' is not an adapter of PEFT: it has no adapter_config.json; give",
-    EVAL + "--devices 0": "--devices must be at least 1, got 0",
-    EVAL + "--devices 2 --ray local": "--devices and --ray were both given",
-    EVAL + "--threads 0": "--threads must be at least 1, got 0",
     EVAL + "--batch-tokens 99999999999999999999": "--batch-tokens must be 1 to 65536, got 9",
     "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
     "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
@@ -78,8 +63,6 @@ MISTAKES = {
     "tokens geolm --dataset geofacts --texts answer": "unknown --texts 'answer'; did you mean",
     "tokens geoml --dataset geofacts": "unknown model 'geoml'; did you mean 'geolm'?",
     "tokens geolm --dataset geofacts --languages ,": "--languages is empty; give codes such as",
-    EVAL + "--beam 2": "--beam is for --scoring xfactr, not bmlama; leave it out",
-    EVAL + "--initial ordr": "unknown --initial 'ordr'; did you mean 'order'?",
     EVAL + "--refinement x": "unknown --refinement 'x'; known: none, order, confidence",
     EVAL + "--refresh release": "unknown --refresh 'release'; did you mean 'released'?",
     "eval geolm --datset geofacts": "No such option: --datset .*--dataset",
@@ -98,7 +81,7 @@ MISTAKES = {
     "export d --format lighteval --card c": "--card is not an option of --format lighteval",
     "build bmlama --config 17_repaired": "unknown --config '17_repaired'; did you mean '17-rep",
     "build balanced --source mparal": "unknown --source 'mparal'; did you mean 'mpararel'?",
-    "build balanced --source mlama": "--languages is needed to build",
+    "build balanced --source mlama": "--languages is needed to build; --plan alone shows what ",
     "build balanced --source mlama --draw freq": "unknown --draw 'freq'; did you mean 'frequency'?",
     "build balanced --source mlama --wording sentences": "did you mean 'sentence'?",
     "build balanced --source mlama --labels xfact": "did you mean 'xfactr'?",
@@ -125,7 +108,8 @@ def answers(tmp_path_factory):
 def test_mistakes_are_found_before_slow_imports(line, answers):
     status, output = answers[line]
     assert status in ("1", "2"), output or status
-    assert re.match(f"error: .*{MISTAKES[line].replace('?', '[?]')}", output)
+    assert output.startswith("error: ")
+    assert all(part in output for part in MISTAKES[line].split(".*"))
     assert output.count("\n") == 1
 
 

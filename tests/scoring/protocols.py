@@ -24,6 +24,9 @@ KINDS = {
     "xlm-roberta": "masked", "t5": "seq2seq", "mt5": "seq2seq",
 }  # fmt: skip
 PLAIN = {
+    ("bmlama", "causal"): plain.causal,
+    ("bmlama", "masked"): plain.masked,
+    ("bmlama", "seq2seq"): plain.seq2seq,
     ("mpararel", "masked"): plain.mpararel,
     ("mpararel-released", "masked"): plain.mpararel_released,
     ("object", "masked"): plain.masked_object,

@@ -378,11 +378,9 @@ def test_questions_need_a_message_that_is_not_changed():
 
 
 REFUSED = {
-    "--system is for --chat": {"system": "Hi"},
     "--user is for --chat": {"user": "Hi", "chat": False},
     "--chat-option is for --chat": {"chat_options": {"a": 1}},
     "--bos always and --chat were both given": {"chat": True, "bos": "always"},
-    "--chat is for decoder-only models, --scoring pll for masked": {"chat": True, "scoring": "pll"},
     "the chat options are .* expected names with values": {"chat": True, "chat_options": "a=1"},
     "the chat options are {'a': nan}": {"chat": True, "chat_options": {"a": float("nan")}},
 }

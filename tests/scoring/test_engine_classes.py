@@ -10,6 +10,7 @@ from polyprobe.scoring.options import PRODUCTS
 from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.scoring import plain, strangers
+from tests.scoring.protocols import PLAIN
 from tests.scoring.queries import LONG, QUERIES
 from tests.scoring.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, HYBRIDS, RECOUNTED, SMALL
 
@@ -35,26 +36,13 @@ PATHS = {
     "mamba": "gathered",
 }
 
-DEFINITIONS = {
-    ("bmlama", "causal"): plain.causal,
-    ("bmlama", "masked"): plain.masked,
-    ("bmlama", "seq2seq"): plain.seq2seq,
-    ("mpararel", "masked"): plain.mpararel,
-    ("mpararel-released", "masked"): plain.mpararel_released,
-    ("object", "causal"): plain.causal_object,
-    ("object", "masked"): plain.masked_object,
-    ("object", "seq2seq"): plain.seq2seq_object,
-    ("contrastive", "causal"): plain.causal_contrastive,
-    ("contrastive", "masked"): plain.masked_contrastive,
-    ("contrastive", "seq2seq"): plain.seq2seq_contrastive,
-}
 # Each path, and each kind of special tokens at the start and end.
 BY_PROTOCOL = {
     "causal": ["opt", "mistral-48", "bloom", "jamba", "llama-tied"],
     "masked": ["xlm-roberta", "distilbert", "deberta-v2"],
     "seq2seq": ["t5", "umt5"],
 }
-CASES = [(s, kind) for s, of in DEFINITIONS if s != "bmlama" for kind in BY_PROTOCOL[of]]
+CASES = [(s, kind) for s, of in PLAIN if s != "bmlama" for kind in BY_PROTOCOL[of]]
 
 
 def by_definition(scorer, definition, queries=QUERIES, **extra):
@@ -96,7 +84,7 @@ COMMON = [k if k not in RARE else pytest.param(k, marks=pytest.mark.acceptance) 
 def test_scores_are_those_of_plain_forwards(kind, kinds):
     scorer = kinds(kind)
     queries = QUERIES[:8] if kind in (*RECOUNTED, *HYBRIDS) else QUERIES
-    want = by_definition(scorer, DEFINITIONS["bmlama", FAMILY[kind]], queries, **told(kind))
+    want = by_definition(scorer, PLAIN["bmlama", FAMILY[kind]], queries, **told(kind))
     chosen = scorer.engine.product
     for product in PRODUCTS:
         assert scorer.engine.fix_product(product) == has_product(product, scorer.model)
@@ -109,7 +97,7 @@ def test_scores_are_those_of_plain_forwards(kind, kinds):
 def test_scores_of_other_protocols_are_those_of_plain_forwards(scoring, kind, kinds):
     first_tokens = (scoring, kind) == ("contrastive", "bloom")  # scored with a BOS only
     scorer = kinds(kind, scoring, **({"bos": "always"} if first_tokens else {}))
-    want = by_definition(scorer, DEFINITIONS[scoring, FAMILY[kind]], **told(kind, scoring))
+    want = by_definition(scorer, PLAIN[scoring, FAMILY[kind]], **told(kind, scoring))
     assert_equal(score(scorer), want)
 
 
@@ -127,7 +115,7 @@ def test_a_class_that_nobody_listed_is_not_trusted(name, kinds, tmp_path):
     else:
         strangers.save(name, known, tmp_path)
         scorer = load_scorer(str(tmp_path))
-    definition = DEFINITIONS["bmlama", FAMILY[stranger.of]]
+    definition = PLAIN["bmlama", FAMILY[stranger.of]]
     want = by_definition(scorer, definition)
     assert_equal(score(scorer), want)
     differs = max_difference(want, by_definition(known, definition))

@@ -1,4 +1,4 @@
-"""Other protocols than BMLAMA's, compared with formulas, one candidate at a time (plain.py)."""
+"""Protocols: rows in any company, the BOS, first pieces, lengths, and refusals."""
 
 import copy
 import random
@@ -17,7 +17,7 @@ from polyprobe.scoring.scorers.part import first_pieces
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
-from tests.scoring.protocols import KINDS, PLAIN, QUERIES, has_bos, score
+from tests.scoring.protocols import KINDS, PLAIN, QUERIES, score
 
 OPENING = [
     ("[Y] is the capital of France.", ["Paris", "Berlin"]),
@@ -26,20 +26,6 @@ OPENING = [
 
 
 CASES = [(s, kind) for s, family in PLAIN for kind, of in KINDS.items() if of == family]
-
-
-@pytest.mark.parametrize(("scoring", "kind"), CASES)
-def test_scores_are_those_of_the_definition(scoring, kind, scorers):
-    scorer = scorers(kind, scoring)
-    assert scorer.scoring == scoring
-    queries = QUERIES + OPENING if has_bos(kind, scoring) else QUERIES
-    extra = {"add_bos": True} if (scoring, kind) == ("object", "bloom") else {}
-    got = score(scorer, queries)
-    for (prompt, candidates), row in zip(queries, got, strict=True):
-        reference = PLAIN[scoring, KINDS[kind]]
-        want = [reference(scorer.model, scorer.tokenizer, prompt, c, **extra) for c in candidates]
-        assert row == pytest.approx(want, abs=1e-4), prompt
-    assert len({round(x, 4) for row in got for x in row}) > 15  # not all the same number
 
 
 @pytest.mark.parametrize(
@@ -105,9 +91,9 @@ def test_a_decoder_does_not_see_what_is_behind_the_slot(scoring, scorers):
     assert long == short == other
 
 
-@pytest.mark.parametrize("scoring", ["object", "contrastive"])
+@pytest.mark.parametrize("scoring", ["bmlama", "object", "contrastive"])
 def test_bos_is_a_setting_of_causal_models(scoring, scorers):
-    for kind, by_default in (("llama", False), ("bloom", scoring == "object")):
+    for kind, by_default in (("llama", False), ("bloom", scoring != "contrastive")):
         for bos, adds in (("auto", by_default), ("always", True), ("never", False)):
             scorer = scorers(kind, scoring, bos=bos)
             assert scorer.bos == ("never" if (kind, bos, adds) == ("bloom", "auto", False) else bos)
@@ -285,7 +271,7 @@ def test_a_slot_that_opens_the_prompt_needs_a_bos(scoring, scorers):
 @pytest.mark.parametrize(
     ("prompt", "candidates", "message"),
     [
-        ("no slot", ["a"], "prompt 0 holds the slot [Y] 0 times"),
+        ("no slot", ["a"], "prompt 0 holds the slot [Y] 0 times, expected once: 'no slot'"),
         ("[Y].", [], "prompt 0 has no candidates"),
         ("[Y].", ["a", " "], "prompt 0 has an empty candidate"),
         ("is " + "very " * 300 + "[Y]", ["Paris"], "tokens, the model reads"),
@@ -320,7 +306,7 @@ def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_pat
 def test_every_scoring_is_tested_here_and_named_by_the_command():
     elsewhere = {("xfactr", "masked"), ("pll", "masked"), ("pll-word-l2r", "masked")}
     elsewhere |= {(s, f) for s in ("letters", "contrastive-released") for f in FAMILIES}
-    tested = {("bmlama", f) for f in FAMILIES} | set(PLAIN) | elsewhere
+    tested = {*PLAIN, *elsewhere}
     tested |= {(f"object-{x}", f) for x in ("tokens", "characters", "bytes") for f in FAMILIES}
     assert {(s, f) for s, families in SCORINGS.items() for f in families} == tested
     shown = CliRunner().invoke(app, ["eval", "--help"], env={"COLUMNS": "200"}).output

@@ -1,9 +1,7 @@
-"""Scores compared with the definitions, one candidate at a time (tests/scoring/plain.py)."""
+"""BMLAMA's scorers: counts of tokens, warnings and refusals."""
 
 import copy
 import json
-import random
-import warnings
 
 import pytest
 import transformers
@@ -13,83 +11,7 @@ from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
-
-FAMILY = {
-    "llama": plain.causal, "gpt2": plain.causal, "bloom": plain.causal, "bert": plain.masked,
-    "xlm-roberta": plain.masked, "t5": plain.seq2seq, "mt5": plain.seq2seq,
-}  # fmt: skip
-# Slot first, in the middle, last; after a space and after a letter; ten scripts.
-QUERIES = [
-    ("The capital of France is [Y].", ["Paris", "Berlin", "the city of Paris", "Rome"]),
-    ("[Y] is the capital of France.", ["Paris", "Berlin"]),
-    ("Столица Франции — [Y].", ["Париж", "Берлин", "Москва"]),
-    ("法国的首都是[Y]。", ["巴黎", "北京", "东京都"]),
-    ("[Y]は日本の首都です。", ["東京", "北京"]),
-    ("日本の首都は[Y]です。", ["東京", "北京"]),
-    ("عاصمة فرنسا هي [Y].", ["باريس", "برلين"]),
-    ("פריז היא בירת [Y].", ["צרפת", "גרמניה"]),
-    ("Η πρωτεύουσα είναι το [Y].", ["Παρίσι", "Βερολίνο"]),
-    ("프랑스의 수도는 [Y]이다.", ["파리", "베를린"]),
-    ("फ़्रांस की राजधानी [Y] है।", ["पेरिस", "बर्लिन"]),
-    ("เมืองหลวงคือ[Y]", ["ปารีส", "กรุงเทพ"]),
-]
-
-
-def score(scorer, queries):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # WordPiece has no token for some scripts: its own test
-        return scorer.score([q for q, _ in queries], [c for _, c in queries])
-
-
-def one_by_one(kind, scorer, queries):
-    extra = {"add_bos": True} if kind == "bloom" else {}
-    return [
-        [FAMILY[kind](scorer.model, scorer.tokenizer, q, c, **extra) for c in candidates]
-        for q, candidates in queries
-    ]
-
-
-@pytest.mark.parametrize("kind", FAMILY)
-def test_scores_are_those_of_the_definition(kind, scorers):
-    scorer = scorers(kind)
-    got, want = score(scorer, QUERIES), one_by_one(kind, scorer, QUERIES)
-    assert [len(row) for row in got] == [len(c) for _, c in QUERIES]
-    for row, expected in zip(got, want, strict=True):
-        assert row == pytest.approx(expected, abs=1e-5)
-    assert len({round(x, 4) for row in got for x in row}) > 15  # not all the same number
-
-
-@pytest.mark.parametrize("kind", ["llama", "xlm-roberta", "t5"])
-def test_scores_do_not_depend_on_batch_size_or_company(kind, scorers):
-    whole = score(scorers(kind), QUERIES)
-    small = score(scorers(kind, batch_tokens=1), QUERIES)
-    shuffled = random.Random(3).sample(range(len(QUERIES)), len(QUERIES))
-    mixed = score(scorers(kind), [QUERIES[k] for k in shuffled])
-    for k, row in enumerate(whole):
-        assert row == pytest.approx(small[k], abs=1e-5)
-        assert row == pytest.approx(mixed[shuffled.index(k)], abs=1e-5)
-
-
-@pytest.mark.parametrize("kind", ["llama", "xlm-roberta", "t5"])
-def test_candidates_with_equal_tokens_get_equal_scores_to_the_last_bit(kind, scorers):
-    fillers = ["Rome" + "x" * n for n in range(12)]
-    row = ["Paris", *fillers, "Paris"]
-    [scores] = score(scorers(kind), [("The capital of France is [Y].", row)])
-    assert scores[0] == scores[-1]
-
-
-def test_bos_is_a_setting_of_causal_models(scorers):
-    queries = QUERIES[:3]
-    for kind, by_default in (("llama", False), ("bloom", True)):
-        plain_scorer = scorers(kind)
-        for bos, adds in (("auto", by_default), ("always", True), ("never", False)):
-            got = score(scorers(kind, bos=bos), queries)
-            for (prompt, candidates), row in zip(queries, got, strict=True):
-                want = [
-                    plain.causal(plain_scorer.model, plain_scorer.tokenizer, prompt, c, adds)
-                    for c in candidates
-                ]
-                assert row == pytest.approx(want, abs=1e-5), (kind, bos)
+from tests.scoring.protocols import QUERIES, score
 
 
 def test_boundary_piece_is_dropped_behind_a_letter_only(scorers):
@@ -125,10 +47,7 @@ def test_unknown_tokens_warn_and_go_on(scorers):
 @pytest.mark.parametrize(
     ("prompt", "candidates", "message"),
     [
-        ("no slot", ["a"], "prompt 0 holds the slot [Y] 0 times, expected once: 'no slot'"),
         ("[Y] and [Y]", ["a"], "prompt 0 holds the slot [Y] 2 times, expected once"),
-        ("[Y].", [], "prompt 0 has no candidates"),
-        ("[Y].", ["a", " "], "prompt 0 has an empty candidate"),
         ("[Y].", "Paris", "the candidates of prompt 0 are the text 'Paris'; expected a list"),
         ("<mask> is [Y].", ["Paris"], "the prompt becomes 2 mask tokens"),
         ("[Y] is " + "very " * 300, ["Paris"], "the model reads 198"),
@@ -167,27 +86,6 @@ def test_candidate_without_tokens_is_refused(scorers):
 def test_sentence_of_one_token_is_refused_without_bos(scorers):
     with pytest.raises(PolyprobeError, match="use --bos always"):
         scorers("llama").score(["[Y]"], [["a"]])
-
-
-def test_memory_that_runs_out_halves_the_batch(scorers, monkeypatch):
-    scorer = scorers("llama", batch_tokens=512)
-    want = score(scorers("llama"), QUERIES)
-    whole = scorer.engine.path.states
-
-    def greedy(plan, batch):
-        if len(batch) > 2:
-            raise RuntimeError("DefaultCPUAllocator: not enough memory: you tried to allocate")
-        return whole(plan, batch)
-
-    monkeypatch.setattr(scorer.engine.path, "states", greedy)
-    got = score(scorer, QUERIES)
-    assert 1 < scorer.engine.batch_tokens < 512  # the rest of the batches follow the lower budget
-    for row, expected in zip(got, want, strict=True):
-        assert row == pytest.approx(expected, abs=1e-5)
-    monkeypatch.setattr(scorer.engine.path, "states", lambda *_: (_ for _ in ()).throw(
-        RuntimeError("not enough memory")))  # fmt: skip
-    with pytest.raises(PolyprobeError, match="out of memory with a single sentence"):
-        score(scorer, QUERIES)
 
 
 def test_mt5_s_sentinel_is_an_ordinary_piece_with_a_blank_of_its_own(scorers):

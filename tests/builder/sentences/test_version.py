@@ -296,8 +296,6 @@ class Untold(Told):
         ({"source_language": "eng"}, "unknown language 'eng' in tiny/default; did you mean 'en'?"),
         ({"languages": ["en"]}, "nothing to translate: en is the source language; name others"),
         ({"translator": "gogletrans"}, "unknown translator 'gogletrans' in polyprobe; did you me"),
-        ({"lemmatizer": "stanca"}, "unknown --lemmatizer 'stanca'; did you mean 'stan"),
-        ({"threshold": 101}, "--threshold 101: expected 0 to 100"),
         ({"translator": Untold({})}, "no hu"),
         (
             {"dataset": "balanced", "config": "tiny-2"},
