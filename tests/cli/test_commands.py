@@ -89,7 +89,7 @@ def test_languages_may_be_written_as_codes_or_as_splits(polyprobe, tmp_path):
         (["--languages", "EN,Russian"], "in facts; did you mean 'ru'? available: en, ru, zh_hans"),
         (
             ["--languages", "ZH-Hant"],
-            "unknown language 'ZH_Hant' in facts; did you mean 'zh_hans'?",
+            "unknown language 'ZH-Hant' in facts; did you mean 'zh_hans'?",
         ),
     ],
 )
