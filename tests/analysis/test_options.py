@@ -18,7 +18,7 @@ from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_pre
 from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
-from polyprobe.metrics.rankc.formulas import measure_rankc, rankc_chance, rankc_per_query
+from polyprobe.metrics.rankc.formulas import measure_rankc
 from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.ranks import WEIGHTS
@@ -201,23 +201,6 @@ def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):
         differing += abs(round(found["accuracy"] * size) - recalled)
         counted += found["n_queries"]
     assert (differing, counted) == (5, 46_340)
-
-
-@pytest.mark.parametrize(
-    ("weights", "level"),  # sum of w_j j / N, for N = 10
-    [
-        ("norm1", sum((10 - j) * j for j in range(1, 11)) / 45 / 10),
-        ("norm2", sum((10 - j) ** 2 * j for j in range(1, 11)) / 285 / 10),
-        ("norm1-released", 0.400),
-        ("norm2-released", 0.314),
-    ],
-)
-def test_chance_of_ten_candidates(weights, level):
-    assert rankc_chance([10], weights)[0] == pytest.approx(level, abs=5e-4)
-    random = np.random.default_rng(0)
-    one, other = random.random((2, 20_000, 10))
-    drawn = rankc_per_query(one, other, weights)
-    assert drawn.mean() == pytest.approx(level, abs=4 * drawn.std() / 20_000**0.5 + 5e-4)
 
 
 def test_only_the_chosen_figures_are_computed(run):

@@ -3,7 +3,6 @@
 from itertools import combinations
 from statistics import fmean
 
-import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,7 +12,6 @@ from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
 from polyprobe.metrics.shared.intervals import summarize
-from tests.metrics.cases import METRICS
 
 PARTS = (
     *("agree_right", "agree_wrong", "one_right"),
@@ -301,32 +299,3 @@ def test_errors(case):
     with pytest.raises(ValueError, match=message) as raised:
         measure_agreement(predictions, **options)
     assert "\n" not in str(raised.value)
-
-
-COUNT = """
-import datasets
-import evaluate
-
-
-class CountLanguages(evaluate.Metric):
-    def _info(self):
-        row = datasets.Sequence(datasets.Value("int64"))
-        return evaluate.MetricInfo(
-            description="", citation="", features=datasets.Features({"predictions": row})
-        )
-
-    def _compute(self, predictions, n_resamples=0):
-        return {"languages": len(predictions[0])}
-"""
-
-
-def test_combines_with_a_module_of_the_same_features(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    (tmp_path / "count_languages").mkdir()
-    (tmp_path / "count_languages" / "count_languages.py").write_text(COUNT)
-    modules = [
-        evaluate.load(str(path), cache_dir=str(tmp_path))
-        for path in (METRICS / "answer_agreement", tmp_path / "count_languages")
-    ]
-    result = evaluate.combine(modules).compute(predictions=[[0, 0], [1, 2]], n_resamples=0)
-    assert (result["agreement"], result["languages"]) == (0.5, 2)

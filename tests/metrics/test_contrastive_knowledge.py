@@ -1,10 +1,8 @@
 import math
 import re
 from fractions import Fraction
-from pathlib import Path
 from statistics import fmean
 
-import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -18,16 +16,7 @@ from tests.metrics.logs import logs
 
 __all__ = ["logs"]
 
-METRICS = Path(__file__).resolve().parents[2] / "metrics"
-
-
 ABOVE = math.nextafter(0.3, 1)
-
-
-@pytest.fixture
-def load(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    return lambda name: evaluate.load(str(METRICS / name), cache_dir=str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -117,15 +106,6 @@ def test_ten_thousand_resamples_are_the_default():
     rows = [[0.5, 0.2], [0.2, 0.5], [0.1, 0.3]] * 20
     assert measure_knowledge(rows) == measure_knowledge(rows, n_resamples=10_000)
     assert measure_knowledge(rows) != measure_knowledge(rows, n_resamples=1_000)
-
-
-def test_combination_with_another_module(load):
-    """RankC accepts the same predictions, and the keywords of the bootstrap."""
-    combined = evaluate.combine([load("contrastive_knowledge"), load("rankc")])
-    result = combined.compute(predictions=ROWS, references=ROWS, n_resamples=100)
-    assert result["accuracy"] == 2 / 5
-    assert result["rankc"] < 1  # the ties
-    assert result["contrastive_knowledge_n_queries"] == result["rankc_n_queries"] == 5
 
 
 def test_log_probabilities_give_what_their_exponentials_do():

@@ -1,4 +1,3 @@
-import json
 import math
 from itertools import compress
 from pathlib import Path
@@ -226,18 +225,6 @@ def test_none_passes_through_evaluate_in_any_place(metric):
             metric.add(prediction=text, reference=["a"])
         assert metric.compute(n_resamples=0) == expected
     assert expected == {"all": 0, "n_queries": 2, "n_unpredicted": 2}
-
-
-def test_combination_and_json(metric, tmp_path):
-    """No other module has these features, so the module is used twice."""
-    other = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
-    combined = evaluate.combine({"one": metric, "two": other})
-    combined.add(prediction=None, reference=REFERENCES[0])
-    combined.add_batch(predictions=PREDICTIONS[1:], references=REFERENCES[1:])
-    expected = measure_factual_accuracy([None, *PREDICTIONS[1:]], REFERENCES, groups=GROUPS)
-    result = combined.compute(groups=GROUPS)
-    assert result == {f"{name}_{key}": v for name in ("one", "two") for key, v in expected.items()}
-    assert json.loads(json.dumps(result)) == result
 
 
 ERRORS = {

@@ -1,8 +1,5 @@
 import math
-from pathlib import Path
 
-import datasets
-import evaluate
 import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
@@ -13,7 +10,6 @@ from polyprobe.metrics.inflection_delta.formulas import (
 )
 from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing
 
-FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "inflection_delta"
 CASE = {"predictions": [7, 1, 12, 4], "references": [2, 3, 1, 4]}
 
 
@@ -91,24 +87,3 @@ def test_errors(case):
     with pytest.raises(ValueError, match=message) as raised:
         measure_preference(predictions, references)
     assert "\n" not in str(raised.value)
-
-
-class LargestRank(evaluate.Metric):
-    """Used with the delta in a combination: same features, and keywords that it ignores."""
-
-    def _info(self):
-        rank = datasets.Value("float64")
-        features = {"predictions": rank, "references": rank}
-        return evaluate.MetricInfo("", "", datasets.Features(features))
-
-    def _compute(self, predictions, references, **options):
-        return {"largest_rank": max(*predictions, *references)}
-
-
-def test_combination_with_another_module(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    delta = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
-    combined = evaluate.combine([delta, LargestRank(cache_dir=str(tmp_path))])
-    result = combined.compute(**CASE, groups=["a", "b", "a", "b"])
-    assert result.pop("largest_rank") == 12
-    assert result == measure_preference(**CASE, groups=["a", "b", "a", "b"])

@@ -2,10 +2,10 @@
 
 import doctest
 import inspect
+import json
 import random
 from datetime import date
 from fractions import Fraction
-from pathlib import Path
 
 import datasets
 import evaluate
@@ -17,9 +17,8 @@ import pytest
 from polyprobe.metrics.shared import frequency, inputs, intervals, ranks, rows
 from polyprobe.metrics.shared.inputs import ARGUMENTS, RESAMPLING
 from polyprobe.metrics.shared.intervals import Resampling
-from tests.metrics.cases import CASES, RESULTS
+from tests.metrics.cases import CASES, METRICS, RESULTS
 
-METRICS = Path(__file__).resolve().parents[2] / "metrics"
 SCORES, OTHER = [[0.1, 0.9, 0.3], [0.5, 0.6, 0.7]], [[0.3, 0.2, 0.1], [0.1, 0.6, 0.7]]
 TWO = {"n_resamples": 0}
 
@@ -143,6 +142,30 @@ def test_an_unknown_argument_names_the_known_ones(name, metrics):
         metrics[name].compute(**CASES[name], weight=None)
     with pytest.raises(ValueError, match="^unknown argument 'preds' of"):
         metrics[name].add_batch(**{key: [] for key in metrics[name].features}, preds=1)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_metric_combines_with_any_of_its_features(name, metrics):
+    """The other metric ignores the keywords; results are JSON."""
+    features = metrics[name].features
+
+    class Count(evaluate.Metric):
+        def _info(self):
+            return evaluate.MetricInfo("", "", features)
+
+        def _compute(self, **inputs):
+            return {"count": len(inputs["predictions"])}
+
+    case = {**CASES[name], "groups": ["a", "b"], "n_resamples": 50}
+    alone = metrics[name].compute(**case)
+    combined = evaluate.combine([metrics[name], Count(keep_in_memory=True)])
+    assert combined.compute(**case) == {**alone, "count": 2}
+    rows = {key: case.pop(key) for key in [*features] if key in case}
+    singular = {"predictions": "prediction", "references": "reference"}
+    combined.add(**{singular.get(key, key): column[0] for key, column in rows.items()})
+    combined.add_batch(**{key: column[1:] for key, column in rows.items()})
+    assert combined.compute(**case) == {**alone, "count": 2}
+    assert json.loads(json.dumps(alone)) == alone
 
 
 def test_a_combination_of_metrics_with_other_arguments():

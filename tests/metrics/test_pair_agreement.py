@@ -6,13 +6,13 @@ from statistics import fmean
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from polyprobe.metrics.answer_agreement.formulas import (
     agreement_matrix,
     agreement_per_query,
     pair_agreement,
 )
+from tests.metrics.definitions import draw_pools
 
 
 def test_matrix_equals_a_loop_over_pairs():
@@ -26,20 +26,10 @@ def test_matrix_equals_a_loop_over_pairs():
     assert agreement_matrix({"en": [3, 1]}).tolist() == [[1.0]]
 
 
-@st.composite
-def draw_scores(draw):
-    """Draw scores with many ties of one to four queries in three languages."""
-    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
-    level = st.sampled_from([-np.inf, 0.0, 2.0])
-    return {
-        name: [draw(st.lists(level, min_size=n, max_size=n)) for n in sizes]
-        for name in ("en", "fr", "ru")
-    }
-
-
 @settings(max_examples=200, deadline=None)
-@given(scores=draw_scores())
-def test_expected_agreement_equals_enumeration_of_the_best(scores):
+@given(pools=draw_pools(largest=5, languages=3, levels=3))
+def test_expected_agreement_equals_enumeration_of_the_best(pools):
+    scores = dict(zip(("en", "fr", "ru"), pools, strict=True))
     values = agreement_per_query(scores)
     for column, (one, other) in enumerate(combinations(scores, 2)):
         for query, rows in enumerate(zip(scores[one], scores[other], strict=True)):

@@ -194,15 +194,3 @@ def test_batches_with_an_error_between_and_json(metric):
     result = metric.compute(groups=["P1", "P2"], n_resamples=10)
     assert result["consistency"] == (1 + 0) / 2
     assert json.loads(json.dumps(result)) == result
-
-
-def test_combination(metric, tmp_path):
-    """No other module has these features, so the module is used twice, once with micro average."""
-    other = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
-    combined = evaluate.combine({"one": metric, "two": other})
-    case = {"predictions": [["A", "A"], ["A", "B"]], "references": ["A", "A"]}
-    combined.add(prediction=case["predictions"][0], reference="A")
-    combined.add_batch(predictions=case["predictions"][1:], references=["A"])
-    expected = measure_consistency(**case, n_resamples=0)
-    result = combined.compute(n_resamples=0)
-    assert result == {f"{name}_{key}": v for name in ("one", "two") for key, v in expected.items()}

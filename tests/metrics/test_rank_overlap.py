@@ -7,7 +7,6 @@ import sys
 from itertools import permutations, product
 from statistics import fmean
 
-import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,7 +21,6 @@ from polyprobe.metrics.rank_overlap.formulas import (
     rbo_weights,
 )
 from polyprobe.metrics.rankc import formulas as rankc
-from tests.metrics.cases import METRICS
 from tests.metrics.definitions import draw_pools, list_orders
 
 
@@ -240,19 +238,6 @@ def test_errors(case):
     with pytest.raises(ValueError, match=message) as raised:
         measure_rank_overlap(predictions, references, **options)
     assert "\n" not in str(raised.value)
-
-
-def test_combines_with_rankc(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    names = ("rankc", "rank_overlap")
-    modules = [evaluate.load(str(METRICS / name), cache_dir=str(tmp_path)) for name in names]
-    scores = {"predictions": [[3, 2, 1], [1, 2]], "references": [[3, 1, 2], [1, 2]]}
-    combined = evaluate.combine(modules).compute(**scores, groups=["P36", "P19"], n_resamples=9)
-    alone = modules[1].compute(**scores, groups=["P36", "P19"], n_resamples=9)
-    for key in ("rbo", "rbo_ci", "kendall_tau_b", "top_k_overlap@3_chance"):
-        assert combined[key] == alone[key]
-    assert combined["rank_overlap_by_group"] == alone["by_group"]
-    assert combined["rankc"] == modules[0].compute(**scores, groups=["P36", "P19"])["rankc"]
 
 
 def test_a_single_language_is_not_compared(monkeypatch):

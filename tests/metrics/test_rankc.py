@@ -83,9 +83,15 @@ def test_chance_is_the_mean_over_all_permutations(size, weights):
     assert rankc_chance([size], weights)[0] == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize(("size", "expected"), [(1, 1), (2, 0.6345), (4, 0.377), (10, 0.158)])
-def test_chance_as_in_the_specification(size, expected):
-    assert rankc_chance([size])[0] == pytest.approx(expected, abs=5e-4)
+@pytest.mark.parametrize(
+    ("size", "weights", "expected"),
+    [
+        *((1, "softmax", 1), (2, "softmax", 0.6345), (4, "softmax", 0.377)),
+        *((10, "softmax", 0.158), (10, "norm1-released", 0.400), (10, "norm2-released", 0.314)),
+    ],
+)
+def test_chance_as_in_the_specification(size, weights, expected):
+    assert rankc_chance([size], weights)[0] == pytest.approx(expected, abs=5e-4)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)

@@ -1,11 +1,8 @@
 import math
 from fractions import Fraction
 from itertools import permutations
-from pathlib import Path
 from statistics import fmean
 
-import datasets
-import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -22,8 +19,6 @@ from polyprobe.metrics.recall_at_k.formulas import (
     sort_stably,
 )
 from tests.metrics.definitions import draw_queries
-
-FOLDER = Path(__file__).resolve().parents[2] / "metrics" / "recall_at_k"
 
 
 def rank_stably(scores, right):
@@ -153,24 +148,3 @@ def test_errors(case):
     with pytest.raises(ValueError, match=message) as raised:
         measure_recall(predictions, references, **options)
     assert "\n" not in str(raised.value)
-
-
-class PoolSize(evaluate.Metric):
-    """Used with recall@k in a combination: same features, and keywords that it ignores."""
-
-    def _info(self):
-        row, index = datasets.Value("float64"), datasets.Value("int64")
-        features = {"predictions": datasets.Sequence(row), "references": datasets.Sequence(index)}
-        return evaluate.MetricInfo("", "", datasets.Features(features))
-
-    def _compute(self, predictions, references, **options):
-        return {"pool_size": fmean(map(len, predictions))}
-
-
-def test_combination_with_another_module(tmp_path, monkeypatch):
-    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
-    recall = evaluate.load(str(FOLDER), cache_dir=str(tmp_path))
-    combined = evaluate.combine([recall, PoolSize(cache_dir=str(tmp_path))])
-    result = combined.compute(**CASE, k=2, groups=["a", "b", "a", "b"])
-    assert result.pop("pool_size") == (3 + 4 + 2 + 5) / 4
-    assert result == measure_recall(**CASE, k=2, groups=["a", "b", "a", "b"])
