@@ -83,10 +83,11 @@ def test_a_balanced_set_says_what_it_costs_builds_and_counts_what_it_leaves_out(
         "en,el",
         "--languages",
         "en",
+        "--candidates",
+        "2",
         "--output",
-        tmp_path,
     ]
-    result = balanced(*options, "--candidates", 2)
+    result = balanced(*options, tmp_path)
     assert result.exception is None
     lines = [line.replace("│", " ").split() for line in result.stdout.splitlines()]
     assert ["en", "4", "0", "1", "4"] in lines
@@ -109,62 +110,40 @@ def test_plan_builds_nothing_and_needs_no_languages(tiny, tmp_path, monkeypatch)
     assert not list(tmp_path.iterdir())
 
 
-TINY = ("--source", "tiny", "--languages", "en,el")
+OF_TINY = "--source tiny --languages en,el "
+MISTAKES = {
+    "--source tiny --languages en,fx": "unknown language 'fx' in tiny; did you mean 'fr'? "
+    "available: el, en, fr",
+    OF_TINY
+    + "--relations P63": "unknown relation 'P63' in tiny; did you mean 'P36'? available: P36",
+    OF_TINY
+    + "--exclude P36,P37": "unknown relation 'P37' in tiny; did you mean 'P36'? available: P36",
+    OF_TINY + "--exclude P36": "--exclude leaves no relation of tiny; name fewer",
+    OF_TINY + "--relations P36 --exclude P36": "--relations and --exclude both name P36; choose",
+    OF_TINY + "--max-per-relation 0": "--max-per-relation must be at least 1, got 0",
+    OF_TINY + "--labels german": "--labels german: it has none of en, el; available: de",
+    OF_TINY
+    + "--config ../x": "--config '../x': expected at most 80 letters, digits, '.', '-', '_'",
+    OF_TINY + "--mirror nowhere": "no mirror folder nowhere",
+    "--source tiny --plan --mirror nowhere": "no mirror folder nowhere",
+    "--source mute --languages en": "no fact of mute can be asked in every language asked for "
+    "(1 have labels in all of them; no sentence at all in en); leave some out, --plan shows ",
+    "--source lonely --languages en": "no fact of lonely finds a distractor in its relation; ask "
+    "for more relations or fewer languages",
+}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            ("--source", "tiny", "--languages", "en,fx"),
-            "unknown language 'fx' in tiny; did you mean 'fr'? available: el, en, fr",
-        ),
-        (
-            (*TINY, "--relations", "P63"),
-            "unknown relation 'P63' in tiny; did you mean 'P36'? available: P36",
-        ),
-        (
-            (*TINY, "--exclude", "P36,P37"),
-            "unknown relation 'P37' in tiny; did you mean 'P36'? available: P36",
-        ),
-        ((*TINY, "--exclude", "P36"), "--exclude leaves no relation of tiny; name fewer"),
-        (
-            (*TINY, "--relations", "P36", "--exclude", "P36"),
-            "--relations and --exclude both name P36; choose one",
-        ),
-        ((*TINY, "--max-per-relation", 0), "--max-per-relation must be at least 1, got 0"),
-        (
-            (*TINY, "--labels", "german"),
-            "--labels german: it has none of en, el; available: de",
-        ),
-        (
-            (*TINY, "--config", "../x"),
-            "--config '../x': expected at most 80 letters, digits, '.', '-', '_'",
-        ),
-        ((*TINY, "--mirror", "nowhere"), "no mirror folder nowhere"),
-        (("--source", "tiny", "--plan", "--mirror", "nowhere"), "no mirror folder nowhere"),
-        (
-            ("--source", "mute", "--languages", "en"),
-            "no fact of mute can be asked in every language asked for (1 have labels in all of "
-            "them; no sentence at all in en); leave some out, --plan shows their cost",
-        ),
-        (
-            ("--source", "lonely", "--languages", "en"),
-            "no fact of lonely finds a distractor in its relation; ask for more relations or "
-            "fewer languages",
-        ),
-    ],
-)
-def test_a_mistake_in_a_balanced_set_is_one_line(tiny, monkeypatch, tmp_path, options, message):
+@pytest.mark.parametrize("line", MISTAKES)
+def test_a_mistake_in_a_balanced_set_is_one_line(tiny, monkeypatch, tmp_path, line):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("polyprobe.builder.recipes.balanced.material.FALLBACK", "mute")
     names = {"en": {"Q1": "a", "Q2": "b"}}
     serve(monkeypatch, "german", make_facts([], {"de": {"Q1": "a"}}, {}))
     serve(monkeypatch, "mute", make_facts([("P1", "Q1", "Q2")], names, {}))
     serve(monkeypatch, "lonely", make_facts([("P1", "Q1", "Q2")], names, {"en": {"P1": "[X] [Y]"}}))
-    error = balanced(*options).exception
+    error = balanced(*line.split()).exception
     assert isinstance(error, PolyprobeError)
-    assert str(error).startswith(message)
+    assert str(error).startswith(MISTAKES[line])
     assert "\n" not in str(error)
     assert not list(tmp_path.iterdir())
 

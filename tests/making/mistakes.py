@@ -11,6 +11,7 @@ MISTAKES = {
     "unknown --scoring 'bmlma'; did you mean 'bmlama'? known: bmlama, mpararel, ": {
         "scoring": "bmlma"
     },
+    "--permutations must be 1 to 26, got 0": {"permutations": 0, "scoring": "letters"},
     "--permutations must be 1 to 26, got 27": {"permutations": 27, "scoring": "letters"},
     "--permutations is for --scoring letters, not bmlama; leave it out": {"permutations": 2},
     "--batch-tokens must be 1 to 65536, got 0": {"batch_tokens": 0},

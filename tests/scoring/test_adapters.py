@@ -256,7 +256,6 @@ def test_an_adapter_that_cannot_be_loaded_is_one_line(spoil, message, copy):
 @pytest.mark.parametrize(
     ("adapter", "message"),
     [
-        (GEOLM, "is not an adapter of PEFT: it has no adapter_config.json; give the folder or id"),
         ("/nowhere/lora", "--adapter /nowhere/lora: "),
         ("some/lora", "unknown adapter 'some/lora': it is not a folder here, and neither the Hub"),
     ],

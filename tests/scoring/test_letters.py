@@ -3,8 +3,6 @@
 import doctest
 import json
 import random
-import subprocess
-import sys
 from itertools import pairwise
 
 import numpy as np
@@ -179,38 +177,18 @@ def test_the_examples_of_the_module_hold():
 
 
 @pytest.mark.parametrize(
-    ("candidates", "options", "message"),
+    ("candidates", "message"),
     [
-        ([f"c{k}" for k in range(27)], {}, "has 26 letters, a list has 27 candidates; use another"),
-        (["Rome", "in [Y]"], {}, "holds the slot [Y] 2 times"),
-        (["a", "b"], {"permutations": 0}, "--permutations must be 1 to 26, got 0"),
-        (["a", "b"], {"permutations": 27}, "--permutations must be 1 to 26, got 27"),
-        (["a"], {"permutations": 3, "scoring": "object"}, "is for --scoring letters, not object"),
+        ([f"c{k}" for k in range(27)], "has 26 letters, a list has 27 candidates; use another"),
+        (["Rome", "in [Y]"], "holds the slot [Y] 2 times"),
     ],
 )
-def test_what_has_no_letters_is_refused(candidates, options, message, folders):
-    def ask():
-        scorer = load_scorer(folders("llama"), **{"scoring": "letters", **options})
-        scorer.score(["The city of [Y]."], [candidates])
-
+def test_what_has_no_letters_is_refused(candidates, message, folders):
+    scorer = load_scorer(folders("llama"), scoring="letters")
     with pytest.raises(PolyprobeError) as error:
-        ask()
+        scorer.score(["The city of [Y]."], [candidates])
     assert message in str(error.value)
     assert "\n" not in str(error.value).replace("\\n", "")
-
-
-def test_the_command_refuses_permutations_of_another_scoring_before_torch_is_imported(tmp_path):
-    command = ["eval", "geolm", "--dataset", "geofacts", "--permutations", "3", "--output"]
-    code = (
-        "import sys; from polyprobe.cli import main; sys.argv[1:] = "
-        f"{[*command, str(tmp_path / 'run')]!r}\n"
-        "try: main()\nfinally: print('torch' in sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert "--permutations is for --scoring letters, not bmlama; leave it out" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert done.stdout == "False\n"
 
 
 def test_a_tokenizer_without_a_letter_is_refused(tmp_path):

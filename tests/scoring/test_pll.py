@@ -108,30 +108,6 @@ def read_plan(scorer, prompt, candidates):
     ]
 
 
-def test_a_token_is_masked_alone(trondheim):
-    assert read_plan(PllScorer(*trondheim), "[Y] lies near Oslo.", ["Trondheim"]) == [
-        ("Trond", "[CLS] _ ##heim lies near Os ##lo . [SEP]"),
-        ("##heim", "[CLS] Trond _ lies near Os ##lo . [SEP]"),
-        ("lies", "[CLS] Trond ##heim _ near Os ##lo . [SEP]"),
-        ("near", "[CLS] Trond ##heim lies _ Os ##lo . [SEP]"),
-        ("Os", "[CLS] Trond ##heim lies near _ ##lo . [SEP]"),
-        ("##lo", "[CLS] Trond ##heim lies near Os _ . [SEP]"),
-        (".", "[CLS] Trond ##heim lies near Os ##lo _ [SEP]"),
-    ]
-
-
-def test_a_token_is_masked_with_what_follows_in_its_word(trondheim):
-    assert read_plan(WordPllScorer(*trondheim), "[Y] lies near Oslo.", ["Trondheim"]) == [
-        ("Trond", "[CLS] _ _ lies near Os ##lo . [SEP]"),
-        ("##heim", "[CLS] Trond _ lies near Os ##lo . [SEP]"),
-        ("lies", "[CLS] Trond ##heim _ near Os ##lo . [SEP]"),
-        ("near", "[CLS] Trond ##heim lies _ Os ##lo . [SEP]"),
-        ("Os", "[CLS] Trond ##heim lies near _ _ . [SEP]"),
-        ("##lo", "[CLS] Trond ##heim lies near Os _ . [SEP]"),
-        (".", "[CLS] Trond ##heim lies near Os ##lo _ [SEP]"),
-    ]
-
-
 def test_equal_inputs_of_several_candidates_run_once(trondheim):
     scorer = PllScorer(*trondheim)
     read = read_plan(scorer, "Rome lies near [Y].", ["Rome", "Rome", "near"])

@@ -117,7 +117,6 @@ WRONG = {
     "unknown harness 'helm'": {"harness": "helm"},
     "--scoring pll is not available in harnesses": {"scoring": "pll"},
     "'tiny' is not a repository name OWNER/NAME; correct --dataset-id": {"dataset_id": "tiny"},
-    "'-a/tiny' is not a repository name": {"dataset_id": "-a/tiny"},
 }
 
 
