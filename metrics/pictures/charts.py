@@ -13,6 +13,7 @@ from polyprobe.metrics.pictures.elements import (
     draw_key,
     draw_line,
     draw_swatch,
+    find_end_of_key,
     measure_text,
     short,
     tag,
@@ -40,7 +41,7 @@ def draw_bars(
     x_start = math.ceil(max(map(measure_text, labels), default=0)) + 12
     start = top + 18 * len(key) + (6 if key else 0)
     bottom = start + step * len(labels)
-    width = x_start + PLOT[0] + 24
+    width = max(x_start + PLOT[0] + 24, find_end_of_key(key, x_start))
     numbers = [bars.ends[0], bars.ends[1], *(value for _, value in bars.levels)]
     for series in bars.series:
         ends = [end for bound in series.bounds if bound for end in bound]
@@ -127,7 +128,7 @@ def draw_curves(curves: Curves, top: float) -> tuple[float, float, Iterator[str]
         for place, series in enumerate(curves.series):
             yield from _draw_curve(series, place, curves.labels, x, y)
 
-    return right + 24, bottom + 42, draw()
+    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, draw()
 
 
 def _draw_curve(
@@ -177,7 +178,7 @@ def draw_boxes(
                 tip = f"{names.get(label, label)}, {name}"
                 yield _draw_box(row[i], x + place * (thick + 6), thick, y, colour_bar(place), tip)
 
-    return right + 8, bottom + 28, draw()
+    return max(right + 8, find_end_of_key(key, x_start)), bottom + 28, draw()
 
 
 def _draw_box(box: Quartiles, x: float, thick: float, y: Axis, colour: str, tip: str) -> str:

@@ -112,6 +112,11 @@ def draw_key(entries: Sequence[tuple[str, str]], x: float, y: float) -> list[str
     ]
 
 
+def find_end_of_key(entries: Sequence[tuple[str, str]], x: float) -> float:
+    """Compute where the longest line of a legend that starts at x ends, with a margin."""
+    return max((x + 24 + measure_text(name) for _, name in entries), default=0.0)
+
+
 class Axis:
     """An axis from one value to another, on a line of pixels; `log2`: logarithmic."""
 

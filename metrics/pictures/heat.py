@@ -12,6 +12,7 @@ from polyprobe.metrics.pictures.elements import (
     LABEL,
     draw_key,
     draw_line,
+    find_end_of_key,
     format_number,
     measure_text,
     short,
@@ -66,7 +67,9 @@ def draw_heat(
         yield from _draw_scale(heat, x_start, bottom + 14)
         yield from draw_key(key, x_start, bottom + 66)
 
-    return max(right + 8, x_start + SCALE + 24), bottom + 60 + 18 * len(key), draw()
+    ends = (right + 8, x_start + SCALE + 24, x_start + measure_text(heat.measure) + 8)
+    width = max(*ends, find_end_of_key(key, x_start))
+    return width, bottom + 60 + 18 * len(key), draw()
 
 
 def _draw_cells(

@@ -11,6 +11,7 @@ from polyprobe.metrics.pictures.elements import (
     colour_bar,
     draw_key,
     draw_line,
+    find_end_of_key,
     format_number,
     measure_text,
     shorten_signed,
@@ -57,7 +58,7 @@ def draw_points(
         if len(points.points) <= NAMED:
             yield from _name_points(points.points, names, x, y)
 
-    return right + 24, bottom + 42, draw()
+    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, draw()
 
 
 def _draw_dot(

@@ -315,6 +315,24 @@ def test_a_scale_of_differences_has_zero_in_the_middle():
     assert ends == pytest.approx((-size, size))
 
 
+@pytest.mark.parametrize(
+    "picture",
+    [
+        make_heat(["en", "ru"], squares={"at or above the mean by both figures": [(0, 1)]}),
+        make_heat(["en", "ru"])._replace(measure="a figure with quite a long name, difference"),
+        BARS._replace(series=[*BARS.series[1:], BARS.series[1]._replace(name="a name " * 12)]),
+        POINTS._replace(points=[Point("ru", 1.0, 0.5, "x"), Point("en", 2.0, 0.5, "group " * 15)]),
+        Curves("", ["1"], [Series("a name " * 12, [0.5])], "x", "y"),
+        Boxes("", ["en"], {"a name " * 6: [Quartiles(1, 1, 2, 3, 4, 2)]}, "rank"),
+    ],
+    ids=["squares", "measure", "bars", "points", "curves", "boxes"],
+)
+def test_the_longest_line_of_a_legend_is_inside(picture):
+    svg = draw(picture)
+    texts = max(select(svg, "text"), key=lambda element: len(element.text or ""))
+    assert measure_text(texts.text) + 18 < float(svg.get("width"))
+
+
 def test_bars_are_drawn_from_zero_to_their_values():
     svg = draw(BARS, names={"en": "English"})
     groups = [x for x in svg.iter(f"{SVG}g") if x.get("class") == "bars"]
