@@ -12,6 +12,11 @@ def format_value(value: float | None) -> str:
     return UNDEFINED if value is None else f"{value:z.3f}"
 
 
+def format_percent(share: float | None) -> str:
+    """Format a share in percent with one decimal, `–` where it is undefined."""
+    return UNDEFINED if share is None else f"{share:.1%}"
+
+
 def format_interval(bounds: Sequence[float] | None) -> str:
     """Format an interval with three decimals, `*` if it has no width, `–` where there is none."""
     if bounds is None:

@@ -18,7 +18,7 @@ from polyprobe.metrics.pictures.picture import (
     Series,
 )
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_interval, format_p_value, format_value
+from polyprobe.report.format import format_interval, format_p_value, format_percent, format_value
 
 from .wordings import list_notes_of_wording, make_changes_table
 
@@ -90,7 +90,7 @@ def _describe(comparison: VersionComparison) -> str:
     (first, second), languages = comparison.versions.sides, comparison.languages
     mean = comparison.ranks["recall@1"]["macro"][-1]
     of = f"mean over {len(languages)} languages" if len(languages) > 1 else languages[0]
-    shares = ("–" if x is None else f"{x:.1%}" for x in (mean.first, mean.second))
+    shares = map(format_percent, (mean.first, mean.second))
     ranked = " and in ".join(
         f"{share} of the {side}s" for share, side in zip(shares, (first, second), strict=True)
     )

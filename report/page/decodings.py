@@ -7,6 +7,7 @@ from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.decodings import list_notes_of_decodings, make_counts_table
 from polyprobe.report.findings.differences import make_differences_table
+from polyprobe.report.format import format_percent
 from polyprobe.schema.run.naming import describe_differing
 
 from .drawing import Drawing
@@ -75,8 +76,8 @@ def _list_leads(report: Report) -> Iterator[str]:
         languages = f" and {n} languages" if n > 1 else ""
         yield (
             f"{part.name} on {part.settings.data_name}{part.rows} predicts "
-            f"{results['mean']['accuracy']:.1%} of {results['n_queries']:,} facts right (mean over "
-            f"{mean}{languages})."
+            f"{format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
+            f"right (mean over {mean}{languages})."
         )
     if len(report.parts) > 1:
         line = describe_differing([finished.run for finished in report.runs])

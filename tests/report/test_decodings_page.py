@@ -79,6 +79,13 @@ def test_two_runs_are_compared_fact_by_fact(tmp_path):
     assert "en multi" in (tmp_path / "two.html").read_text(encoding="utf-8")
 
 
+def test_a_run_without_a_prediction_has_a_page(tmp_path):
+    run = write_predictions(tmp_path / "run", {"en": [None] * 6, "el": [None] * 6})
+    write_report([run.folder], tmp_path / "page.html")
+    reader, _ = read_page(tmp_path / "page.html")
+    assert "predicts – of " in " ".join(reader.under("answer"))
+
+
 def test_runs_of_two_kinds_are_reported_apart(place, tmp_path):
     scored = write_run(tmp_path / "scored", place / "facts", SCORES)
     with pytest.raises(PolyprobeError, match="holds free predictions, other runs scores of"):
