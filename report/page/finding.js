@@ -54,7 +54,8 @@ function placeOf(view, n, row, column) {
 /* The scale of a view, as find_scale_ends in heat.py. */
 function endsOf({ low, high, diverging, values }) {
   const numbers = values.filter((value) => value !== null);
-  let [from, to] = [low ?? Math.min(...numbers, 1), high ?? Math.max(...numbers, 0)];
+  if (!numbers.length) numbers.push(0, 1);
+  let [from, to] = [low ?? Math.min(...numbers), high ?? Math.max(...numbers)];
   if (diverging) [from, to] = [-Math.max(-from, to), Math.max(-from, to)];
   return from < to ? [from, to] : [from - 0.05, to + 0.05];
 }
@@ -172,7 +173,8 @@ function save(figure, kind) {
   const style = getComputedStyle(document.documentElement);
   const colour = (_, name) => style.getPropertyValue(name).trim();
   const back = `<rect width="100%" height="100%" fill="var(--back)"/>`;
-  const text = figure.querySelector("svg").outerHTML.replace(">", `>${back}`)
+  const svg = new XMLSerializer().serializeToString(figure.querySelector("svg"));
+  const text = svg.replace(">", `>${back}`)
     .replace(/var\((--[\w-]+)\)/g, colour);
   const address = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
   const download = (href) => make("a", { href, download: `${figure.dataset.name}.${kind}` }).click();
@@ -195,13 +197,17 @@ function sortRows(table, place, rising) {
     return Number.isNaN(number) ? text.toLowerCase() : number;
   };
   const isMissing = (value) => value === "–" || value === "";
-  const rows = all("tbody tr", table).map((row) => [valueOf(row), row]);
-  rows.sort(([a], [b]) => {
+  const groups = []; // a row without a name, or of a floor, stays below the row that it belongs to
+  for (const row of all("tbody tr", table)) {
+    if (groups.length && /^(— |$)/.test(row.cells[0].textContent)) groups.at(-1)[1].push(row);
+    else groups.push([valueOf(row), [row]]);
+  }
+  groups.sort(([a], [b]) => {
     if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;
     return (a < b ? -1 : a > b ? 1 : 0) * (rising ? 1 : -1);
   });
-  table.tBodies[0].append(...rows.map(([, row]) => row));
+  table.tBodies[0].append(...groups.flatMap(([, rows]) => rows));
   all("th", table).forEach((head, i) => {
     if (i === place) head.setAttribute("aria-sort", rising ? "ascending" : "descending");
     else head.removeAttribute("aria-sort");

@@ -15,7 +15,10 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS
 from polyprobe.cli import app
+from polyprobe.metrics.pictures.picture import Heat
+from polyprobe.report.finding import Finding, Part
 from polyprobe.report.page import write_report
+from polyprobe.report.page.page import write_finding
 from polyprobe.report.page.parts import (
     Report,
     RunPart,
@@ -423,3 +426,41 @@ def test_a_telephone_shows_the_page_without_scrolling_sideways(tmp_path, facts, 
     write_report([run.folder, other.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", viewport={"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_screen_shows_differences_and_charts_without_scrolling(tmp_path, facts, run, browser):
+    other = write_run(tmp_path / "other", facts, SCORES, model="a-model-with-a-rather-long-name")
+    write_report([run.folder, other.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html", viewport={"width": 1280, "height": 900})
+    widths = page.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter((x) => !x.closest('details'))"
+        ".map((x) => [x.scrollWidth, x.clientWidth])"
+    )
+    assert len(widths) > 3
+    assert all(scrolled <= shown for scrolled, shown in widths)
+
+
+def test_sorted_floors_stay_below_their_figure(tmp_path, run, browser):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html")
+    table = page.locator("table").first
+
+    def list_blocks():
+        names = table.locator("tbody td:first-child").all_inner_texts()
+        return [x.split("\n") for x in "\n".join(names).replace("\n— ", "\t").split("\n")]
+
+    blocks = list_blocks()
+    assert any("\t" in name for [name] in blocks)
+    table.locator("th button").first.click()
+    assert list_blocks() == sorted(blocks, key=lambda block: block[0].split("\t")[0].lower())
+
+
+@pytest.mark.parametrize("shift", [-300, 0, 300])
+def test_the_scale_of_a_page_is_that_of_the_picture(tmp_path, browser, shift):
+    values = np.array([[np.nan, 0.25], [0.75, np.nan]]) + shift
+    heat = Heat("distances", ["en", "ru"], ["en", "ru"], values, "km")
+    finding = Finding("maps", [Part("Maps", [], ["km-map"])], pictures={"km-map": heat})
+    write_finding(finding, tmp_path / "page.html")
+    page = open_page(browser, tmp_path / "page.html")
+    ends = [page.locator(f".scale .{name}").text_content() for name in ("low", "high")]
+    assert ends == [f"{shift + 0.25:.2f}", f"{shift + 0.75:.2f}"]
