@@ -15,7 +15,6 @@ from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_c
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
-from tests.making.reader import Reader
 from tests.making.runs import PICKS, SCORES, scores, write_run
 
 
@@ -209,20 +208,3 @@ def test_columns_have_the_names_of_the_runs(run):
     assert "┃ figure ┃ small ┃ large ┃ Δ ┃" in text
     assert "Δ: small less large; differ in: model acme/small / acme/large" in text
     assert "model:acme" not in text  # no signatures
-
-
-def test_the_page_has_the_tests_of_the_command(run, tmp_path):
-    first, second = run("a"), run("b", WRONG)
-    page, file = tmp_path / "c.html", tmp_path / "c.json"
-    options = ("--resamples", 200, "--cluster", "none", "--correction", "bh")
-    text = show(first.folder, second.folder, *options, "--output", page, "--json", file)
-    assert f"report: {page}" in text
-    heats = json.loads(Reader(page.read_text(encoding="utf-8")).scripts[0])["heats"].values()
-    views = [view for heat in heats for view in heat["views"]]
-    [view] = [view for view in views if view["measure"] == "RankC, difference"]
-    *pairs, _ = json.loads(file.read_text())["differences"]["rankc"].values()
-    assert view["values"] == pytest.approx([row["difference"] for row in pairs], rel=1e-4)
-    assert view["details"] == [
-        f" ({row['ci'][0]:z.3f} to {row['ci'][1]:z.3f}), p = {row['p_adjusted']:.2g}"
-        for row in pairs
-    ]

@@ -8,6 +8,7 @@ from json import loads
 from pathlib import Path
 from re import findall, fullmatch
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -19,7 +20,9 @@ from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+from polyprobe.metrics.pictures.picture import Bars, Heat, Series
 from polyprobe.report import findings
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.board import make_board_finding
 from polyprobe.report.findings.comparison import make_comparison_finding
 from polyprobe.report.findings.groups import make_groups_finding
@@ -131,8 +134,10 @@ def test_a_page_has_every_line_cell_and_picture(finding, tmp_path):
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     reader = Reader(page)
     assert reader.loaded == reader.addresses == []
+    assert "default-src 'none'" in page[:400]
     lines = [block for part in finding.parts for block in part.blocks if isinstance(block, str)]
-    for line in [*lines, *finding.notes, *finding.cautions, *finding.settings]:
+    header = finding.lead.splitlines()
+    for line in [*header, *lines, *finding.notes, *finding.cautions, *finding.settings]:
         assert " ".join(line.split()) in " ".join(reader.text.split())
     cells = {text for _, tag, text in reader.texts if tag == "td"}
     for table in finding.tables:
@@ -141,3 +146,18 @@ def test_a_page_has_every_line_cell_and_picture(finding, tmp_path):
     n_views = sum(len(heat["views"]) - 1 for heat in heats)  # they share an element
     names = [name for part in finding.parts for name in part.pictures]
     assert page.count("<svg ") == len(names) - n_views
+
+
+def test_a_page_escapes_every_text(tmp_path):
+    evil = "</script><script>alert(1)</script>&_"
+    table = Table([Column(evil, Role.NAME)], [[evil]], title=evil)
+    heat = Heat(evil, ["en", evil], ["en", evil], np.eye(2), evil, details={(0, 1): evil})
+    pictures = {"bars": Bars(evil, [evil], [Series(evil, [0.5])], evil), "heat": heat}
+    finding = Finding(
+        evil, [Part(evil, [table, evil], [*pictures])], lead=evil, settings=[evil], notes=[evil],
+        cautions=[evil], terms=[(evil, evil)], pictures=pictures,
+    )  # fmt: skip
+    write_finding(finding, tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert Reader(page).text.count(evil) >= 12

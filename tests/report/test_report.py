@@ -403,7 +403,7 @@ def test_a_difference_is_shown_and_significant_cells_are_framed(tmp_path, facts,
 def test_a_picture_is_saved_as_svg_and_png(tmp_path, run, browser, scheme):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html", color_scheme=scheme)
-    for name in ("accuracy", "shares", "rankc_adjusted"):
+    for name in ("accuracy", "rankc_adjusted", "reliability-en"):
         with page.expect_download() as waiting:
             page.locator(f".drawing:has(#{name}) .save[data-kind=svg]").click()
         assert waiting.value.suggested_filename == f"{name}.svg"
