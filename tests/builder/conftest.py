@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from tests.builder.tiny import TINY, TINY_BLOCKS, describe, pack
+from tests.builder.tiny import TINY, TINY_BLOCKS, place_archive
 from tests.builder.upstream_server import server
 
 __all__ = ["server"]
@@ -17,10 +17,6 @@ def tiny(monkeypatch, tmp_path) -> Path:
         for config in bmlama_files.PUBLISHED
         for language, text in TINY.items()
     }
-    repository = describe(contents)
-    monkeypatch.setattr(bmlama_files, "REPOSITORY", repository)
-    monkeypatch.setattr(bmlama_files, "BLOCKS", TINY_BLOCKS)
     mirror = tmp_path / "mirror"
     mirror.mkdir()
-    pack(mirror, repository, contents)
-    return mirror
+    return place_archive(monkeypatch, mirror, bmlama_files, contents, BLOCKS=TINY_BLOCKS)

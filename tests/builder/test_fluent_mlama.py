@@ -9,7 +9,7 @@ from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 
 HEAD = (
     *("sub_uri", "en_sub_label", "sub_label", "obj_uri", "en_obj_label", "obj_label"),
@@ -58,14 +58,7 @@ FILES = {
 
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
-    return place(monkeypatch, tmp_path, write_zip(FILES))
-
-
-def place(monkeypatch, folder, content):
-    repository = describe({ARCHIVE: content})
-    monkeypatch.setattr(fluent_mlama, "REPOSITORY", repository)
-    pack(folder, repository, {ARCHIVE: content})
-    return folder
+    return place_archive(monkeypatch, tmp_path, fluent_mlama, {ARCHIVE: write_zip(FILES)})
 
 
 def test_prompts_are_googles_with_the_slot_where_the_object_was_found(mirror):
@@ -144,7 +137,7 @@ def test_english_alone_is_that_of_all_files(mirror):
 
 
 def test_inner_zip_that_is_cut_short(monkeypatch, tmp_path):
-    place(monkeypatch, tmp_path, write_zip(FILES)[:200])
+    place_archive(monkeypatch, tmp_path, fluent_mlama, {ARCHIVE: write_zip(FILES)[:200]})
     with pytest.raises(PolyprobeError, match=r"fixed_data\.zip is cut short or corrupt"):
         read_facts(tmp_path)
 

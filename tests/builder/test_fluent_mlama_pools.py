@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, build, make_
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.builder.sources.fluent_mlama import ARCHIVE
 from polyprobe.system.download import read_files
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 from tests.conftest import UPSTREAM
 
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"
@@ -72,10 +72,8 @@ def mirror(monkeypatch, tmp_path):
             writer.writeheader()
             writer.writerows(rows)
             archive.writestr(name, text.getvalue())
-    repository = describe({ARCHIVE: content.getvalue()})
-    monkeypatch.setattr(fluent_mlama, "REPOSITORY", repository)
-    pack(tmp_path, repository, {ARCHIVE: content.getvalue()})
-    return tmp_path
+    contents = {ARCHIVE: content.getvalue()}
+    return place_archive(monkeypatch, tmp_path, fluent_mlama, contents)
 
 
 def named(rows):

@@ -1,10 +1,9 @@
 """Rows are linked to the fact named by the labels of most languages."""
 
-import polars as pl
 import pytest
 
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.linking import Link, link_rows
+from tests.builder.tiny_facts import make_facts
 
 # Two Georgias that share a name in English and French, not in German and Spanish.
 LABELLED = {
@@ -16,25 +15,13 @@ LABELLED = {
 TRIPLES = [("P47", "Q1", "Q230"), ("P47", "Q812", "Q1428"), ("P530", "Q1", "Q230")]
 
 
-def make_facts(triples, labelled):
-    labels = [(x, name, label) for x, part in labelled.items() for name, label in part.items()]
-    return Facts(
-        facts=pl.DataFrame(triples, schema=FACTS, orient="row"),
-        labels=pl.DataFrame(labels, schema=LABELS, orient="row"),
-        aliases=pl.DataFrame(schema=ALIASES),
-        templates=pl.DataFrame(schema=TEMPLATES),
-        prompts=pl.DataFrame(schema=PROMPTS),
-        repairs={},
-    )
-
-
 def link(*labels):
     """Link one row with these (subject, answer), one per language."""
     rows = {
         language: ([subject], [answer])
         for language, (subject, answer) in zip(LABELLED, labels, strict=True)
     }
-    [found] = link_rows(["P47"], rows, make_facts(TRIPLES, LABELLED))
+    [found] = link_rows(["P47"], rows, make_facts(TRIPLES, LABELLED, {}))
     return found
 
 
@@ -71,7 +58,7 @@ def test_languages_vote(labels, expected):
 
 
 def test_homonyms_of_one_language_are_distinguished_by_the_others():
-    facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED)
+    facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED, {})
     rows = {
         language: ([subject], [answer])
         for language, subject, answer in (
@@ -86,5 +73,5 @@ def test_homonyms_of_one_language_are_distinguished_by_the_others():
 
 def test_only_the_relation_asked_for_counts():
     rows = {"en": (["Florida", "Russia"], ["Georgia", "Georgia"])}
-    facts = make_facts(TRIPLES, LABELLED)
+    facts = make_facts(TRIPLES, LABELLED, {})
     assert link_rows(["P530", "P530"], rows, facts) == [None, Link("Q1", "Q230", 1.0)]

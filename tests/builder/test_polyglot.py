@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import mpararel, polyglot, read_source
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 from tests.builder.tiny_polyglot import ROWS, known
 
 # relation, dataset_id, stem, true, subject, object, as in the released files.
@@ -43,13 +43,9 @@ def write_parquet(rows) -> bytes:
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
     contents = {"d/en-x.parquet": write_parquet(ENGLISH), "d/de-x.parquet": write_parquet(GERMAN)}
-    repository = describe(contents)
-    monkeypatch.setattr(polyglot, "REPOSITORY", repository)
-    monkeypatch.setattr(polyglot, "PATHS", {"en": "d/en-x.parquet", "de": "d/de-x.parquet"})
-    monkeypatch.setattr(polyglot, "LANGUAGES", ("de", "en"))
+    names = {"PATHS": {"en": "d/en-x.parquet", "de": "d/de-x.parquet"}, "LANGUAGES": ("de", "en")}
     monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
-    pack(tmp_path, repository, contents)
-    return tmp_path
+    return place_archive(monkeypatch, tmp_path, polyglot, contents, **names)
 
 
 def test_ids_are_wikidatas_where_one_entity_of_the_relation_has_the_label(mirror):
@@ -107,17 +103,6 @@ def test_english_is_read_for_the_ids_and_not_given_unasked(mirror):
     both = polyglot.read_facts(mirror, ["en", "de"])
     assert german.facts.equals(both.facts)
     assert set(german.labels["language"]) == set(german.prompts["language"]) == {"de"}
-
-
-@pytest.mark.parametrize("archive", ["cut", "none"])
-def test_spoiled_mirrors_are_reported_in_one_line(mirror, archive):
-    file = mirror / polyglot.REPOSITORY.archive
-    content = file.read_bytes()
-    file.unlink()
-    if archive == "cut":
-        file.write_bytes(content[: len(content) // 2])
-    with pytest.raises(PolyprobeError, match="cut short or corrupt|no archive someone__things@"):
-        polyglot.read_facts(mirror)
 
 
 def test_unknown_language_names_the_nearest():

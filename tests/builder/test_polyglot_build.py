@@ -31,7 +31,7 @@ from polyprobe.schema.languages import find_language
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 from tests.builder.tiny_polyglot import ROWS, known
 from tests.docs.polyglot import ERRORS, built
 
@@ -69,15 +69,12 @@ def mirror(monkeypatch, tmp_path):
             file = io.BytesIO()
             table.write_parquet(file)
             files["d/de-x.parquet"] = file.getvalue()
-        repository = describe(files)
-        monkeypatch.setattr(polyglot, "REPOSITORY", repository)
-        monkeypatch.setattr(polyglot, "PATHS", {"en": "d/en-x.parquet", "de": "d/de-x.parquet"})
+        paths = {"en": "d/en-x.parquet", "de": "d/de-x.parquet"}
         monkeypatch.setattr(recipe, "LANGUAGES", ("de", "en"))
         monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
         recipe.read_english.cache_clear()
         recipe.read_entities.cache_clear()
-        pack(tmp_path, repository, files)
-        return tmp_path
+        return place_archive(monkeypatch, tmp_path, polyglot, files, PATHS=paths)
 
     yield make
     recipe.read_english.cache_clear()

@@ -10,7 +10,7 @@ from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.linked import read_linked
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 
 NAMES = {
     "en": {"Q585": "Oslo", "Q20": "Norway", "Q2868": "Lima", "Q419": "Peru", "Q1": "krone"},
@@ -42,9 +42,7 @@ def sources(tiny, monkeypatch):
     fact = {"sub_uri": "Q1", "sub_label": "krone", "obj_uri": "Q20", "obj_label": "Norway"}
     listed["data/mTREx/sub/P127.jsonl"] = json.dumps(fact).encode()
     for module, name, contents in ((mpararel, "m/p", tuples), (xfactr, "x/f", listed)):
-        repository = describe(contents)._replace(name=name)
-        monkeypatch.setattr(module, "REPOSITORY", repository)
-        pack(tiny, repository, contents)
+        place_archive(monkeypatch, tiny, module, contents, name)
     yield tiny
     read_linked.cache_clear()
 
@@ -92,13 +90,6 @@ def test_what_is_missing_is_named_and_what_is_built_stays(sources, tmp_path):
     assert [p.name for p in sorted((tmp_path / "out" / "data").iterdir())] == ["17", "53"]
 
 
-def test_an_archive_cut_short_is_named(sources, tmp_path):
-    archive = sources / "x__f@0123456789ab.zip"
-    archive.write_bytes(archive.read_bytes()[:-40])
-    with pytest.raises(PolyprobeError, match=r"x__f@0123456789ab.zip is cut short or corrupt"):
-        build_dataset("bmlama", ["17-repaired"], sources, tmp_path / "out")
-
-
 def test_a_row_that_no_fact_is_found_for_keeps_its_id(sources, tmp_path, monkeypatch):
     contents = {
         path: b"\n".join(
@@ -106,9 +97,7 @@ def test_a_row_that_no_fact_is_found_for_keeps_its_id(sources, tmp_path, monkeyp
         )
         for path, content in read_archive(sources).items()
     }
-    repository = describe(contents)._replace(name="m/p")
-    monkeypatch.setattr(mpararel, "REPOSITORY", repository)
-    pack(sources, repository, contents)
+    place_archive(monkeypatch, sources, mpararel, contents, "m/p")
     folder = build_dataset("bmlama", ["17-repaired"], sources, tmp_path / "out")
     [oslo] = [r for r in read(folder, "17-repaired", "en") if r["published_row"] == "17:0001"]
     assert (oslo["fact_id"], oslo["subject_id"]) == ("17:0001", "")

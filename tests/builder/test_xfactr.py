@@ -11,7 +11,7 @@ from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.xfactr import reduce_prompt
 from polyprobe.system.download import read_files
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 
 # (subject, its form, object, its form), as in the released files.
 TUPLES = {
@@ -56,13 +56,9 @@ def write_contents() -> dict[str, bytes]:
 
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
-    contents = write_contents()
-    repository = describe(contents)
-    monkeypatch.setattr(xfactr, "REPOSITORY", repository)
-    monkeypatch.setattr(xfactr, "LANGUAGES", ("en", "fr", "pa", "yo"))
-    monkeypatch.setattr(xfactr, "FIXES", {("yo", "P36"): ("[X bad]", "[X]")})
-    pack(tmp_path, repository, contents)
-    return tmp_path
+    languages, fixes = ("en", "fr", "pa", "yo"), {("yo", "P36"): ("[X bad]", "[X]")}
+    names = {"LANGUAGES": languages, "FIXES": fixes}
+    return place_archive(monkeypatch, tmp_path, xfactr, write_contents(), **names)
 
 
 def name_all(frame) -> dict[str, str]:

@@ -17,7 +17,7 @@ from polyprobe.builder.recipes.xfactr import build as recipe
 from polyprobe.builder.recipes.xfactr.card import PUBLISHED
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 from tests.conftest import UPSTREAM
 
 RESULTS = UPSTREAM.parent / "oracles" / "x-factr-results.zip"
@@ -76,10 +76,8 @@ def write_mpararel() -> dict[str, bytes]:
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
     for module, contents in ((xfactr, write_release()), (mpararel, write_mpararel())):
-        repository = describe(contents)._replace(name=f"some/{module.__name__[-6:]}")
-        monkeypatch.setattr(module, "REPOSITORY", repository)
-        monkeypatch.setattr(module, "LANGUAGES", ("en", "fr"))
-        pack(tmp_path, repository, contents)
+        name = f"some/{module.__name__[-6:]}"
+        place_archive(monkeypatch, tmp_path, module, contents, name, LANGUAGES=("en", "fr"))
     recipe.read_release.cache_clear()
     yield tmp_path
     recipe.read_release.cache_clear()
@@ -138,14 +136,6 @@ def test_the_card_counts_lost_facts_and_the_sources_of_labels(built):
     # facts, table 5, % without a label, no name, several names, alias, list, form, mpararel
     assert "| `en` | 5 | 45,684 | 0.0 | 0 | 0 | 1 | 0 | 4 | 0 |" in lines
     assert "| `fr` | 3 | 40,240 | 40.0 | 1 | 1 | 1 | 1 | 0 | 1 |" in lines
-
-
-def test_an_archive_without_a_file_is_named(mirror):
-    contents = write_release()
-    del contents["data/mTRExf_multi_rel.txt"]
-    pack(mirror, xfactr.REPOSITORY, contents)
-    with pytest.raises(PolyprobeError, match=r"mTRExf_multi_rel\.txt"):
-        recipe.build("en", mirror)
 
 
 def test_an_unknown_language_is_refused(mirror, tmp_path):

@@ -21,6 +21,7 @@ TINY = {
     + "利马 在<mask>\u00a0\t秘鲁\t挪威, 秘鲁\t利马\r\n"
     + "克朗用于<mask>。\t挪威\t乍得, 秘鲁, 挪威\t克朗\r\n",
 }
+NAME = "someone/things"
 TINY_BLOCKS = (("P17", 2, 2), ("P36", 0, 0), ("P127", 1, 1))
 
 
@@ -34,6 +35,15 @@ def pack(folder: Path, repository: Repository, contents: dict[str, bytes]) -> Pa
     return archive
 
 
+def place_archive(monkeypatch, folder: Path, module, contents, name=NAME, **attributes) -> Path:
+    """Pack the contents into a mirror folder, as the archive that a source's module reads."""
+    repository = describe(contents)._replace(name=name)
+    for attribute, value in {"REPOSITORY": repository, **attributes}.items():
+        monkeypatch.setattr(module, attribute, value)
+    pack(folder, repository, contents)
+    return folder
+
+
 def describe(contents: dict[str, bytes]) -> Repository:
     sums = {path: hashlib.sha256(content).hexdigest() for path, content in contents.items()}
-    return Repository("someone/things", "0123456789abcdef", sums)
+    return Repository(NAME, "0123456789abcdef", sums)

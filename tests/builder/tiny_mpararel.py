@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from polyprobe.builder.sources import mpararel
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 
 # (subject, its label, object, its label), as in the released files.
 TUPLES = {
@@ -46,10 +46,7 @@ def release(folder: Path, monkeypatch, tuples=TUPLES, patterns=PATTERNS) -> Path
         for name, texts in patterns.items()
     }
     contents = {path: write_lines(records) for path, records in files.items()}
-    repository = describe(contents)
-    monkeypatch.setattr(mpararel, "REPOSITORY", repository)
-    pack(folder, repository, contents)
-    return folder
+    return place_archive(monkeypatch, folder, mpararel, contents)
 
 
 # Reviewed lines and all lines of the patterns.

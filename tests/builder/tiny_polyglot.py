@@ -1,8 +1,7 @@
 """Rows of Polyglot or Not, and what their build knows."""
 
-import polars as pl
-
-from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
+from polyprobe.builder.facts import Facts
+from tests.builder.tiny_facts import make_facts
 
 # mParaRel has two Oslos as capitals, and Newshour in another relation only.
 TUPLES = [
@@ -15,15 +14,7 @@ TUPLES = [
 
 def known() -> Facts:
     facts = [(relation, subject, thing) for relation, subject, _, thing, _ in TUPLES]
-    labels = {("en", t[i], t[i + 1]) for t in TUPLES for i in (1, 3)}
-    return Facts(
-        facts=pl.DataFrame(facts, schema=FACTS, orient="row"),
-        labels=pl.DataFrame(sorted(labels), schema=LABELS, orient="row"),
-        aliases=pl.DataFrame(schema=ALIASES),
-        templates=pl.DataFrame(schema=TEMPLATES),
-        prompts=pl.DataFrame(schema=PROMPTS),
-        repairs={},
-    )
+    return make_facts(facts, {"en": {t[i]: t[i + 1] for t in TUPLES for i in (1, 3)}}, {})
 
 
 # Rows by language; their sum is 303,156.

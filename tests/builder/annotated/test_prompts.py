@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.balanced.sentences import (
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import describe, pack
+from tests.builder.tiny import place_archive
 
 WRITTEN = {
     "pid": ["P1", "P2"],
@@ -43,11 +43,7 @@ def mirror(monkeypatch, tmp_path):
     contents["data/TREx_instanceof.txt"] = (
         b"Q1\tQ6256,country\nQ2\tQ515,city\nQ3\tQ5,human\nQ4\tQ5,human\n"
     )
-    repository = describe(contents)
-    pack(tmp_path, repository, contents)
-    monkeypatch.setattr(xfactr, "REPOSITORY", repository)
-    monkeypatch.setattr(xfactr, "LANGUAGES", ("en", "fr", "ru"))
-    return tmp_path
+    return place_archive(monkeypatch, tmp_path, xfactr, contents, LANGUAGES=("en", "fr", "ru"))
 
 
 @pytest.fixture
