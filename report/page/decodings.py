@@ -105,7 +105,12 @@ def _make_part(two: Between, names: Sequence[str]) -> Part:
         for figure, rows_of_figure in comparison.differences.items()
         for row in rows_of_figure
     ]
-    blocks: list[Table | str] = [make_differences_table(names, correction, rows)]
+    table = make_differences_table(names, correction, rows)
+    # the means above are over relations, unless another average was chosen
+    first, *columns = table.columns
+    blocks: list[Table | str] = [
+        table._replace(columns=[first._replace(head="figure (micro)"), *columns])
+    ]
     notes = [*list_notes(comparison)]
     if comparison.decodings:
         counts = make_counts_table(comparison.decodings, names, correction)
