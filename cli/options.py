@@ -60,8 +60,7 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
             for part in fields(group):
                 parse = declared[part.name].parse if part.name in declared else None
                 if parse:
-                    texts = values[part.name]
-                    values[part.name] = parse(list(texts)) if texts else part.default
+                    values[part.name] = parse(list(values[part.name] or ())) or part.default
             return function(**values)
 
         call.__signature__ = Signature(  # type: ignore[attr-defined]

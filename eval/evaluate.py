@@ -18,7 +18,7 @@ from polyprobe.scoring.options import FREE, ScorerOptions, is_name
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
-from polyprobe.system.options import collect_options, with_keywords
+from polyprobe.system.options import check_keywords, collect_options, with_keywords
 from polyprobe.system.progress import report as say
 
 from .evaluation import Evaluation, Questions, resolve
@@ -65,9 +65,10 @@ def evaluate_model(
     Raises:
         PolyprobeError: any error that the caller can correct, in one line.
     """
-    settings = EvaluationOptions.from_keywords(options, evaluate_model)
-    if not is_name(model):
+    check_keywords(options, evaluate_model)
+    if not is_name(model):  # its own options are not to be checked against our defaults
         check_object(model, {x: options[x] for x in options if x in collect_options(ScorerOptions)})
+    settings = EvaluationOptions.from_keywords(options, evaluate_model)
     request = EvaluationRequest.of(model, dataset, config, settings)
     with TemporaryDirectory(prefix="polyprobe-") as folder:
         return evaluate_request(request, folder if output is None else output).results

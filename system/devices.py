@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .errors import PolyprobeError, check_option, one_line
 
@@ -14,9 +14,9 @@ DTYPES = ("float32", "bfloat16", "float16")
 DEVICES = ("auto", "cpu", "cuda", "mps", "xpu", "hpu", "mtia", "npu", "xla")  # before a `:0`
 
 
-def check_device(device: str) -> None:
-    """Refuse names that are no kind of device, without an import of torch."""
-    kind = device.partition(":")[0]
+def check_device(device: Any) -> None:
+    """Refuse what is no name of a kind of device, without an import of torch."""
+    kind = device.partition(":")[0] if isinstance(device, str) else device
     if kind == "gpu":
         raise PolyprobeError("unknown --device 'gpu'; did you mean 'cuda'? auto: the GPU if any")
     check_option("--device", kind, DEVICES)

@@ -4,7 +4,7 @@ The command line, the keywords of functions, the checks and the tables of the do
 from these fields.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, Self, TypeVar
@@ -98,11 +98,16 @@ class Options:
         Raises:
             PolyprobeError: a keyword that is no option, with the nearest name.
         """
-        names = signature(function).parameters
-        for name in keywords:
-            if name not in names:
-                raise unknown("argument", name, f"{function.__qualname__}()", names)
+        check_keywords(keywords, function)
         return cls(**keywords)
+
+
+def check_keywords(keywords: Iterable[str], function: Callable[..., Any]) -> None:
+    """Refuse a keyword that is no argument of a function, with the nearest name."""
+    names = signature(function).parameters
+    for name in keywords:
+        if name not in names:
+            raise unknown("argument", name, f"{function.__qualname__}()", names)
 
 
 def collect_options(group: type[Options]) -> dict[str, Declaration]:

@@ -1,5 +1,6 @@
 """`polyprobe metrics --figures`: named figures are printed, or refused with what they need."""
 
+import json
 from itertools import combinations, permutations
 from statistics import fmean
 
@@ -73,6 +74,11 @@ def test_named_figures_of_pairs_and_of_all_languages_have_a_line(run):
     assert low < high
     assert f"kappa (free-marginal): {found['kappa']:.3f} ({low:z.3f} to {high:z.3f})" in done.output
     assert "┃" not in done.output  # no table without a column
+
+
+def test_no_named_figures_are_the_default(run):
+    assert "options:" not in call(run.folder, "--figures", "")
+    assert "options" not in json.loads((run.folder / "results.json").read_text())
 
 
 def test_named_figures_of_modules_have_a_line_for_each_language_and_the_mean(run):

@@ -175,6 +175,7 @@ def test_names_of_rows_may_be_one_text(place):
         (lambda m: load_scorer("geolm", tokenizer="gpt2"), "'geolm' has its own tokenizer"),
         (lambda m: load_scorer(torch.nn.Linear(2, 2), tokenizer=0), "an? int as tokenizer"),
         (lambda m: load_scorer(m, device="cpu"), "a model object has its own device; leave it out"),
+        (lambda m: load_scorer("geolm", device=0), "unknown --device 0; known: auto, cpu, cuda"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_one_line(call, message, model):
@@ -187,6 +188,8 @@ def test_wrong_arguments_are_one_line(call, message, model):
     ("options", "message"),
     [
         ({"scoring": "object"}, "a scorer has its own scoring; leave it out, or set it in load_s"),
+        ({"permutations": 2}, "a scorer has its own permutations; leave it out"),
+        ({"system": "Hi"}, "a scorer has its own system; leave it out"),
         ({"devices": 2}, r"devices needs a model that other processes can load; save this one"),
         ({"ray": "auto"}, "ray needs a model that other processes can load"),
         ({"dataset": ["en"]}, "the dataset is a list; expected a name, a folder, or a DatasetDict"),
