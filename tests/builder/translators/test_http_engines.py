@@ -9,17 +9,10 @@ from polyprobe.builder.translators.engines.googletrans import Googletrans, read_
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import Pace
-from tests.builder.translators.server import serving
 
 FAST = Pace(tries=3, first_wait=0.001, longest_wait=0.01, give_up=4)
 SENTENCE = "Oslo lies in Norway."
 FINE = SENTENCE.upper()
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture(params=["googletrans", "openai"])

@@ -16,17 +16,10 @@ from polyprobe.builder.translators.engines.openai import (
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, Pace
 from polyprobe.system.store import CHECKSUM, cache_folder
-from tests.builder.translators.server import serving
 
 SENTENCE = "Ada Lovelace was born in London."
 TERMS = {"Ada Lovelace": "Ada Lovelace", "London": "Londres"}
 KEY = "sk-thisisnobodyskey1234567890"
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def make(server, concurrency=4, **options):

@@ -5,7 +5,6 @@ import pytest
 from polyprobe.builder.translators import load_translator
 from polyprobe.builder.translators.examples import LIMIT, read_example_file
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.translators.server import serving
 
 FILE = """
 [[ru.P36]]
@@ -24,12 +23,6 @@ translation = "Hlavním městem Norska je Oslo."
 """
 SENTENCES = ["The capital of Italy is Rome.", "Dante was born in Florence.", "It is Bern."]
 RELATIONS = ["P36", "P19", "P36"]
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 @pytest.fixture

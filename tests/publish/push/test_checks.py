@@ -1,12 +1,17 @@
 """Every check of `polyprobe push` rejects a folder made to fail it."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from polyprobe.analysis.board.board import make_board
 from polyprobe.publish.checks import STAGES, check_source, find_objections
 from polyprobe.publish.source import read_source
+from polyprobe.report.page.board import write_board
 from polyprobe.system.errors import PolyprobeError
+from tests.making.boards import write_table_5
 from tests.publish.push.folders import ROOT, change, edit, metric, small_dataset
 
 EN = "data/default/en.parquet"
@@ -47,6 +52,34 @@ def a_row_less(folder):
         pq.write_table(pq.read_table(folder / path).slice(0, 19), folder / path)
 
 
+def change_figure(folder):
+    board = json.loads((folder / "board.json").read_text(encoding="utf-8"))
+    board["models"][0]["figures"]["accuracy"]["mean"] = 1.0
+    (folder / "board.json").write_text(json.dumps(board), encoding="utf-8")
+
+
+def further_sentences(folder):
+    (folder / "sentences").mkdir()
+    pq.write_table(pa.table({"note": ["private"]}), folder / "sentences" / "notes.parquet")
+
+
+def break_column(folder):
+    column = pq.read_metadata(folder / EN).row_group(0).column(1)
+    start = column.dictionary_page_offset or column.data_page_offset
+    content = bytearray((folder / EN).read_bytes())
+    content[start : start + 24] = bytes(24)
+    (folder / EN).write_bytes(content)
+
+
+def move_split(folder):
+    (folder / FR).rename(folder / "fr.parquet")
+    edit(folder / "README.md", f"path: {FR}", "path: fr.parquet")
+
+
+def write(name, content):
+    return lambda folder: (folder / name).write_bytes(content)
+
+
 DATASETS = {
     "no-configs": (
         lambda folder: edit(folder / "README.md", "configs:", "config:"),
@@ -74,11 +107,6 @@ DATASETS = {
         r"language 'fr', row 1 \(.*\): the prompt must hold the slot \[Y\] exactly once",
     ),
 }
-ROWS = {
-    "an answer is no index into the candidates": answers_out_of_range,
-    "a value is missing": answers_of_null,
-    "the fact_id differs": rows_in_another_order,
-}
 METRICS = {
     "incomplete-card": (
         lambda folder: edit(folder / "README.md", "sdk: gradio\n", ""),
@@ -103,46 +131,86 @@ METRICS = {
 }
 
 
-@pytest.mark.parametrize(("kind", "cases"), [("dataset", DATASETS), ("space", METRICS)])
-def test_every_check_has_a_folder_that_fails_it(kind, cases):
-    assert {code for stage in STAGES[kind] for code in stage} == set(cases)
+BOARDS = {
+    "incomplete-board-card": (
+        lambda folder: edit(folder / "README.md", "sdk: static", "sdk: gradio"),
+        "sdk is 'gradio'; expected 'static'",
+    ),
+    "missing-app": (
+        lambda folder: (folder / "index.html").unlink(),
+        "app_file is 'index.html': no such file",
+    ),
+    "other-page": (change_figure, "the page is not of the figures in board.json; make it again"),
+}
+CHECKS = {"dataset": DATASETS, "space": METRICS, "board": BOARDS}
+NO_FILES = "lists no data_files"
+FURTHER = [
+    ("dataset", answers_out_of_range, "'..', row .*an answer is no index into the candidates"),
+    ("dataset", answers_of_null, "default: language '..', row .*a value is missing"),
+    ("dataset", rows_in_another_order, "default: language '..', row .*the fact_id differs"),
+    ("dataset", move_split, "push takes data/CONFIG/LANGUAGE.parquet only"),
+    ("dataset", lambda folder: (folder / "README.md").unlink(), "no README.md"),
+    ("dataset", write("README.md", b"---\nlicense: [\n---\n"), "its YAML cannot be read"),
+    ("dataset", further_sentences, "sentences/notes.parquet is in no configuration"),
+    ("dataset", break_column, "en.parquet: cannot be read"),
+    *(
+        ("dataset", write("README.md", b"---\nlicense: mit\nconfigs: %s\n---\n" % value), NO_FILES)
+        for value in (b"default", b"[default]", b"[{config_name: a, data_files: b}]")
+    ),
+    (
+        "space",
+        write("requirements.txt", "datasets\n".encode("utf-16")),
+        "requirements.txt is not UTF-8 text",
+    ),
+    ("space", write("app.py", "# é".encode("latin-1")), "app.py cannot be read as Python"),
+    (
+        "space",
+        write("app.py", b"import os, yaml\n"),
+        "requirements.txt: yaml is missing, which app.py imports",
+    ),
+    ("space", write("rankc.py", b"raise SystemExit(3)\n"), "evaluate cannot load it"),
+    ("board", write("board.json", b"{"), "board.json or the page cannot be read"),
+]
 
 
-@pytest.mark.parametrize("code", DATASETS)
-def test_a_dataset_that_is_not_fit(code, tmp_path):
-    folder = small_dataset(tmp_path / "geofacts")
-    assert check_source(read_source(folder))["license"] == "other"
-    spoil, message = DATASETS[code]
+def make(kind, folder):
+    if kind == "board":
+        write_board(make_board(write_table_5(folder / "runs")), folder / "leaderboard")
+        return folder / "leaderboard"
+    return small_dataset(folder / "geofacts") if kind == "dataset" else metric(folder)
+
+
+@pytest.mark.parametrize("kind", CHECKS)
+def test_every_check_has_a_folder_that_fails_it(kind):
+    assert {code for stage in STAGES[kind] for code in stage} == set(CHECKS[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "spoil", "message"),
+    [*FURTHER, *((kind, *case) for kind, cases in CHECKS.items() for case in cases.values())],
+)
+def test_a_folder_that_is_not_fit(kind, spoil, message, tmp_path):
+    folder = make(kind, tmp_path)
     spoil(folder)
     with pytest.raises(PolyprobeError, match=message) as raised:
         check_source(read_source(folder))
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("message", ROWS)
-def test_rows_that_no_model_could_be_asked(message, tmp_path):
-    folder = small_dataset(tmp_path / "geofacts")
-    ROWS[message](folder)
-    with pytest.raises(PolyprobeError, match=f"default: language '..', row .*{message}"):
-        check_source(read_source(folder))
+@pytest.mark.parametrize(
+    ("kind", "sdk"), [("dataset", None), ("space", "gradio"), ("board", "static")]
+)
+def test_a_folder_that_is_fit(kind, sdk, tmp_path):
+    card = check_source(read_source(make(kind, tmp_path)))
+    assert card.get("sdk") == sdk
+    assert card["license"] == ("other" if kind == "dataset" else "apache-2.0")
 
 
-def test_files_that_push_does_not_take(tmp_path):
-    folder = small_dataset(tmp_path / "geofacts")
-    (folder / FR).rename(folder / "fr.parquet")
-    edit(folder / "README.md", f"path: {FR}", "path: fr.parquet")
-    with pytest.raises(PolyprobeError, match="push takes data/CONFIG/LANGUAGE.parquet only"):
-        check_source(read_source(folder))
-
-
-@pytest.mark.parametrize("code", METRICS)
-def test_a_metric_that_is_not_fit(code, tmp_path):
+def test_a_package_may_have_another_name_than_its_module(tmp_path):
     folder = metric(tmp_path)
-    spoil, message = METRICS[code]
-    spoil(folder)
-    with pytest.raises(PolyprobeError, match=message) as raised:
-        check_source(read_source(folder))
-    assert "\n" not in str(raised.value)
+    (folder / "app.py").write_text("import yaml\n")
+    (folder / "requirements.txt").open("a").write("PyYAML>=6\n")
+    check_source(read_source(folder))
 
 
 @pytest.mark.parametrize("name", sorted(p.parent.name for p in ROOT.glob("metrics/*/app.py")))
@@ -162,20 +230,6 @@ def test_the_embedded_dataset_is_fit():
 @pytest.mark.upstream
 def test_bmlama_is_fit(bmlama):
     assert check_source(read_source(bmlama))["license"] == "cc-by-nc-4.0"
-
-
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [("", "no README.md"), ("---\nlicense: [\n---\n", "its YAML cannot be read")],
-)
-def test_a_card_that_cannot_be_read(head, message, tmp_path):
-    folder = small_dataset(tmp_path / "geofacts")
-    (folder / "README.md").unlink()
-    if head:
-        (folder / "README.md").write_text(head)
-    with pytest.raises(PolyprobeError, match=message) as raised:
-        check_source(read_source(folder))
-    assert "\n" not in str(raised.value)
 
 
 def test_licences_that_forbid():

@@ -1,20 +1,15 @@
 """A board as a static Space: its files, its checks, pushes to the stand-in Hub."""
 
-import json
-
 import pytest
 
 from polyprobe.analysis.board import FILES
 from polyprobe.analysis.board.board import make_board
 from polyprobe.cli.publish import find_kind
-from polyprobe.publish.checks import STAGES, check_source
 from polyprobe.publish.install import install_folder
-from polyprobe.publish.source import read_source
 from polyprobe.report.page.board import write_board
 from polyprobe.system.errors import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.publish.push.clients import api, contents, held, messages, run
-from tests.publish.push.folders import edit
 
 __all__ = ["api"]
 
@@ -23,45 +18,6 @@ __all__ = ["api"]
 def folder(tmp_path):
     write_board(make_board(write_table_5(tmp_path / "runs")), tmp_path / "leaderboard")
     return tmp_path / "leaderboard"
-
-
-def change_figure(folder):
-    found = json.loads((folder / "board.json").read_text(encoding="utf-8"))
-    found["models"][0]["figures"]["accuracy"]["mean"] = 1.0
-    (folder / "board.json").write_text(json.dumps(found), encoding="utf-8")
-
-
-SPOILED = {
-    "incomplete-board-card": (
-        lambda folder: edit(folder / "README.md", "sdk: static", "sdk: gradio"),
-        "sdk is 'gradio'; expected 'static'",
-    ),
-    "missing-app": (
-        lambda folder: (folder / "index.html").unlink(),
-        "app_file is 'index.html': no such file",
-    ),
-    "other-page": (change_figure, "the page is not of the figures in board.json; make it again"),
-}
-
-
-def test_every_check_has_a_board_that_fails_it():
-    assert {code for stage in STAGES["board"] for code in stage} == {*SPOILED}
-
-
-@pytest.mark.parametrize("code", SPOILED)
-def test_a_board_that_is_not_fit(code, folder):
-    assert check_source(read_source(folder))["sdk"] == "static"
-    spoil, message = SPOILED[code]
-    spoil(folder)
-    with pytest.raises(PolyprobeError, match=message) as raised:
-        check_source(read_source(folder))
-    assert "\n" not in str(raised.value)
-
-
-def test_damaged_figures_are_refused(folder):
-    (folder / "board.json").write_text("{", encoding="utf-8")
-    with pytest.raises(PolyprobeError, match=r"board.json or the page cannot be read"):
-        check_source(read_source(folder))
 
 
 def test_a_push_and_the_same_again(api, hub, folder, capsys):

@@ -6,12 +6,9 @@ import socket
 import subprocess
 from types import SimpleNamespace
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.publish import push as publish
-from polyprobe.publish.checks import check_source
 from polyprobe.publish.hub import Remote, check_ours
 from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
@@ -175,55 +172,6 @@ def test_what_is_not_needed_stays(folder, tmp_path):
     (rankc / "venv").mkdir()
     (rankc / "venv" / "x.py").touch()
     assert read_source(rankc).left_out == ["my_secrets.py", "venv/x.py"]
-
-
-def test_sentences_of_no_configuration(folder):
-    (folder / "sentences").mkdir()
-    pq.write_table(pa.table({"note": ["private"]}), folder / "sentences" / "notes.parquet")
-    with pytest.raises(PolyprobeError, match=r"sentences/notes.parquet is in no configuration"):
-        check_source(read_source(folder))
-
-
-def test_a_column_whose_bytes_are_broken(folder):
-    path = folder / "data/default/en.parquet"
-    column = pq.read_metadata(path).row_group(0).column(1)
-    start = column.dictionary_page_offset or column.data_page_offset
-    content = bytearray(path.read_bytes())
-    content[start : start + 24] = bytes(24)
-    path.write_bytes(content)
-    with pytest.raises(PolyprobeError, match=r"en.parquet: cannot be read") as raised:
-        check_source(read_source(folder))
-    assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize("configs", ["default", "[default]", "[{config_name: a, data_files: b}]"])
-def test_a_card_of_another_shape(configs, folder):
-    head = f"---\nlicense: mit\nconfigs: {configs}\n---\n"
-    (folder / "README.md").write_text(head)
-    with pytest.raises(PolyprobeError, match="lists no data_files"):
-        check_source(read_source(folder))
-
-
-@pytest.mark.parametrize(
-    ("file", "content", "message"),
-    [
-        ("requirements.txt", "datasets\n".encode("utf-16"), "requirements.txt is not UTF-8 text"),
-        ("app.py", "# é".encode("latin-1"), "app.py cannot be read as Python"),
-        ("app.py", b"import os, yaml\n", "requirements.txt: yaml is missing, which app.py imports"),
-        ("rankc.py", b"raise SystemExit(3)\n", "evaluate cannot load it"),
-    ],
-)
-def test_mistakes_in_a_metric(file, content, message, tmp_path):
-    (metric(tmp_path) / file).write_bytes(content)
-    with pytest.raises(PolyprobeError, match=message):
-        check_source(read_source(tmp_path / "rankc"))
-
-
-def test_a_package_may_have_another_name_than_its_module(tmp_path):
-    folder = metric(tmp_path)
-    (folder / "app.py").write_text("import yaml\n")
-    (folder / "requirements.txt").open("a").write("PyYAML>=6\n")
-    check_source(read_source(folder))
 
 
 def test_a_server_that_never_answers(api, hub, folder, monkeypatch):
