@@ -371,7 +371,6 @@ def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
     found = {entry["name"]: entry for entry in bmlama_board.as_json()["models"]}
     for model, (clc, accuracy) in TABLE_5.items():
         assert float(rows[model]["rankc"]) == found[model]["figures"]["rankc"]["mean"] == clc / 100
-        assert f"| {model} | " in write_models(bmlama_board, ".md")
         latex = re.search(
             rf"^{re.escape(model)} & (.*) \\\\$", write_models(bmlama_board, ".tex"), re.M
         )

@@ -24,7 +24,6 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.publish.export import export_run
 from polyprobe.report.findings.run import make_pairs_part
-from polyprobe.report.page import write_report
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
@@ -86,10 +85,6 @@ def test_directed_shares_are_computed_if_they_are_named(run):
     rows = export_run(run.folder, "csv").read_text().splitlines()
     assert [row for row in rows if row.startswith("right_given_right,ru,en,")]
     assert [row for row in rows if row.startswith("right_given_right,en,ru,")]
-    write_report([run.folder], run.folder / "report.html")
-    page = (run.folder / "report.html").read_text(encoding="utf-8")
-    assert "<option>right where another is</option>" in page
-    assert '"measure":"right where another is"' in page
 
 
 # RankC, COverlap of six pairs: means .5 and .4

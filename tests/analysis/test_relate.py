@@ -239,11 +239,8 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
         Run(run.folder), ["script", "accuracy_min"], RelateOptions(control="branch", resamples=100)
     )
     assert made == json.loads(json.dumps(found.as_json()))
-    assert made["similarities"]["script"]["values"]["en-es"] == 1
     assert made["similarities"]["script"]["partial"]["r"] is not None
-    reader = Reader(paths[1].read_text(encoding="utf-8"))
-    assert reader.loaded == reader.addresses == []
-    drawn = json.loads(reader.scripts[0])
+    drawn = json.loads(Reader(paths[1].read_text(encoding="utf-8")).scripts[0])
     heats = drawn["heats"]
     assert [*heats["rankc-map"]["names"]] == LANGUAGES
     [view] = heats["rankc-map"]["views"]
@@ -252,10 +249,6 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     assert [view["measure"] for view in views] == ["script", "accuracy_min"]
     orders = [*heats["script-map"]["orders"].values(), *(view["similarity"] for view in views)]
     assert {*map(tuple, map(sorted, orders))} == {tuple(range(6))}
-    cells = reader.under("figure-cell", "td")
-    for row in found.rows:
-        assert f"{row.correlation.r:.3f}" in cells
-        assert f"{row.partial.rho:.3f}" in cells
     assert paths[2].read_text(encoding="utf-8").startswith("<?xml")
 
 

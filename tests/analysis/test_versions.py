@@ -232,18 +232,6 @@ def show(*arguments, status=0):
     return " ".join(result.output.split())
 
 
-def test_the_command_keeps_the_order_of_its_arguments(runs, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "120")
-    folders = [run.folder for run in runs]
-    text = show(*folders, "--resamples", 99)
-    assert "difference (Δ): template - sentence" in text
-    assert "┃ template ┃ sentence ┃ Δ ┃" in text
-    for figure in ("recall@1 mean (macro)", "recall@1 mean (micro)", "accuracy mean (micro)"):
-        assert figure in text
-    other = show(*reversed(folders), "--resamples", 99)
-    assert "difference (Δ): sentence - template" in other
-
-
 def negative(row):
     values = (row.second, row.first, -row.difference)
     return (*values, *(-end for end in reversed(row.ci)), row.p, row.p_adjusted)

@@ -24,7 +24,7 @@ from polyprobe.analysis.compare.sentences.gender import (
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
-from tests.making.versions import GENDERS, write_versions
+from tests.making.versions import write_versions
 
 stanza = pytest.importorskip("stanza")
 
@@ -83,13 +83,6 @@ def only_russian(language, folder):
     if language != "ru":
         raise LookupError("none here")
     return StandIn()
-
-
-@pytest.fixture
-def gender_file(tmp_path):
-    file = tmp_path / "gender.txt"
-    file.write_text("".join(f"Q{i}\t{gender}\n" for i, gender in enumerate(GENDERS)))
-    return file
 
 
 def test_shares_of_female_subjects_alone(tmp_path, gender_file, monkeypatch):

@@ -127,13 +127,16 @@ def test_two_runs_name_the_direction_of_their_order(runs, tmp_path):
     ):
         out = tmp_path / "two.json"
         words = ["compare", *pair, "--resamples", "99", "--json", str(out)]
-        result = CliRunner().invoke(app, words)
-        assert f"difference (Δ): {direction}" in result.output
+        result = CliRunner().invoke(app, words, env={"COLUMNS": "120"})
+        text, (first, second) = " ".join(result.output.split()), direction.split(" - ")
+        assert f"difference (Δ): {direction}" in text
+        assert f"┃ {first} ┃ {second} ┃ Δ ┃" in text
+        for figure in ("recall@1 mean (macro)", "recall@1 mean (micro)", "accuracy mean (micro)"):
+            assert figure in text
         found = json.loads(out.read_text())
         assert found["difference"] == " - ".join(found["names"])
         assert found["versions"]["difference"] == direction
         row = found["versions"]["ranks"]["recall@1"]["macro"]["mean"]
-        first, second = direction.split(" - ")
         assert row["difference"] == pytest.approx(row[first] - row[second]) != 0
         one, other = (find_results(Run(x), Bootstrap(0))["mean"]["accuracy"] for x in pair)
         assert found["differences"]["accuracy"]["mean"]["difference"] == pytest.approx(one - other)

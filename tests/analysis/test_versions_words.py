@@ -24,13 +24,6 @@ SENTENCES = ("template", "gt_translation", "chatgpt_translation")
 FOUND = ("gt_prompt", "gt_infl_object", "chatgpt_prompt", "chatgpt_infl_object")
 
 
-@pytest.fixture
-def gender_file(tmp_path):
-    file = tmp_path / "gender.txt"
-    file.write_text("".join(f"Q{i}\t{gender}\n" for i, gender in enumerate(GENDERS)))
-    return file
-
-
 def rows_of(gender):
     """Rows whose subject has the gender: person `number % 4`, twelve rows."""
     return [number for number in range(12) if GENDERS[number % 4] == gender]

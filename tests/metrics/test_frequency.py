@@ -49,25 +49,6 @@ def test_enumeration_of_all_orders_gives_the_same(seed):
     assert found.tolist() == pytest.approx([float(value) for value in expected], abs=1e-15)
 
 
-def test_a_fact_does_not_count_for_its_own_rows():
-    """Two templates of each fact: Rome is the answer of another fact, Paris only of its own."""
-    names = [["Paris", "Rome"], ["Rome", "Paris"], ["Rome", "Oslo"], ["Oslo", "Rome"]]
-    found = answer_frequency(["r"] * 4, ["a", "a", "b", "b"], names, [[0], [1], [0], [1]])
-    assert found.tolist() == [0, 0, 1 / 2, 1 / 2]
-
-
-def test_groups_do_not_count_for_each_other():
-    found = answer_frequency(["r", "s"], ["a", "b"], [["x", "y"], ["x", "y"]], [[0], [0]])
-    assert found.tolist() == [1 / 2, 1 / 2]
-
-
-def test_several_correct_candidates_share_the_first_place():
-    """x and y are first with one fact each; the query's correct candidates are y and z."""
-    candidates = [["x", "y", "z"], ["x"], ["y"]]
-    found = answer_frequency(["r"] * 3, ["a", "b", "c"], candidates, [[1, 2], [0], [0]])
-    assert found.tolist() == [1 / 2, 1, 1]
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

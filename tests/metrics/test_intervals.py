@@ -6,7 +6,6 @@ from scipy import stats
 
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.shared import intervals
-from polyprobe.metrics.shared import intervals as rankc_intervals
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
@@ -125,11 +124,6 @@ def test_the_levels_are_widened_as_student_s_t_is():
     samples = np.linspace(0, 1, 10_001)
     tail = stats.norm.cdf(stats.t.ppf(0.025, 6))
     assert intervals.interval(samples, 6) == pytest.approx([tail, 1 - tail])
-
-
-def test_a_ratio_of_another_folder_s_copy_counts():
-    foreign = rankc_intervals.Ratio(np.array([1, 0]), np.array([1, 1]))
-    assert summarize({"x": foreign}, n_resamples=0) == {"x": 0.5}
 
 
 def test_equal_rows_are_drawn_as_one(monkeypatch):

@@ -134,19 +134,6 @@ def test_a_pair_without_any_value_is_in_no_mean():
     assert found["all pairs"].n == 2
 
 
-def test_other_facts_in_one_file_are_an_error(tmp_path):
-    app = import_app("accuracy_at_1")
-    files = [
-        write_table(
-            tmp_path / f"{language}.parquet",
-            {"fact_id": ["a", last], "answers": [[0], [0]], "scores": [[1.0, 2.0], [2.0, 1.0]]},
-        )
-        for language, last in (("en", "b"), ("es", "c"))
-    ]
-    with pytest.raises(ValueError, match="other facts in es than in en"):
-        compute(app, files=files)
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
