@@ -302,7 +302,6 @@ def test_cautions(many):
 
 
 MISTAKES = {
-    "--by scrpt": "unknown --by 'scrpt'; did you mean 'script'? known: script, family, branch, ",
     "--by gender": "--by gender and --gender FILE require each other; give both or neither",
     "--by script --gender FILE": "--by gender and --gender FILE require each other",
     "--by continent": "--by continent: more/default has no facts of P30 (continent); give a TSV",
@@ -311,11 +310,8 @@ MISTAKES = {
     "--by object --unit language": "--unit language: groups of facts cannot be permuted over "
     "languages; omit --unit",
     "--by relation --unit subject": "--unit subject: 'C0' has several groups; use --unit fact",
-    "--by script --unit facts": "unknown --unit 'facts'; did you mean 'fact'? known: auto, fact,",
     "--by NOTHING": "labels.tsv: none of its 1 ids, such as 'x', is one of the run's languages, "
     "facts, subjects, objects (such as 'en', 'P36:C0:0', 'C0', '0'); check the ids",
-    "--by script --output page.txt": "--output page.txt: expected a name that ends in .html",
-    "--by script --figure x.gif": "--figure x.gif: expected a name that ends in .svg, .pdf or",
 }
 
 

@@ -284,18 +284,9 @@ def test_the_page_of_a_comparison_has_the_default_figures(run, dataset, tmp_path
     call(run.folder, "--resamples", 0)
 
 
-@pytest.mark.parametrize(
-    ("words", "error"),
-    [
-        (["--weights", "norm3"], "unknown --weights 'norm3'; did you mean 'norm"),
-        (["--average", "mean"], "unknown --average 'mean'; known: macro, micro"),
-        (["--ties", "stable"], "unknown --ties 'stable'; known: expected, released"),
-        (["--figures", "rankC,acc"], "unknown --figures 'rankC'; did you mean 'rankc'?"),
-    ],
-)
-def test_unknown_names_are_refused(run, words, error):
-    with pytest.raises(PolyprobeError, match=error.replace("?", "[?]")):
-        CliRunner().invoke(app, ["metrics", str(run.folder), *words], catch_exceptions=False)
+def test_an_unknown_figure_is_refused(run):
+    error = "unknown --figures 'rankC'; did you mean 'rankc'?"
+    assert error in str(call(run.folder, "--figures", "rankC,acc").exception)
 
 
 def test_free_predictions_have_no_rankings():

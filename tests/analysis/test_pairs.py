@@ -145,7 +145,6 @@ def test_the_command_prints_pairs_and_partners(run):
 @pytest.mark.parametrize(
     ("words", "error"),
     [
-        (["--pairs", "rankc"], "--pairs rankc: expected two figures, such as rankc,coverlap"),
         (["--pairs", "rankc,accuracy"], "unknown --pairs 'accuracy'; known: rankc_subject, rankc"),
         (["--pairs", "rankc,coverlap", "--figures", "rankc"], "coverlap is not among the figures"),
     ],

@@ -217,7 +217,6 @@ def call(*arguments):
         (["--with", "runs/b"], "--with runs/b: no such file or folder"),
         (["--with", "subwords"], "; give the run's tokenizer with --tokenizer"),
         (["--with", "subwords", "--tokenizer", "geoml"], "unknown model 'geoml'; did you mean"),
-        (["--with", "script", "--output", "page.txt"], "expected a name that ends in .html"),
         (["--with", "script", "--of", "rankc_subject"], "--of rankc_subject needs a question"),
         (["--with", "."], ". is not a run folder: it has no run.json"),
     ],

@@ -177,11 +177,9 @@ def test_eval_refuses_a_revision_of_files(here):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("geoml",), "error: unknown model 'geoml'; did you mean 'geolm'?"),
         (("./none",), "error: "),
         (("geolm", "--languages", "en,xx"), "error: unknown language 'xx' in geofacts"),
         (("geolm", "--languages", ""), "error: --languages is empty"),
-        (("geolm", "--texts", "answer"), "error: unknown --texts 'answer'; did you mean"),
         (("geolm", "--config", "large"), "error: unknown configuration 'large' in geofacts"),
         (("geolm", "--json", "."), "error: "),
         (("geolm", "--revision", "foo"), "error: --revision foo: 'geolm' is not on the Hub and"),

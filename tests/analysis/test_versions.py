@@ -291,9 +291,7 @@ def test_a_single_fact_has_no_interval(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--output", "p.pdf"], "--output p.pdf: expected a name that ends in .html"),
         (["--gender", "g.tsv"], "--gender: only for two wordings of a conf"),
-        (["--stanza", "s"], "--stanza is for --gender FILE"),
         (["--comet-model", "m"], "--comet-model is for --comet-python PATH"),
     ],
 )
