@@ -16,7 +16,6 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.xfactr import build as recipe
 from polyprobe.builder.recipes.xfactr.card import PUBLISHED
 from polyprobe.builder.sources import mpararel, xfactr
-from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import place_archive
 from tests.conftest import UPSTREAM
 
@@ -136,11 +135,6 @@ def test_the_card_counts_lost_facts_and_the_sources_of_labels(built):
     # facts, table 5, % without a label, no name, several names, alias, list, form, mpararel
     assert "| `en` | 5 | 45,684 | 0.0 | 0 | 0 | 1 | 0 | 4 | 0 |" in lines
     assert "| `fr` | 3 | 40,240 | 40.0 | 1 | 1 | 1 | 1 | 0 | 1 |" in lines
-
-
-def test_an_unknown_language_is_refused(mirror, tmp_path):
-    with pytest.raises(PolyprobeError, match="unknown configuration 'xx' in xfactr"):
-        build_dataset("xfactr", ["xx"], mirror, tmp_path / "out")
 
 
 @pytest.fixture(scope="module")

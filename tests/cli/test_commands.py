@@ -102,14 +102,6 @@ def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("command", [["metrics", "run"], ["compare", "one", "two"]])
-def test_more_resamples_than_the_metrics_draw_are_refused(command, here):
-    status, [error] = here(*command, "--resamples", 10_000_001)
-    assert status == 1
-    assert error.startswith("error: --resamples must be ")
-    assert error.endswith(" to 10000000, got 10000001")
-
-
 def test_metrics_of_what_is_not_a_run(here, tmp_path):
     status, errors = here("metrics", tmp_path)
     assert status == 1

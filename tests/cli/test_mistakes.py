@@ -68,6 +68,8 @@ MISTAKES = {
     "eval geolm --datset geofacts": "No such option: --datset .*--dataset",
     "metrics r --cluster relations": "unknown --cluster 'relations'; did you mean 'relation'?",
     "metrics r --resamples -1": "--resamples must be 0 to 10000000, got -1",
+    "metrics r --resamples 10000001": "--resamples must be 0 to 10000000, got 10000001",
+    "compare a b --resamples 10000001": " to 10000000, got 10000001",
     "metrics r --weights norm3": "unknown --weights 'norm3'; did you mean 'norm",
     "metrics r --average mean": "unknown --average 'mean'; known: macro, micro",
     "metrics r --ties stable": "unknown --ties 'stable'; known: expected, released",

@@ -174,7 +174,6 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("googel", {}, "unknown translator 'googel' in polyprobe; did you mean 'googletrans'"),
         ("openai", {}, "the translator openai needs the option model=…"),
         ("openai", {"modell": "m"}, "unknown option 'modell' in translator openai; did you mean"),
         ("openai", {"model": "m", "temperature": "hot"}, "'hot' for temperature"),
