@@ -27,6 +27,7 @@ ROOMS = sorted(
     path.parent.name for path in ROOT.glob("*/__init__.py") if path.parent.name != "tests"
 )
 LONG = 40  # lines of a function
+STEP = 100  # a limit of lines is the next multiple, so that a correction needs no new limit
 LISTS = ("builder/recipes", "builder/sources", "cli", "metrics")  # like things, one beside another
 
 
@@ -133,6 +134,7 @@ def measure_house() -> dict[str, dict[str, float]]:
         },
         "code": {
             "modules": len(modules),
+            "longest_module": max(module.text.count("\n") for module in modules),
             "longest_function": max(sizes),
             "functions_over_40_lines_in_1000": 1000 * sum(x > LONG for x in sizes) // len(sizes),
             "most_parameters": max(parameters),
@@ -167,7 +169,9 @@ def write_limits(figures: Mapping[str, Mapping[str, float]]) -> None:
         name, equals, rest = line.partition(" = ")
         if line.startswith("["):
             section = line.strip("[]")
-        value = figures.get(section, {}).get(name.strip('"')) if equals else None
+        value = figures.get(section, {}).get(name) if equals else None
+        if section == "lines" and value is not None:
+            value = -(-value // STEP) * STEP
         reason = "  #" + rest.partition("#")[2] if "#" in rest else ""
         lines.append(line if value is None else f"{name} = {value}{reason}")
     LIMITS.write_text("\n".join(lines) + "\n", encoding="utf-8")

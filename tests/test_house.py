@@ -98,11 +98,6 @@ def test_no_test_file_imports_another():
         assert not found, path
 
 
-def test_files_have_one_subject():
-    for path in (p for room in ROOMS for p in modules(room)):
-        assert len(path.read_text().splitlines()) <= 500, path
-
-
 FOREIGN = re.compile(
     r"\d %(?! ?\d|\w|\})"  # 95%, not 95 %
     # one row for each query, not "a row a query"
