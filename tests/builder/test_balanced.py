@@ -389,9 +389,9 @@ def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
 @pytest.mark.acceptance
 def test_labels_of_xfactr_bring_back_the_facts_without_chinese(mpararel, upstream):
     lent = read_source("xfactr", upstream, ["zh"]).labels
-    known = material.complete_labels(mpararel.known, lent)
+    content = material.complete_labels(mpararel.content, lent)
     made = balance(
-        known, BalancedRequest("mpararel", BMLAMA_17, labels=("xfactr",)), mpararel.templates
+        content, BalancedRequest("mpararel", BMLAMA_17, labels=("xfactr",)), mpararel.templates
     )
     assert made.notes.rows >= 6_500
     assert len({row.relation for row in made.rows["zh"]}) == 41

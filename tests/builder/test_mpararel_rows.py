@@ -188,7 +188,7 @@ def test_the_committed_card_is_the_generated_one(built):
 def test_templates_of_the_release(built, tmp_path):
     """The six figures of table 1; the paper prints 9.2 and 13.9."""
     file = tmp_path / "templates.json"
-    audit_command(str(built), templates=True, json_file=file)
+    audit_command(dataset=str(built), templates=True, json_file=file)
     figures = json.loads(file.read_text())
     assert len(figures) == 46 + 1
     mean = figures["mean"]
