@@ -78,7 +78,7 @@ def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
     release(mirror, monkeypatch)
     folder = build_dataset("mpararel", ["en", "fr", "zh-hans"], mirror, tmp_path / "built")
     file = tmp_path / "templates.json"
-    audit(str(folder), templates=True, json_file=file)
+    audit(dataset=str(folder), templates=True, json_file=file)
     figures = json.loads(file.read_text())
     assert list(figures) == ["en", "fr", "zh_hans", "mean"]
     first, second = PATTERNS["en/P36"]
@@ -87,12 +87,12 @@ def test_all_configurations_are_counted(monkeypatch, tmp_path, capsys):
     assert figures["mean"]["mean"] == 7 / 4
     assert figures["mean"]["relations"] == pytest.approx(4 / 3)
     assert "edit distance" in capsys.readouterr().out
-    audit(str(folder), config="fr", templates=True, json_file=file)
+    audit(dataset=str(folder), config="fr", templates=True, json_file=file)
     assert list(json.loads(file.read_text())) == ["fr", "mean"]
-    audit(str(folder), languages="zh-hans,fr", templates=True, json_file=file)
+    audit(dataset=str(folder), languages="zh-hans,fr", templates=True, json_file=file)
     assert list(json.loads(file.read_text())) == ["fr", "zh_hans", "mean"]
     with pytest.raises(PolyprobeError, match="unknown language 'is' in .*available: en, fr, zh_ha"):
-        audit(str(folder), languages="en,is", templates=True)
+        audit(dataset=str(folder), languages="en,is", templates=True)
 
 
 def test_splits_are_those_of_the_card(tmp_path, capsys):
@@ -104,7 +104,7 @@ def test_splits_are_those_of_the_card(tmp_path, capsys):
         pq.write_table(make_table(ROWS), tmp_path / file)
         parts.append(f"- config_name: {config}\n  data_files:\n  - split: en\n    path: {file}\n")
     (tmp_path / "README.md").write_text(f"---\nconfigs:\n{''.join(parts)}---\n", encoding="utf-8")
-    audit(str(tmp_path), languages="en", templates=True)
+    audit(dataset=str(tmp_path), languages="en", templates=True)
     assert "b en" in capsys.readouterr().out
 
 
@@ -119,11 +119,11 @@ def test_a_dataset_without_templates_is_refused_not_one_of_its_splits(tmp_path):
     card = f"---\nconfigs:\n{write('free', free)}{write('ours', ROWS)}---\n"
     (tmp_path / "README.md").write_text(card, encoding="utf-8")
     file = tmp_path / "templates.json"
-    audit(str(tmp_path), templates=True, json_file=file)
+    audit(dataset=str(tmp_path), templates=True, json_file=file)
     assert json.loads(file.read_text())["free en"]["unread"] == 1
     write("ours", free)
     with pytest.raises(PolyprobeError, match="has no templates: no relation's prompts differ only"):
-        audit(str(tmp_path), templates=True)
+        audit(dataset=str(tmp_path), templates=True)
 
 
 def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):
@@ -136,4 +136,4 @@ def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):
 
 def test_there_is_no_page(tmp_path):
     with pytest.raises(PolyprobeError, match="give --json instead of --html"):
-        audit("geofacts", templates=True, html_file=tmp_path / "page.html")
+        audit(dataset="geofacts", templates=True, html_file=tmp_path / "page.html")

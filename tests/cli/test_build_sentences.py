@@ -54,7 +54,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
         (
             ("tiny", "default", "apertium"),
             {
-                **{"languages": ["pt-br", "hu"]},
+                **{"languages": ("pt-br", "hu")},
                 **{"lemmatizer": "simplemma", "stanza_dir": str(tiny.parent), "threshold": 80.0},
                 **{"source_language": "zh-hans", "translator_options": {}},
                 **{"mirror": Path("m"), "output": Path("o")},
@@ -63,7 +63,7 @@ def test_every_option_reaches_the_builder(tiny, monkeypatch):
         (
             ("tiny", "default", "apertium"),
             {
-                **{"languages": []},
+                **{"languages": ()},
                 **{"lemmatizer": "auto", "stanza_dir": None, "threshold": 75.0},
                 **{"source_language": "en", "translator_options": {}},
                 **{"mirror": None, "output": None},
