@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.house import ROOMS
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import FACT_SOURCES, TRUTH_SOURCES
 from polyprobe.schema.run.protocol import PROTOCOLS
@@ -22,18 +23,6 @@ from polyprobe.scoring.options import ALL, SCORING_NAMES
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 
 ROOT = Path(__file__).parents[1]
-ROOMS = (
-    "analysis",
-    "builder",
-    "cli",
-    "eval",
-    "metrics",
-    "publish",
-    "report",
-    "schema",
-    "scoring",
-    "system",
-)
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from bench.house import ROOMS
 from tests.blocks.pages import read_blocks
 from tests.hub.client import run_client, run_polyprobe
 from tests.making.facts import write_facts
@@ -17,19 +18,7 @@ from tests.making.runs import SCORES, write_run
 pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[1]
 HEAD = re.compile(r"# (?P<path>\S+\.\w+)(?:, (?P<where>in|above) (?P<name>\w+))?\n")
-ROOMS = (
-    "analysis",
-    "builder",
-    "cli",
-    "datasets",
-    "eval",
-    "metrics",
-    "publish",
-    "report",
-    "schema",
-    "scoring",
-    "system",
-)
+FOLDERS = (*ROOMS, "datasets")
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +31,7 @@ def tree(tmp_path_factory) -> Path:
     if done.returncode:
         pytest.skip("not a git checkout: the files to copy are unknown")
     for name in done.stdout.split("\0"):
-        if (name.split("/")[0] in ROOMS or "/" not in name) and (ROOT / name).is_file():
+        if (name.split("/")[0] in FOLDERS or "/" not in name) and (ROOT / name).is_file():
             (tree / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, tree / name)
     for block in read_blocks("docs/adding.md"):
