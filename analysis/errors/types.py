@@ -10,7 +10,7 @@ is not marked in it. In the authors' files of 460 errors it holds in 28.5% (en),
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
 from typing import Any, NamedTuple
@@ -220,9 +220,3 @@ def measure_language(
     wrong = np.flatnonzero(right == 0)
     options = options._replace(clusters=take(options.clusters, wrong))
     return measure_errors(kinds, **options._asdict())
-
-
-def list_counts(kinds: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Yield the number of errors of each type, in the order of RULES."""
-    types = list(kinds)
-    yield from ((name, types.count(name)) for name in RULES)

@@ -19,9 +19,9 @@ from typing import Any
 import pyarrow as pa
 
 from polyprobe.analysis.compare.decodings import compare_decodings
-from polyprobe.analysis.errors.released import Released, read_decodings
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.builder.sources.xfactr import LANGUAGES
+from polyprobe.docs.reproduce.released import Released, read_decodings
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
 from polyprobe.system.errors import PolyprobeError, unknown
 

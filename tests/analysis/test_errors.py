@@ -12,19 +12,18 @@ import pytest
 from rich.console import Console
 
 from polyprobe.analysis.errors.function_words import FUNCTION_WORDS
-from polyprobe.analysis.errors.released import (
-    check_flags,
-    classify_released,
-    read_released,
-    score_released,
-)
 from polyprobe.analysis.errors.types import (
     RULES,
     classify,
     fold,
     has_run,
-    list_counts,
     measure_errors,
+)
+from polyprobe.docs.reproduce.released import (
+    check_flags,
+    classify_released,
+    read_released,
+    score_released,
 )
 from polyprobe.report.findings.run import make_errors_table
 from polyprobe.report.show import render_table
@@ -257,7 +256,7 @@ def test_types_of_the_released_errors(released, language):
     """`subject` is found by another search too: padded texts instead of tuples of words."""
     file = released / "report" / f"{language}.csv"
     kinds = classify_released(file, language)
-    counts = Counter(dict(list_counts(kinds)))
+    counts = Counter(kinds)
     rest = 460 - sum(COUNTS[language].values())
     assert counts == Counter({**COUNTS[language], "unknown": 0, "other": rest})
     assert abs(counts["subject"] / 460 - REPEATED[language]) < 0.02
