@@ -111,11 +111,7 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
 
 
 def find_run(evaluation: Evaluation, output: str | Path) -> tuple[Run, Settings | None]:
-    """Return the run in a folder, and the settings of one to resume with the same model.
-
-    Raises:
-        PolyprobeError: the folder holds something else.
-    """
+    """Return the run in a folder, and the settings of one to resume with the same model."""
     run = Run(output)
     run.check_free()
     return run, run.before(evaluation.model)

@@ -25,15 +25,10 @@ from .questions import add_starts, annotate, check_prefix, choose_donors
 
 
 class ScoredRows(NamedTuple):
-    """The rows to score.
+    """The rows to score."""
 
-    Attributes:
-        numbers: in the dataset's order, the same in every language.
-        choice: the settings of the run that say how they were chosen.
-    """
-
-    numbers: list[int]
-    choice: Mapping[str, Any]
+    numbers: list[int]  # in the dataset's order, the same in every language
+    choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
 
 
 def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
@@ -45,14 +40,11 @@ def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
 
 
 class Questions(NamedTuple):
-    """The rows of an evaluation as its protocol asks them.
+    """The rows of an evaluation as its protocol asks them."""
 
-    Attributes:
-        texts: the whole split of each language, that of the run's first language among them.
-        missing: the rows to score, with all questions, of each language that has no scores.
-    """
-
+    # The whole split of each language, that of the run's first language among them
     texts: Mapping[str, pa.Table]
+    # The rows to score, with all questions, of each language that has no scores
     missing: Mapping[str, pa.Table]
 
 
@@ -60,19 +52,15 @@ class Evaluation(NamedTuple):
     """A request with its names, paths and rows.
 
     Attributes:
-        request: the request; local paths of its options are absolute.
         model, dataset: names; local paths are absolute, so that a run is the same from any folder.
-        config: configuration of the dataset; None for a dataset in memory.
-        tables: the whole split of each language.
-        rows: the rows to score.
     """
 
-    request: EvaluationRequest
+    request: EvaluationRequest  # the request; local paths of its options are absolute
     model: str
     dataset: str
-    config: str | None
-    tables: Mapping[str, pa.Table]
-    rows: ScoredRows
+    config: str | None  # configuration of the dataset; None for a dataset in memory
+    tables: Mapping[str, pa.Table]  # the whole split of each language
+    rows: ScoredRows  # the rows to score
 
     @property
     def options(self) -> EvaluationOptions:
@@ -83,9 +71,6 @@ class Evaluation(NamedTuple):
         """Return the settings of the run with a loaded model.
 
         A setting with the name of an option has its value, unless the model or dataset decides.
-
-        Raises:
-            PolyprobeError: the model cannot answer the questions, or not in its protocol.
         """
         scorer, network = loaded.scorer, loaded.scorer.model
         if self.options.prompt_probability:

@@ -168,19 +168,12 @@ class CallbackOptions(ScoringOptions, DatasetOptions):
 
 
 class EvaluationRequest(NamedTuple):
-    """An evaluation to make, checked as far as it can be without loading anything.
+    """An evaluation to make, checked as far as it can be without loading anything."""
 
-    Attributes:
-        model: a name, a path, a transformers model or a scorer.
-        dataset: a name, a path or a `DatasetDict`.
-        config: configuration of the dataset; None for its default.
-        options: all options.
-    """
-
-    model: Any
-    dataset: "str | Splits"
-    config: str | None
-    options: EvaluationOptions
+    model: Any  # a name, a path, a transformers model or a scorer
+    dataset: "str | Splits"  # a name, a path or a `DatasetDict`
+    config: str | None  # configuration of the dataset; None for its default
+    options: EvaluationOptions  # all options
 
     @classmethod
     def of(

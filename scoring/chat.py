@@ -67,18 +67,13 @@ Messages = Sequence[Mapping[str, str]]
 
 
 class Chat(NamedTuple):
-    """A conversation up to the answer, the same for every row except for a question.
+    """A conversation up to the answer, the same for every row except for a question."""
 
-    Attributes:
-        head: the rendered text up to the answer, with QUESTION in the place of each row's question
-            (scoring `letters`).
-        key: a short hash of template and head, for the signature.
-        settings: the options and the head, for run.json.
-    """
-
+    # The rendered text up to the answer, with QUESTION in the place of each row's question (scoring
+    # `letters`)
     head: str
-    key: str
-    settings: dict[str, Any]
+    key: str  # a short hash of template and head, for the signature
+    settings: dict[str, Any]  # the options and the head, for run.json
 
     def encode(
         self, texts: Sequence[str], tokenizer: Any, questions: Sequence[str] | None = None
@@ -155,10 +150,6 @@ def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "b
         chat: the messages and the values of the template's variables.
         model: the model's name, for messages.
         scoring: in `letters` each row has a question of its own in the user's message.
-
-    Raises:
-        PolyprobeError: no template, an option that it does not have, a message that it refuses,
-            changes or drops, an answer that it changes or puts into a thinking part.
     """
     source = _read_template(tokenizer, model)
     options = _add_defaults(chat.options, source, model)
@@ -188,11 +179,7 @@ def _read_template(tokenizer: Any, model: str) -> str:
 
 
 def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict[str, Any]:
-    """Return the options with those that switch thinking off, where the template has them.
-
-    Raises:
-        PolyprobeError: a name that is no variable of the template.
-    """
+    """Return the options with those that switch thinking off, where the template has them."""
     names = _list_variables(template, model)
     for name in options:
         if name not in names:
@@ -216,26 +203,15 @@ def _list_variables(template: str, model: str) -> set[str]:
 
 
 class Template(NamedTuple):
-    """A chat template with the values of its variables.
+    """A chat template with the values of its variables."""
 
-    Attributes:
-        tokenizer: a tokenizer of transformers.
-        source: the source.
-        options: the values.
-        model: the model's name, for messages.
-    """
-
-    tokenizer: Any
-    source: str
-    options: Mapping[str, Any]
-    model: str
+    tokenizer: Any  # a tokenizer of transformers
+    source: str  # the source
+    options: Mapping[str, Any]  # the values
+    model: str  # the model's name, for messages
 
     def write(self, messages: Messages, **options: bool) -> str:
-        """Render a conversation.
-
-        Raises:
-            PolyprobeError: a conversation that the template refuses, or an answer that it changes.
-        """
+        """Render a conversation."""
         render = partial(self.tokenizer.apply_chat_template, chat_template=self.source)
         try:
             return str(render([*messages], tokenize=False, **options, **self.options))

@@ -45,35 +45,23 @@ class SlotQuestion(NamedTuple):
 
     The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable in
     descending order, then the target.
-
-    Attributes:
-        tokens: the filling, UNFILLED for each mask, also at the slot itself.
-        slot: the slot that is read.
-        target: a token whose log-probability is needed, UNFILLED for none.
     """
 
-    tokens: Tokens
-    slot: int
-    target: int = UNFILLED
+    tokens: Tokens  # the filling, UNFILLED for each mask, also at the slot itself
+    slot: int  # the slot that is read
+    target: int = UNFILLED  # a token whose log-probability is needed, UNFILLED for none
 
 
 Search = Generator[list[SlotQuestion], list[Reading], "Hypothesis"]
 
 
 class Hypothesis(NamedTuple):
-    """A complete or partial filling with its state of refinement.
+    """A complete or partial filling with its state of refinement."""
 
-    Attributes:
-        tokens: token ids, UNFILLED for slots without a prediction.
-        logs: log c of each slot in nats, 0 for unfilled slots.
-        changed: whether the current left-to-right scan has changed a token.
-        converged: whether refinement is over.
-    """
-
-    tokens: Tokens
-    logs: tuple[float, ...]
-    changed: bool = True
-    converged: bool = False
+    tokens: Tokens  # token ids, UNFILLED for slots without a prediction
+    logs: tuple[float, ...]  # log c of each slot in nats, 0 for unfilled slots
+    changed: bool = True  # whether the current left-to-right scan has changed a token
+    converged: bool = False  # whether refinement is over
 
     @property
     def value(self) -> float:
@@ -199,18 +187,12 @@ def _recompute(
 
 
 class Decoded(NamedTuple):
-    """A decoded filling of a slot.
+    """A decoded filling of a slot."""
 
-    Attributes:
-        tokens: token ids, one for each mask of the winning number of masks.
-        log_probability: the paper's v in nats: the sum of log c, or with length normalisation
-            the mean.
-        fillings: the best filling of each number of masks, 1 to M.
-    """
-
-    tokens: Tokens
+    tokens: Tokens  # token ids, one for each mask of the winning number of masks
+    # The paper's v in nats: the sum of log c, or with length normalisation the mean
     log_probability: float
-    fillings: tuple[Hypothesis, ...]
+    fillings: tuple[Hypothesis, ...]  # the best filling of each number of masks, 1 to M
 
 
 @dataclass
@@ -235,9 +217,6 @@ def decode(
     Equal prompts are decoded once. The company of a batch changes results only by rounding. M is
     `max_masks`, not that of the options; 2M bounds the steps. `progress` is called with (searches
     done, searches); each prompt and number of masks is a search.
-
-    Raises:
-        PolyprobeError: a prompt without one slot, or too long for the model with M masks.
     """
     frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
     _check(scorer, frames, max_masks)
@@ -275,9 +254,6 @@ def read_confidences(
         scorer: a masked model.
         prompts: with one slot each.
         fillings: token ids of one filling for each prompt.
-
-    Raises:
-        PolyprobeError: a prompt without one slot, or too long for the model.
     """
     plan, questions = Plan(), []
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):

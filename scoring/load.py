@@ -33,20 +33,14 @@ DEFAULTS = ScorerOptions()
 
 
 class Loaded(NamedTuple):
-    """A scorer and how its model was loaded.
+    """A scorer and how its model was loaded."""
 
-    Attributes:
-        scorer: the scorer.
-        revision: the exact revision of the model.
-        dtype: the precision of its weights.
-        extra: what else its scores depend on, see `Settings.further`.
-        probe: log-probabilities by which a served model is recognised, see `shake`.
-    """
-
-    scorer: Scorer
-    revision: str
-    dtype: str
+    scorer: Scorer  # the scorer
+    revision: str  # the exact revision of the model
+    dtype: str  # the precision of its weights
+    # What else its scores depend on, see `Settings.further`
     extra: Mapping[str, str] = MappingProxyType({})
+    # Log-probabilities by which a served model is recognised, see `shake`
     probe: tuple[float, ...] = ()
 
 
@@ -102,25 +96,15 @@ def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None
 
 
 class ModelSource(NamedTuple):
-    """How another process loads the same model.
+    """How another process loads the same model."""
 
-    Attributes:
-        model: its name or path.
-        options: see `load`.
-        expected: `revision`, `path` and `further` of the model where the run was started.
-    """
-
-    model: str
-    options: ScorerOptions
+    model: str  # its name or path
+    options: ScorerOptions  # see `load`
+    # `revision`, `path` and `further` of the model where the run was started
     expected: Mapping[str, str] | None = None
 
     def load(self) -> Scorer:
-        """Return the scorer.
-
-        Raises:
-            PolyprobeError: it differs from what is expected, so that its scores would be stored
-                under the wrong key.
-        """
+        """Return the scorer."""
         loaded = load(self.model, self.options)
         values = {"revision": loaded.revision, "path": loaded.scorer.path, **loaded.extra}
         for name, value in (self.expected or {}).items():
@@ -261,11 +245,7 @@ def _spell(tokenizer: Any, token: int) -> str:
 
 
 def family_of(config: Any, model: str) -> str:
-    """Return the family of a configuration: by its class names, or its model type if it has none.
-
-    Raises:
-        PolyprobeError: none of its classes has a language-model head.
-    """
+    """Return the family of a configuration: by its class names, or its model type if it has none."""
     names = getattr(config, "architectures", None)
     names = names if isinstance(names, list) else []
     for family in FAMILIES.values():

@@ -23,10 +23,6 @@ def unwrap_model(model: Any) -> Any:
     """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT.
 
     Adapters of PEFT (LoRA and others) are layers of the model inside.
-
-    Raises:
-        PolyprobeError: an adapter that adds to the model's inputs, 8-bit layers that treat outliers
-            apart, or no transformers model.
     """
     model = extract_model_from_parallel(model, keep_torch_compile=False)
     if callable(getattr(model, "get_base_model", None)):
@@ -81,11 +77,7 @@ def name_of(model: Any) -> str:
 
 
 def check_object(model: Any, keywords: Mapping[str, Any]) -> None:
-    """Refuse options that a model object or scorer already has.
-
-    Raises:
-        PolyprobeError: such an option; a model without a tokenizer.
-    """
+    """Refuse options that a model object or scorer already has."""
     if isinstance(model, Scorer):
         _refuse_keywords(keywords, (), "a scorer", "load_scorer")
         return

@@ -158,17 +158,12 @@ def parse_chat_options(texts: Sequence[str] | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ChatOptions:
-    """What a conversation says before the answer.
+    """What a conversation says before the answer."""
 
-    Attributes:
-        system: the system message; None for none of ours (a template may have its own).
-        user: the user's message; empty by default, the same in every language.
-        options: values of the template's variables.
-    """
-
+    # The system message; None for none of ours (a template may have its own)
     system: str | None = None
-    user: str = ""
-    options: Mapping[str, Any] = field(default_factory=dict)
+    user: str = ""  # the user's message; empty by default, the same in every language
+    options: Mapping[str, Any] = field(default_factory=dict)  # values of the template's variables
 
     def messages(self, question: str = "") -> list[dict[str, str]]:
         """Return the messages before the answer; a question is behind the user's own text."""

@@ -34,17 +34,11 @@ Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
 
 
 class Work(NamedTuple):
-    """The queries that a run needs.
+    """The queries that a run needs."""
 
-    Attributes:
-        queries: of each missing language, in row order.
-        n_stored: number of distinct queries in the store.
-        tasks: the other queries.
-    """
-
-    queries: dict[str, list[Query]]
-    n_stored: int
-    tasks: list[Task]
+    queries: dict[str, list[Query]]  # of each missing language, in row order
+    n_stored: int  # number of distinct queries in the store
+    tasks: list[Task]  # the other queries
 
     def tasks_up_to(self, language: str) -> int:
         """Return the number of tasks after which all queries of this language are known.

@@ -54,15 +54,10 @@ def fill_predictions(
 
 
 class Predicted(NamedTuple):
-    """A language's predictions.
+    """A language's predictions."""
 
-    Attributes:
-        table: one row for each fact, with the columns of `PREDICTIONS`.
-        left_out: the gold labels of the excluded facts.
-    """
-
-    table: pa.Table
-    left_out: list[str]
+    table: pa.Table  # one row for each fact, with the columns of `PREDICTIONS`
+    left_out: list[str]  # the gold labels of the excluded facts
 
 
 def predict(
@@ -77,9 +72,6 @@ def predict(
     The gold label is the label of the first correct candidate. A fact whose gold label contains an
     unknown token, or no token, is excluded: its prediction is null. `single_token` is true if the
     gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
-
-    Raises:
-        PolyprobeError: answer forms that are not lists of text; errors of `decode`.
     """
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]

@@ -30,18 +30,12 @@ _encode = json.JSONEncoder(ensure_ascii=False).encode
 
 
 class QueryScores(NamedTuple):
-    """The stored scores of one query.
+    """The stored scores of one query."""
 
-    Attributes:
-        scores: float32 values, in candidate order.
-        n_tokens: the number of tokens that each score was computed from.
-        unknown: indices of the candidates that consist of unknown tokens only.
-        effects: float32 effects of the positions, one for each candidate, or none; see `Scored`.
-    """
-
-    scores: list[float]
-    n_tokens: list[int]
-    unknown: list[int]
+    scores: list[float]  # float32 values, in candidate order
+    n_tokens: list[int]  # the number of tokens that each score was computed from
+    unknown: list[int]  # indices of the candidates that consist of unknown tokens only
+    # Float32 effects of the positions, one for each candidate, or none; see `Scored`
     effects: tuple[float, ...] = ()
 
 
@@ -108,9 +102,6 @@ class ScoreStore:
         """Store the scores of queries, all of them or none; they are on disk at return.
 
         Of a query that occurs twice the last row is stored.
-
-        Raises:
-            PolyprobeError: the file cannot be written; rows added earlier are kept.
         """
         rows = {}
         for prompt, options, scored in zip(prompts, candidates, scores, strict=True):
@@ -157,22 +148,14 @@ def remove_own_store(run: Run) -> None:
 
 
 class Stored(NamedTuple):
-    """A score store on disk.
-
-    Attributes:
-        identity: see `ScoreStore`; empty if the file is damaged.
-        name: the model's last name.
-        rows: number of queries.
-        size: in bytes.
-        last_use: time of the last use, in seconds since 1970.
-    """
+    """A score store on disk."""
 
     file: Path
-    identity: dict[str, str]
-    name: str
-    rows: int
-    size: int
-    last_use: float
+    identity: dict[str, str]  # see `ScoreStore`; empty if the file is damaged
+    name: str  # the model's last name
+    rows: int  # number of queries
+    size: int  # in bytes
+    last_use: float  # time of the last use, in seconds since 1970
 
 
 def list_stores(cache: Path) -> list[Stored]:

@@ -36,27 +36,16 @@ _NAMES = {
 
 
 class ModelRecipe(NamedTuple):
-    """How a model is built and trained.
+    """How a model is built and trained."""
 
-    Attributes:
-        family: its family, one of `FAMILIES`.
-        network: the model's class.
-        config: its configuration; the vocabulary's size is filled in.
-        template: the special tokens around a sentence, in the tokenizer's notation.
-        vocabulary: the largest number of pieces of the tokenizer.
-        languages: the languages of the training sentences.
-        epochs: passes over the sentences.
-        rate: the highest learning rate.
-    """
-
-    family: str
-    network: Any
-    config: Any
-    template: str
-    vocabulary: int
-    languages: tuple[str, ...]
-    epochs: int
-    rate: float
+    family: str  # its family, one of `FAMILIES`
+    network: Any  # the model's class
+    config: Any  # its configuration; the vocabulary's size is filled in
+    template: str  # the special tokens around a sentence, in the tokenizer's notation
+    vocabulary: int  # the largest number of pieces of the tokenizer
+    languages: tuple[str, ...]  # the languages of the training sentences
+    epochs: int  # passes over the sentences
+    rate: float  # the highest learning rate
 
 
 IDS = {"bos_token_id": 0, "pad_token_id": 1, "eos_token_id": 2}  # by their places in SPECIAL

@@ -49,13 +49,12 @@ class Engine:
 
     Attributes:
         network: the model.
-        path: how inputs are run; inputs longer than the model's attention window are run in
-            padded batches instead.
+        path: how inputs are run; inputs longer than the model's attention window are run in padded
+            batches instead.
         batch_tokens: the budget; it is halved whenever memory runs out.
-        exact: whether every read has a value.
     """
 
-    exact = True
+    exact = True  # whether every read has a value
 
     def __init__(
         self,

@@ -31,17 +31,11 @@ class Reads(NamedTuple):
 
 
 class Forecast(NamedTuple):
-    """The work of a plan.
+    """The work of a plan."""
 
-    Attributes:
-        calls: batches of a model in this process, HTTP requests to a server.
-        inputs: distinct inputs, prompts of a server.
-        tokens: number of their tokens that are run or sent.
-    """
-
-    calls: int
-    inputs: int
-    tokens: int
+    calls: int  # batches of a model in this process, HTTP requests to a server
+    inputs: int  # distinct inputs, prompts of a server
+    tokens: int  # number of their tokens that are run or sent
 
 
 class Plan:
@@ -85,18 +79,16 @@ class Network:
     Each model family has a subclass. The defaults are those of a decoder.
 
     Attributes:
-        paths: the `ForwardPath` classes of the family, the fastest first.
         model: a transformers model with a language-model head.
-        sees_all: whether a token sees those behind it.
         pad: the id that fills up short rows; any id will do, because it is masked or comes last.
         special: ids with a meaning of their own that sentences may contain.
-        trunk: the part whose first output is the last hidden state; None if there is none, so
-            that only `model` itself can be called.
+        trunk: the part whose first output is the last hidden state; None if there is none, so that
+            only `model` itself can be called.
         kernels: the context of the paths' calls.
     """
 
-    paths: tuple[Any, ...]
-    sees_all = False
+    paths: tuple[Any, ...]  # the `ForwardPath` classes of the family, the fastest first
+    sees_all = False  # whether a token sees those behind it
 
     def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
         self.model = model
@@ -204,17 +196,12 @@ class ForwardPath(ABC):
 
     A place is a position in an input. Hundreds of candidates may be read at one place, and many
     inputs may contain it (the prompt's last token). A path computes each place once if it can.
-
-    Attributes:
-        name: the name in the run's signature.
-        looks_back: whether inputs must fit into the model's attention window, if it has one.
-        crowded: whether inputs share one row, so that one could see another.
-        tokens: the default budget of a batch on a CPU and on an accelerator.
     """
 
-    name: str
-    looks_back = False
-    crowded = False
+    name: str  # the name in the run's signature
+    looks_back = False  # whether inputs must fit into the model's attention window, if it has one
+    crowded = False  # whether inputs share one row, so that one could see another
+    # The default budget of a batch on a CPU and on an accelerator
     tokens: tuple[int, int] = (512, 16384)
 
     def __init__(self, network: Network) -> None:

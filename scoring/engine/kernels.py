@@ -35,18 +35,13 @@ class Blocks(NamedTuple):
 
     A node sees its ancestors only. In depth-first order those of a block are in the block itself,
     or are ancestors of its first node.
-
-    Attributes:
-        n: the number of nodes.
-        nodes: the nodes of each block, [blocks, BLOCK]; the last node fills up the last block.
-        keys: the nodes that a block sees, [blocks, keys], padded with node 0.
-        padding: which keys are padding, [blocks, 1, keys].
     """
 
-    n: int
+    n: int  # the number of nodes
+    # The nodes of each block, [blocks, BLOCK]; the last node fills up the last block
     nodes: torch.Tensor
-    keys: torch.Tensor
-    padding: torch.Tensor
+    keys: torch.Tensor  # the nodes that a block sees, [blocks, keys], padded with node 0
+    padding: torch.Tensor  # which keys are padding, [blocks, 1, keys]
 
 
 def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
@@ -171,11 +166,7 @@ def _pick(states: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
 
 
 def _onednn() -> Callable[..., torch.Tensor]:
-    """Return oneDNN's product of float32, an operator of torch that is not documented.
-
-    Raises:
-        AttributeError: this torch does not have it.
-    """
+    """Return oneDNN's product of float32, an operator of torch that is not documented."""
     operator: Callable[..., torch.Tensor] = torch.ops.mkldnn._linear_pointwise
     return operator
 

@@ -58,9 +58,6 @@ class Trial:
     A class may accept a mask over a trie and ignore it, count positions in another way, or let
     padding change its answers. Random inputs are therefore run along each path and compared; in
     one row, they are mixed with `tokens` others.
-
-    Raises:
-        PolyprobeError: the model does not read in the direction of its family.
     """
 
     def __init__(self, network: Network, tokens: int) -> None:

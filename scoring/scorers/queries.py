@@ -10,16 +10,11 @@ BOUNDARY = "▁"
 
 
 class Queries(NamedTuple):
-    """Prompts, as many lists of candidates, and the sub-words of every candidate.
+    """Prompts, as many lists of candidates, and the sub-words of every candidate."""
 
-    Attributes:
-        prompts: sentences with exactly one slot.
-        candidates: for each prompt the fillers of its slot.
-        pieces: the sub-words of each candidate, tokenized alone without special tokens.
-    """
-
-    prompts: Sequence[str]
-    candidates: Sequence[Sequence[str]]
+    prompts: Sequence[str]  # sentences with exactly one slot
+    candidates: Sequence[Sequence[str]]  # for each prompt the fillers of its slot
+    # The sub-words of each candidate, tokenized alone without special tokens
     pieces: dict[str, tuple[int, ...]]
 
     @property

@@ -39,19 +39,12 @@ class Scored(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """Queries as token ids: everything that can be done without the model.
-
-    Attributes:
-        plan: the model's inputs, and the reads of each.
-        numbers: for each candidate of each query the numbers of its reads.
-        candidates: the candidates as texts.
-        unknown: see `Scored`.
-    """
+    """Queries as token ids: everything that can be done without the model."""
 
     plan: Plan
-    numbers: list[list[range]]
+    numbers: list[list[range]]  # for each candidate of each query the numbers of its reads
     candidates: Sequence[Sequence[str]]
-    unknown: list[tuple[int, int]]
+    unknown: list[tuple[int, int]]  # see `Scored`
 
 
 class Scorer(ABC):
@@ -239,27 +232,18 @@ def _special_ids(tokenizer: Any, config: Any) -> list[int]:
 
 
 class Family(NamedTuple):
-    """A family of models; its network class says how they are run.
+    """A family of models; its network class says how they are run."""
 
-    Attributes:
-        name: the name in tables and messages.
-        auto: the transformers class that loads its models.
-        architectures: its model types, and the class or classes of each.
-        scorers: by protocol the scorer of this family; `bmlama` is required.
-        suffixes: endings of class names that transformers does not list.
-        old_names: class names in old checkpoints.
-        encoder_decoder: whether its configurations say `is_encoder_decoder`.
-        takes_bos: whether its scorers have the options `bos` and `chat`.
-    """
-
-    name: str
-    auto: Any
+    name: str  # the name in tables and messages
+    auto: Any  # the transformers class that loads its models
+    # Its model types, and the class or classes of each
     architectures: Mapping[str, str | tuple[str, ...]]
+    # By protocol the scorer of this family; `bmlama` is required
     scorers: Mapping[str, type[Scorer]]
-    suffixes: tuple[str, ...] = ()
-    old_names: tuple[str, ...] = ()
-    encoder_decoder: bool = False
-    takes_bos: bool = False
+    suffixes: tuple[str, ...] = ()  # endings of class names that transformers does not list
+    old_names: tuple[str, ...] = ()  # class names in old checkpoints
+    encoder_decoder: bool = False  # whether its configurations say `is_encoder_decoder`
+    takes_bos: bool = False  # whether its scorers have the options `bos` and `chat`
 
     def fits(self, config: Any, names: list[str]) -> bool:
         """Return whether the class names, or without any the model type, are of this family."""

@@ -8,66 +8,41 @@ from polyprobe.scoring.engine import Plan
 
 
 class Prompt(NamedTuple):
-    """Token ids, and the log-probabilities to return.
+    """Token ids, and the log-probabilities to return."""
 
-    Attributes:
-        ids: the tokens.
-        children: tokens whose log-probability behind `ids` is to be returned.
-        path: whether to return that of each of `ids[1:]` behind those before it.
-    """
-
-    ids: tuple[int, ...]
-    children: tuple[int, ...] = ()
-    path: bool = False
+    ids: tuple[int, ...]  # the tokens
+    children: tuple[int, ...] = ()  # tokens whose log-probability behind `ids` is to be returned
+    path: bool = False  # whether to return that of each of `ids[1:]` behind those before it
 
 
 class Reach(NamedTuple):
-    """The log-probabilities that one prompt can return.
+    """The log-probabilities that one prompt can return."""
 
-    Attributes:
-        path: those of the prompt's own tokens.
-        children: number of named tokens behind the prompt, at most.
-    """
-
-    path: bool
-    children: int
+    path: bool  # those of the prompt's own tokens
+    children: int  # number of named tokens behind the prompt, at most
 
 
 class PromptReads(NamedTuple):
-    """A prompt, and the numbers of the reads that it answers.
+    """A prompt, and the numbers of the reads that it answers."""
 
-    Attributes:
-        prompt: the prompt.
-        path: numbers of the reads of each of `ids[1:]`, empty without `path`.
-        children: numbers of the reads of each child.
-    """
-
-    prompt: Prompt
-    path: list[list[int]]
-    children: list[list[int]]
+    prompt: Prompt  # the prompt
+    path: list[list[int]]  # numbers of the reads of each of `ids[1:]`, empty without `path`
+    children: list[list[int]]  # numbers of the reads of each child
 
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A beginning of inputs in a trie.
+    """A beginning of inputs in a trie."""
 
-    Attributes:
-        token: its last token.
-        parent: the beginning without it; None of the root.
-        children: the beginnings with one token more, by that token.
-        reads: the numbers of the reads of `token` behind the parent.
-        targets: the children that a prompt here reads.
-        sends: whether a prompt ends here or at a descendant.
-        path: whether the prompt here returns the log-probabilities of its own tokens.
-    """
-
-    token: int
-    parent: "Node | None"
+    token: int  # its last token
+    parent: "Node | None"  # the beginning without it; None of the root
+    # The beginnings with one token more, by that token
     children: "dict[int, Node]" = field(default_factory=dict)
+    # The numbers of the reads of `token` behind the parent
     reads: list[int] = field(default_factory=list)
-    targets: "list[Node]" = field(default_factory=list)
-    sends: bool = False
-    path: bool = False
+    targets: "list[Node]" = field(default_factory=list)  # the children that a prompt here reads
+    sends: bool = False  # whether a prompt ends here or at a descendant
+    path: bool = False  # whether the prompt here returns the log-probabilities of its own tokens
 
     def line(self) -> "list[Node]":
         """Return this node and its ancestors, the root excluded."""

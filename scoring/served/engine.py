@@ -69,10 +69,6 @@ class ServedEngine:
         """Return the log-probability of each read, float32, NaN for one that is not exact.
 
         Progress is called with (prompts done, prompts). `values` is for a model in this process.
-
-        Raises:
-            PolyprobeError: no answer for minutes, an answer that cannot be used, or most answers
-                without any of the named tokens (see `exact`).
         """
         results: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         reads = cover(plan, self.server.reach)

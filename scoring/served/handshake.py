@@ -34,17 +34,12 @@ STATE_DRIFT = 1e-2  # nats between two states of the same model
 
 
 class Handshake(NamedTuple):
-    """What a server answered before the first row.
+    """What a server answered before the first row."""
 
-    Attributes:
-        probe: log-probabilities of the sample's tokens, in nats: the same model has the same.
-        rounding: the largest difference between equal requests, alone and with others.
-        passed: the names of the checks, for the signature.
-    """
-
+    # Log-probabilities of the sample's tokens, in nats: the same model has the same
     probe: list[float]
-    rounding: float
-    passed: tuple[str, ...]
+    rounding: float  # the largest difference between equal requests, alone and with others
+    passed: tuple[str, ...]  # the names of the checks, for the signature
 
     @property
     def revision(self) -> str:
@@ -60,9 +55,6 @@ def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) ->
     """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence.
 
     `before` is the probe of a run to resume.
-
-    Raises:
-        PolyprobeError: the first check that fails, in one sentence.
     """
     return run_async(_shake(engine, tokenizer, before))
 
@@ -152,12 +144,7 @@ class Checks:
         return Prompt(ids, self._children, self._server.reach.path)
 
     async def run(self, client: Any) -> Handshake:
-        """Run all checks in order.
-
-        Raises:
-            PolyprobeError: a check that fails.
-            BrokenAnswerError: an answer that cannot be used.
-        """
+        """Run all checks in order."""
         passed = tuple([name for name, check in CHECKS.items() if await check(self, client)])
         return Handshake(await self.read_probe(client), self._rounding, passed)
 

@@ -36,11 +36,7 @@ def new_client() -> Any:
 
 
 async def connect(url: str, model: str) -> Server:
-    """Recognise the server at an address, with what it says of the model.
-
-    Raises:
-        PolyprobeError: no server, or none that has the model.
-    """
+    """Recognise the server at an address, with what it says of the model."""
     # Addresses are often copied from a client of OpenAI, which has the version in them.
     base = check_address("--server", url).removesuffix("/v1")
     requests = Requests(Pace(tries=3, longest_wait=2.0), None, 30.0)

@@ -46,11 +46,7 @@ class Completions(Server):
     async def complete(
         self, client: Any, prompts: Sequence[Any], **options: Any
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        """Request one token behind each prompt; return the choices in order and the answer.
-
-        Raises:
-            BrokenAnswerError: an answer of another model, or with another number of choices.
-        """
+        """Request one token behind each prompt; return the choices in order and the answer."""
         body = {"model": self.served.model, "prompt": prompts, "max_tokens": 1, "temperature": 0}
         answer = await self.post(client, "/v1/completions", body | options)
         name = answer.get("model") if isinstance(answer, dict) else None

@@ -27,27 +27,16 @@ class RefusedError(Exception):
 
 
 class Answer(NamedTuple):
-    """The log-probabilities of a prompt, in nats.
+    """The log-probabilities of a prompt, in nats."""
 
-    Attributes:
-        path: of each of `ids[1:]`; empty if they were not requested.
-        children: by token; a server may leave out some and add others.
-        n_tokens: number of tokens of the prompt as the server counts them; None if it does not say.
-        best: of the most probable token behind the prompt; None if it is unknown.
-    """
-
-    path: list[float]
-    children: dict[int, float]
+    path: list[float]  # of each of `ids[1:]`; empty if they were not requested
+    children: dict[int, float]  # by token; a server may leave out some and add others
+    # Number of tokens of the prompt as the server counts them; None if it does not say
     n_tokens: int | None
-    best: float | None = None
+    best: float | None = None  # of the most probable token behind the prompt; None if it is unknown
 
     def check(self, prompt: Prompt, exact: bool, vocabulary: int) -> None:
-        """Refuse an answer that does not fit its prompt.
-
-        Raises:
-            BrokenAnswerError: fewer log-probabilities than tokens, another number of tokens in the
-                prompt, numbers that are no log-probabilities.
-        """
+        """Refuse an answer that does not fit its prompt."""
         n = len(prompt.ids)
         if self.n_tokens is not None and self.n_tokens != n:
             raise BrokenAnswerError(f"{self.n_tokens} tokens in a prompt of {n}")
@@ -72,41 +61,25 @@ class Answer(NamedTuple):
 
 
 class ServedModel(NamedTuple):
-    """A model on a server, as the server describes it.
+    """A model on a server, as the server describes it."""
 
-    Attributes:
-        url: address without a path.
-        model: the name of the model in requests.
-        version: of the server, for the signature.
-        limit: the largest number of tokens of a prompt; None if the server does not say.
-        about: what identifies the weights, if the server says it; for the signature.
-        vocabulary: number of tokens, if the server says it.
-    """
-
-    url: str
-    model: str
-    version: str
+    url: str  # address without a path
+    model: str  # the name of the model in requests
+    version: str  # of the server, for the signature
+    # The largest number of tokens of a prompt; None if the server does not say
     limit: int | None = None
-    about: str = ""
-    vocabulary: int | None = None
+    about: str = ""  # what identifies the weights, if the server says it; for the signature
+    vocabulary: int | None = None  # number of tokens, if the server says it
 
 
 class Server(ABC):
-    """A kind of server, one subclass for each; `KINDS` lists them.
+    """A kind of server, one subclass for each; `KINDS` lists them."""
 
-    Attributes:
-        name: for the signature.
-        reach: the log-probabilities that one prompt returns.
-        prompts: number of prompts in one HTTP request, at most.
-        parallel: number of HTTP requests at a time.
-        exact: whether any token can be named, not the most probable ones only.
-    """
-
-    name: str
-    reach: Reach
-    prompts = 1
-    parallel = 4
-    exact = True
+    name: str  # for the signature
+    reach: Reach  # the log-probabilities that one prompt returns
+    prompts = 1  # number of prompts in one HTTP request, at most
+    parallel = 4  # number of HTTP requests at a time
+    exact = True  # whether any token can be named, not the most probable ones only
 
     def __init__(self, served: ServedModel) -> None:
         self.served = served

@@ -15,11 +15,7 @@ WEIGHTS = ("adapter_model.safetensors", "adapter_model.bin")
 
 
 def read_kind(adapter: Place) -> Any:
-    """Read the configuration of PEFT, before any weights are loaded.
-
-    Raises:
-        PolyprobeError: PEFT is missing, or the adapter is of a kind that cannot be scored.
-    """
+    """Read the configuration of PEFT, before any weights are loaded."""
     check_adapter(adapter.name)
     quieten()
     from peft import PeftConfig
@@ -41,9 +37,6 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
         network: the base, in the precision of its use.
         adapter: the adapter, pinned.
         kind: of `read_kind`.
-
-    Raises:
-        PolyprobeError: weights that do not fit the network.
     """
     from peft import PeftModel
     from peft.utils import load_peft_weights

@@ -19,15 +19,10 @@ SETTINGS = ("config.json", "tokenizer_config.json")  # files whose `auto_map` na
 
 
 class Code(NamedTuple):
-    """Python files of a folder or of one repository at one commit.
+    """Python files of a folder or of one repository at one commit."""
 
-    Attributes:
-        place: where they are; its revision is pinned.
-        files: their paths by name.
-    """
-
-    place: Place
-    files: dict[str, Path]
+    place: Place  # where they are; its revision is pinned
+    files: dict[str, Path]  # their paths by name
 
     @property
     def hash(self) -> str:
@@ -46,9 +41,6 @@ class Code(NamedTuple):
         """Refuse a network whose class is not of these files.
 
         transformers takes a class that was loaded before for the same class of configuration.
-
-        Raises:
-            PolyprobeError: it is of other files.
         """
         if not type(network).__module__.startswith(TRANSFORMERS_DYNAMIC_MODULE_NAME):
             return
@@ -65,9 +57,6 @@ def find_code_files(places: Iterable[Place]) -> Code | None:
     """List the files that the model and its tokenizer import; None without any.
 
     Nothing is run. Places on the Hub are pinned, and so is another repository that they name.
-
-    Raises:
-        PolyprobeError: code of several repositories, or a file that is missing.
     """
     modules: dict[str, tuple[Place, list[str]]] = {}
     for place in places:

@@ -25,19 +25,13 @@ from polyprobe.system.progress import report
 
 
 class Place(NamedTuple):
-    """A folder, one file in it, or a repository on the Hub.
+    """A folder, one file in it, or a repository on the Hub."""
 
-    Attributes:
-        name: how the user named it, for messages.
-        path: the folder, or the id on the Hub.
-        revision: branch, tag or commit; None for a folder and for the default branch.
-        gguf: the GGUF file in the folder.
-    """
-
-    name: str
-    path: str
+    name: str  # how the user named it, for messages
+    path: str  # the folder, or the id on the Hub
+    # Branch, tag or commit; None for a folder and for the default branch
     revision: str | None = None
-    gguf: str | None = None
+    gguf: str | None = None  # the GGUF file in the folder
 
     @property
     def local(self) -> bool:
@@ -61,11 +55,7 @@ class Place(NamedTuple):
         return self.gguf is None and self.file(ADAPTER) is not None
 
     def file(self, name: str) -> Path | None:
-        """Return the path of one of its files, downloaded if it is on the Hub; None without it.
-
-        Raises:
-            PolyprobeError: no such repository or revision, or no permission.
-        """
+        """Return the path of one of its files, downloaded if it is on the Hub; None without it."""
         if self.local:
             path = Path(self.path) / name
             return path if path.is_file() else None
@@ -90,11 +80,7 @@ class Place(NamedTuple):
 
 
 def locate_model(model: str, revision: str | None) -> Place:
-    """Find a model or an adapter.
-
-    Raises:
-        PolyprobeError: a file that is not GGUF, or several GGUF files.
-    """
+    """Find a model or an adapter."""
     path = Path(model)
     if model.endswith(".gguf"):
         if not path.is_file():
@@ -111,11 +97,7 @@ def locate_model(model: str, revision: str | None) -> Place:
 
 
 def _find_gguf(folder: Path) -> str | None:
-    """Return the GGUF file of a folder with nothing else to load.
-
-    Raises:
-        PolyprobeError: several GGUF files.
-    """
+    """Return the GGUF file of a folder with nothing else to load."""
     if any((folder / name).exists() for name in ("config.json", ADAPTER)):
         return None
     names = sorted(file.name for file in folder.glob("*.gguf"))
@@ -125,19 +107,12 @@ def _find_gguf(folder: Path) -> str | None:
 
 
 class Parts(NamedTuple):
-    """A model and the adapter that changes it, both pinned.
+    """A model and the adapter that changes it, both pinned."""
 
-    Attributes:
-        base: the model.
-        adapter: its adapter, if any.
-        tokenizer: the place of the tokenizer: the adapter's own if it has one.
-        by_adapter: whether the user named the adapter and not the base.
-    """
-
-    base: Place
-    adapter: Place | None
-    tokenizer: Place
-    by_adapter: bool
+    base: Place  # the model
+    adapter: Place | None  # its adapter, if any
+    tokenizer: Place  # the place of the tokenizer: the adapter's own if it has one
+    by_adapter: bool  # whether the user named the adapter and not the base
 
     def identify(self) -> tuple[str, dict[str, str]]:
         """Return the named part's exact revision; the other part and PEFT's version by its role."""
@@ -157,10 +132,6 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
         model: a model, or an adapter that names its base.
         revision: of the model; of the base, if the model is an adapter in a folder.
         adapter: a folder, ID or ID@REVISION.
-
-    Raises:
-        PolyprobeError: not an adapter, or one without a base that is a model; a revision of files
-            that are not on the Hub.
     """
     check_model_revision(model, revision)
     place = locate_model(model, revision)

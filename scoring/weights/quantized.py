@@ -40,11 +40,7 @@ def method_of(config: Any) -> str | None:
 
 
 def describe_weights(quantize: str | None, place: Place, config: Any) -> str | None:
-    """Return the entry of the signature, with the version of the package; None without any.
-
-    Raises:
-        PolyprobeError: the package is missing, or weights are quantised already.
-    """
+    """Return the entry of the signature, with the version of the package; None without any."""
     method = "gguf" if place.gguf else method_of(config)
     if quantize and method:
         raise PolyprobeError(

@@ -13,19 +13,12 @@ from polyprobe.system.errors import PolyprobeError
 
 
 class Task(NamedTuple):
-    """Queries of one language that are scored together.
+    """Queries of one language that are scored together."""
 
-    Attributes:
-        number: its position in the run; results may arrive in any order.
-        language: the split of the queries.
-        prompts: sentences with one slot.
-        candidates: for each prompt the fillers of its slot.
-    """
-
-    number: int
-    language: str
-    prompts: list[str]
-    candidates: list[list[str]]
+    number: int  # its position in the run; results may arrive in any order
+    language: str  # the split of the queries
+    prompts: list[str]  # sentences with one slot
+    candidates: list[list[str]]  # for each prompt the fillers of its slot
 
 
 # Called with a task, the number of its inputs that are done, and the number of its inputs. Workers
@@ -40,9 +33,6 @@ def score_here(
 
     While the model runs one task, a thread tokenizes and plans the next one only. An error in the
     next task is raised after the current one was yielded.
-
-    Raises:
-        PolyprobeError: a task that cannot be scored; the message begins with its language.
     """
     with ThreadPoolExecutor(1, "prepare") as ahead:
         submitted = ((t, ahead.submit(scorer.prepare, t.prompts, t.candidates)) for t in tasks)

@@ -47,10 +47,6 @@ def score_in_processes(
         tasks: the tasks to score.
         n_devices: number of processes; at most the number of accelerators or CPU cores.
         report: see `Report`.
-
-    Raises:
-        PolyprobeError: too many devices; a model or a task that cannot be used; processes that
-            die again and again.
     """
     kind = _check_devices(source.options.device, n_devices)
     if not tasks:

@@ -59,11 +59,6 @@ def score_on_ray(
         tasks: the tasks to score.
         address: see `connected`.
         report: see `Report`.
-
-    Raises:
-        PolyprobeError: no Ray, no cluster, no room in it; another version on a node; a model or a
-            task that cannot be used; a worker that dies again and again; the loss of this machine's
-            node.
     """
     if not tasks:
         return
@@ -178,11 +173,7 @@ def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
 
 
 def _await_result(ray: Any, pool: Any) -> tuple[int, Scored]:
-    """Return the next result.
-
-    Raises:
-        TimeoutError: none for LOOK_SECONDS.
-    """
+    """Return the next result."""
     try:
         return pool.get_next_unordered(timeout=LOOK_SECONDS)
     except ray.exceptions.RayError as error:
@@ -245,9 +236,6 @@ def connected(address: str) -> Iterator[Any]:
         address: HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the
             last one started on this machine (`ray start`), else a temporary one; `local`: a
             temporary one.
-
-    Raises:
-        PolyprobeError: Ray is not installed, or no cluster can be reached.
     """
     try:
         import ray  # an extra
