@@ -55,12 +55,12 @@ class Evaluation(NamedTuple):
         model, dataset: names; local paths are absolute, so that a run is the same from any folder.
     """
 
-    request: EvaluationRequest  # the request; local paths of its options are absolute
+    request: EvaluationRequest  # local paths of its options are absolute
     model: str
     dataset: str
     config: str | None  # configuration of the dataset; None for a dataset in memory
-    tables: Mapping[str, pa.Table]  # the whole split of each language
-    rows: ScoredRows  # the rows to score
+    tables: Mapping[str, pa.Table]  # the split of each language, whole
+    rows: ScoredRows
 
     @property
     def options(self) -> EvaluationOptions:

@@ -172,8 +172,8 @@ class EvaluationRequest(NamedTuple):
 
     model: Any  # a name, a path, a transformers model or a scorer
     dataset: "str | Splits"  # a name, a path or a `DatasetDict`
-    config: str | None  # configuration of the dataset; None for its default
-    options: EvaluationOptions  # all options
+    config: str | None  # None for the dataset's default
+    options: EvaluationOptions
 
     @classmethod
     def of(

@@ -69,8 +69,7 @@ Messages = Sequence[Mapping[str, str]]
 class Chat(NamedTuple):
     """A conversation up to the answer, the same for every row except for a question."""
 
-    # The rendered text up to the answer, with QUESTION in the place of each row's question (scoring
-    # `letters`)
+    # The rendered text, with QUESTION in the place of each row's question (scoring `letters`)
     head: str
     key: str  # a short hash of template and head, for the signature
     settings: dict[str, Any]  # the options and the head, for run.json
@@ -205,9 +204,9 @@ def _list_variables(template: str, model: str) -> set[str]:
 class Template(NamedTuple):
     """A chat template with the values of its variables."""
 
-    tokenizer: Any  # a tokenizer of transformers
-    source: str  # the source
-    options: Mapping[str, Any]  # the values
+    tokenizer: Any
+    source: str
+    options: Mapping[str, Any]
     model: str  # the model's name, for messages
 
     def write(self, messages: Messages, **options: bool) -> str:

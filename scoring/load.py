@@ -35,8 +35,8 @@ DEFAULTS = ScorerOptions()
 class Loaded(NamedTuple):
     """A scorer and how its model was loaded."""
 
-    scorer: Scorer  # the scorer
-    revision: str  # the exact revision of the model
+    scorer: Scorer
+    revision: str  # the exact one of the model
     dtype: str  # the precision of its weights
     # What else its scores depend on, see `Settings.further`
     extra: Mapping[str, str] = MappingProxyType({})
@@ -245,7 +245,7 @@ def _spell(tokenizer: Any, token: int) -> str:
 
 
 def family_of(config: Any, model: str) -> str:
-    """Return the family of a configuration: by its class names, or its model type if it has none."""
+    """Return the family of a configuration: by its class names, without any by its model type."""
     names = getattr(config, "architectures", None)
     names = names if isinstance(names, list) else []
     for family in FAMILIES.values():

@@ -10,7 +10,7 @@ from polyprobe.scoring.engine import Plan
 class Prompt(NamedTuple):
     """Token ids, and the log-probabilities to return."""
 
-    ids: tuple[int, ...]  # the tokens
+    ids: tuple[int, ...]
     children: tuple[int, ...] = ()  # tokens whose log-probability behind `ids` is to be returned
     path: bool = False  # whether to return that of each of `ids[1:]` behind those before it
 
@@ -25,7 +25,7 @@ class Reach(NamedTuple):
 class PromptReads(NamedTuple):
     """A prompt, and the numbers of the reads that it answers."""
 
-    prompt: Prompt  # the prompt
+    prompt: Prompt
     path: list[list[int]]  # numbers of the reads of each of `ids[1:]`, empty without `path`
     children: list[list[int]]  # numbers of the reads of each child
 

@@ -22,7 +22,7 @@ class Code(NamedTuple):
     """Python files of a folder or of one repository at one commit."""
 
     place: Place  # where they are; its revision is pinned
-    files: dict[str, Path]  # their paths by name
+    files: dict[str, Path]  # by name
 
     @property
     def hash(self) -> str:

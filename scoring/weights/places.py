@@ -109,9 +109,9 @@ def _find_gguf(folder: Path) -> str | None:
 class Parts(NamedTuple):
     """A model and the adapter that changes it, both pinned."""
 
-    base: Place  # the model
-    adapter: Place | None  # its adapter, if any
-    tokenizer: Place  # the place of the tokenizer: the adapter's own if it has one
+    base: Place
+    adapter: Place | None
+    tokenizer: Place  # the adapter's own if it has one
     by_adapter: bool  # whether the user named the adapter and not the base
 
     def identify(self) -> tuple[str, dict[str, str]]:
