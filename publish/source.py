@@ -29,7 +29,7 @@ ROOT = "polyprobe.metrics"
 PUBLISHED = {
     "board": FILES,
     "dataset": ("README.md", "eval.yaml", "LICENSE*", "data/*/*.parquet", "sentences/*.parquet"),
-    "space": ("README.md", "requirements.txt", "*.py"),
+    "space": ("README.md", "space.md", "requirements.txt", "*.py"),
 }
 _IMPORT = re.compile(rf"^(\s*from ){re.escape(ROOT)}\.(?:\w+\.)*(\w+)(?= import\b)", re.MULTILINE)
 

@@ -4,9 +4,9 @@ The queries are resampled for all languages or pairs at once. The interval of th
 therefore the one in results.json of a run.
 
 >>> values = np.array([[1, 1], [0, np.nan]])
->>> found = list_means([("en",), ("es",)], "mean", "accuracy", values, [0.5, 0.5], share=True)
+>>> found = list_means([("en",), ("es",)], "accuracy", values, [0.5, 0.5], share=True)
 >>> [(entry.label, entry.value, entry.n) for entry in found]
-[('mean', 0.75, 2), ('en', 0.5, 2), ('es', 1.0, 1)]
+[('all languages', 0.75, 2), ('en', 0.5, 2), ('es', 1.0, 1)]
 """
 
 import csv
@@ -20,7 +20,6 @@ import numpy as np
 from polyprobe.metrics.shared.intervals import Figure, Labels, estimate_figure, mean_of
 
 Of = tuple[str, ...]
-HEADERS = ["of", "figure", "value", "95% interval", "chance", "n"]
 _COLUMNS = ["of", "figure", "value", "low", "high", "chance", "n"]
 
 
@@ -52,13 +51,10 @@ class Output(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """A figure in the result of a metric: its key there and its name here (None: the key).
-
-    `n` is the key of its number of queries.
-    """
+    """A figure in the result of a metric: its key, and that of its number of queries, there."""
 
     key: str
-    name: str | None = None
+    name: str | None = None  # on the page; None: the key
     n: str = "n_queries"
     chance: float | None = None
 
@@ -87,7 +83,6 @@ def list_groups(result: Mapping[str, Any], title: str, measures: Sequence[Measur
 
 def list_means(
     of: Sequence[Of],
-    title: str,
     name: str,
     values: np.ndarray,
     chances: Sequence[float | None],
@@ -97,36 +92,35 @@ def list_means(
 ) -> list[Entry]:
     """Compute the mean of each column of values [queries, of]; NaN is left out.
 
-    For several columns the first entry, named `title`, is the mean of the means. `share` is that
-    of `intervals.mean_of`, `options` are groups and clusters of `intervals.Resampling`.
+    `share` is that of `intervals.mean_of`; others are as in `list_figure`.
     """
     defined = ~np.isnan(values)
     # A run has one column of counts where all are equal; the same table gives the same draws.
     counts = defined if (defined != defined[:, :1]).any() else defined[:, 0]
-    names = [str(column) for column in range(len(of))]
-    figure = mean_of(names, np.where(defined, values, 0), counts, share)
-    return list_figure(figure, of, title, name, defined, chances, **options)
+    figure = mean_of([*map(str, range(len(of)))], np.where(defined, values, 0), counts, share)
+    return list_figure(figure, of, name, defined, chances, **options)
 
 
 def list_figure(
     figure: Figure,
     of: Sequence[Of],
-    title: str,
     name: str,
     defined: np.ndarray,
     chances: Sequence[float | None],
     **options: Labels,
 ) -> list[Entry]:
-    """Compute the entries of a joint figure: its mean, if it has several names, then each name.
+    """Compute the entries of a joint figure of languages or pairs; of several, their mean first.
 
-    `defined` [queries, of] marks the queries that define a value.
+    `defined` [queries, of] marks the queries that define a value, `options` are groups and clusters
+    of `intervals.Resampling`.
     """
-    names = [str(column) for column in range(len(of))]
+    names = [*map(str, range(len(of)))]
     result = estimate_figure(figure._replace(names=[*names, "mean"]), **options)
     rows = [*zip(names, of, defined.sum(axis=0).tolist(), chances, strict=True)]
     if len(of) > 1:
         levels = [level for level in chances if level is not None]
         chance = float(np.mean(levels)) if levels else None
+        title = "all pairs" if len(of[0]) > 1 else "all languages"
         rows.insert(0, ("mean", (title,), int(defined.any(axis=1).sum()), chance))
     entries = [pick(result, place, name, n, chance, key) for key, place, n, chance in rows]
     return [e if e.n > 1 else e._replace(interval=None) for e in entries]
@@ -136,18 +130,18 @@ def list_pairs(
     languages: Sequence[str],
     measures: Sequence[tuple[str, np.ndarray, float | None, bool]],
     clusters: Labels,
+    *lists: list[Entry],
 ) -> list[Entry]:
-    """Compute the entries of `list_means` by pair of languages, all measures of a pair together.
+    """Compute the entries of `list_means` by pair, those of a pair together after its `lists`.
 
     A measure is its name, values [queries, pairs], chance level and whether it is a share.
     """
     pairs = [*combinations(languages, 2)]
-    title, options = "all pairs", {"clusters": clusters}
     means = [
-        list_means(pairs, title, name, values, [chance] * len(pairs), share=share, **options)
+        list_means(pairs, name, values, [chance] * len(pairs), share=share, clusters=clusters)
         for name, values, chance, share in measures
     ]
-    return [entry for entries in zip(*means, strict=True) for entry in entries]
+    return [entry for entries in zip(*lists, *means, strict=True) for entry in entries]
 
 
 def show_interval(bounds: Sequence[float] | None) -> str:
@@ -170,11 +164,9 @@ def write_headline(output: Output) -> str:
     bounds = f"95% interval {show_interval(first.interval)}"
     if first.interval is None:
         bounds = "no interval: fewer than two queries define it"
-    parts = [bounds, f"n = {first.n:,}"]
-    if first.chance is not None:
-        parts.insert(1, f"chance {show_number(first.chance)}")
+    chance = "" if first.chance is None else f"chance {show_number(first.chance)}; "
     head = f"### {first.name} of {first.label}: {show_number(first.value)}"
-    return "\n\n".join([head, "; ".join(parts) + ".", *output.notes])
+    return "\n\n".join([head, f"{bounds}; {chance}n = {first.n:,}.", *output.notes])
 
 
 def write_csv(entries: Sequence[Entry]) -> str:

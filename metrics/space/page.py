@@ -1,8 +1,9 @@
 """The page of every Space: a table or files as input, figures and a picture as output."""
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -13,15 +14,15 @@ import evaluate
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.metrics.space.entries import (
-    HEADERS,
     Entry,
     Output,
     show_interval,
     write_csv,
     write_headline,
 )
-from polyprobe.metrics.space.sheet import SUFFIXES, read_sheets
+from polyprobe.metrics.space.sheet import SUFFIXES, Sheets, read_sheets
 
+_HEADERS = ["of", "figure", "value", "95% interval", "chance", "n"]
 _KEPT = (600, 3600)  # seconds: interval between clean-ups, maximum age of an uploaded file
 _REMARKS = """\
 n: number of queries that a value is taken over. If all of them have the same value, the interval of
@@ -44,7 +45,7 @@ _STYLE = """
 
 
 class Page(NamedTuple):
-    """A Space: its texts, its computation and its picture.
+    """A Space: its texts, from space.md, its computation and its picture.
 
     Attributes:
         question: the question that the metric answers and the expected table, Markdown.
@@ -64,6 +65,38 @@ class Page(NamedTuple):
     view: Callable[[Sequence[Entry]], Picture]
     choices: Mapping[str, Sequence[str]] = {}
     several: bool = False
+
+
+def make_page(
+    app: str,
+    name: str,
+    compute: Callable[..., Output],
+    view: Callable[..., Picture],
+    choices: Mapping[str, Sequence[str]] = {},
+    several: bool = False,
+) -> Page:
+    """Make the page of a metric's app.py from the texts of space.md beside it.
+
+    `compute` takes the metric's formulas before tables and options; the others are as in `Page`.
+    """
+    text = Path(app).with_name("space.md").read_text(encoding="utf-8")
+    # title, question, a heading, reading, then name and table of each example
+    _, title, question, _, reading, *examples = re.split(r"^#+ (.+)\n", text, flags=re.MULTILINE)
+    tables = [block.strip().strip("`").removeprefix("csv\n") for block in examples[1::2]]
+
+    def compute_with_formulas(sheets: Sheets, **options: str) -> Output:
+        return compute(load_formulas(app, name), sheets, **options)
+
+    return Page(
+        title,
+        question.strip(),
+        reading.strip(),
+        dict(zip(examples[::2], tables, strict=True)),
+        compute_with_formulas,
+        view,
+        choices,
+        several,
+    )
 
 
 @cache
@@ -98,17 +131,14 @@ def build(page: Page) -> Any:
         gr.Markdown(f"# {page.title}\n{page.question}")
         with gr.Row():
             with gr.Column():
-                first = next(iter(page.examples.values()))
+                names = [*page.examples]
+                first = page.examples[names[0]]
                 text = gr.Textbox(first, lines=9, max_lines=18, label="table", elem_classes="paste")
-                if len(page.examples) > 1:
-                    names = list(page.examples)
+                if len(names) > 1:
                     example = gr.Radio(names, value=names[0], label="example")
                     example.input(page.examples.get, example, text, api_visibility="private")
                 file = gr.File(
-                    label=f"or a file: {kinds}",
-                    file_count=count,
-                    file_types=SUFFIXES,
-                    height=150,
+                    label=f"or a file: {kinds}", file_count=count, file_types=SUFFIXES, height=150
                 )
             with gr.Column():
                 choices = page.choices.items()
@@ -120,13 +150,11 @@ def build(page: Page) -> Any:
             # an SVG takes the colours of the theme; an image of gr.Image would not
             plot = gr.HTML(elem_classes="picture")
             table = gr.Dataframe(
-                headers=HEADERS, label="figures", interactive=False, max_height=400
+                headers=_HEADERS, label="figures", interactive=False, max_height=400
             )
             download = gr.HTML(padding=False)
         outputs = [result, head, plot, table, download]
-        button.click(
-            lambda *values: _run(page, *values), [text, file, *inputs], outputs, api_name="compute"
-        )
+        button.click(partial(_run, page), [text, file, *inputs], outputs, api_name="compute")
     return blocks
 
 
@@ -140,22 +168,14 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
     except (ValueError, TypeError) as error:
         line = " ".join(str(error).split())
         raise gr.Error(line, duration=20, print_exception=False) from error
-    return (
-        gr.Column(visible=True),
-        write_headline(output),
-        draw_svg(page.view(output.entries), title=False),
-        _style(output.entries),
-        _link(page.title, write_csv(output.entries)),
+    # A link that contains the file: the server keeps none.
+    link = (
+        f'<a class="download" download="{"_".join(page.title.lower().split())}.csv" '
+        f'href="data:text/csv;charset=utf-8,{quote(write_csv(output.entries))}">'
+        "Download the figures as CSV</a>"
     )
-
-
-def _link(title: str, text: str) -> str:
-    """Write a link that contains the file, so that the server keeps none."""
-    name = "_".join(title.lower().split())
-    return (
-        f'<a class="download" download="{name}.csv" href="data:text/csv;charset=utf-8,'
-        f'{quote(text)}">Download the figures as CSV</a>'
-    )
+    picture = draw_svg(page.view(output.entries), title=False)
+    return gr.Column(visible=True), write_headline(output), picture, _style(output.entries), link
 
 
 def _style(entries: Sequence[Entry]) -> Any:
@@ -163,6 +183,6 @@ def _style(entries: Sequence[Entry]) -> Any:
     import pandas as pd
 
     rows = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
-    frame = pd.DataFrame(rows, columns=HEADERS)
+    frame = pd.DataFrame(rows, columns=_HEADERS)
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
     return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")

@@ -1,6 +1,6 @@
 """Make the pictures of entries: bars with intervals and chance, or a heat map of pairs."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def view_pairs(entries: Sequence[Entry], low: float | None = None) -> Picture:
         for cell in (entry.of, entry.of[::-1]):
             row, column = map(names.index, cell)
             values[row, column] = np.nan if entry.value is None else entry.value
-            details[row, column] = f"\n{_describe(entry)}"
+            details[row, column] = _describe(entry)
     defined = [x.value for x in pairs if x.value is not None]
     if low is None:
         low = min([x.chance for x in pairs if x.chance is not None] + defined)
@@ -38,17 +38,17 @@ def view_pairs(entries: Sequence[Entry], low: float | None = None) -> Picture:
 
 def view_bars(
     entries: Sequence[Entry],
-    names: Sequence[str] = (),
+    omit: Collection[str] = (),
     reference: str = "chance",
     share: bool = True,
 ) -> Bars:
-    """Make the bars of measures (default: all) of every language or relation.
+    """Make the bars of all measures but those to `omit` of every language or relation.
 
     All share one axis, so they must be of one unit. Of many bars the first measure's are shown
     alone. Chance, called `reference`, is a line where it is the same for all, else a mark of each
     bar. A `share` has an axis from 0 to 1.
     """
-    names = names or list(dict.fromkeys(x.name for x in entries))
+    names = [name for name in dict.fromkeys(x.name for x in entries) if name not in omit]
     bars = [x for x in entries if x.name in names and x.value is not None]
     if len(bars) > _MOST_BARS:
         names = names[:1]
@@ -59,27 +59,21 @@ def view_bars(
     for name in names:
         of_label = {x.label: x for x in bars if x.name == name}
         rows = [of_label.get(label) for label in labels]
-        series.append(
-            Series(
-                name,
-                [x and x.value for x in rows],
-                [x and x.interval for x in rows],
-                [x and x.chance for x in rows] if len(levels) > 1 else (),
-                [f"{x.label}\n{x.name} {show_number(x.value)}\n{_describe(x)}" if x else ""
-                 for x in rows],
-            )
-        )  # fmt: skip
+        values, bounds = [x and x.value for x in rows], [x and x.interval for x in rows]
+        marks = [x and x.chance for x in rows] if len(levels) > 1 else ()
+        tips = [
+            f"{x.label}\n{name} {show_number(x.value)}{_describe(x)}" if x else "" for x in rows
+        ]
+        series.append(Series(name, values, bounds, marks, tips))
     lines = []
     if len(levels) == 1:
         [level] = levels
-        lines.append((f"chance {level:.4f}" if reference == "chance" else reference, level))
+        lines = [(f"chance {level:.4f}" if reference == "chance" else reference, level)]
     measure = names[0] if len(names) == 1 else ""
     return Bars("", labels, series, measure, lines, (0.0, 1.0) if share else (0.0, 0.0))
 
 
 def _describe(entry: Entry) -> str:
-    """Describe interval, chance and number of queries of an entry, one line each."""
-    lines = [f"95% {show_interval(entry.interval)}"]
-    if entry.chance is not None:
-        lines.append(f"chance {show_number(entry.chance)}")
-    return "\n".join([*lines, f"n = {entry.n:,}"])
+    """Describe interval, chance and number of queries of an entry, each on a new line."""
+    chance = "" if entry.chance is None else f"\nchance {show_number(entry.chance)}"
+    return f"\n95% {show_interval(entry.interval)}{chance}\nn = {entry.n:,}"

@@ -20,6 +20,7 @@ from tests.metrics.cases import CASES, METRICS, RESULTS
 from tests.metrics.spaces import FIRST
 
 NAMES = sorted(path.parent.name for path in METRICS.glob("*/app.py"))
+TEXTS = {"space.md", "requirements.txt"}
 
 
 @pytest.fixture(autouse=True)
@@ -51,13 +52,13 @@ def bundles(tmp_path_factory):
 
 def test_folder_holds_what_a_space_needs(name):
     files = {path.name for path in (METRICS / name).iterdir() if path.is_file()}
-    assert files == {f"{name}.py", "README.md", "app.py", "formulas.py", "requirements.txt"}
+    assert files == {f"{name}.py", "README.md", "app.py", "formulas.py", *TEXTS}
 
 
 def test_a_bundle_holds_every_file_that_is_imported_and_no_other(name, bundles):
     files = {path.name for path in bundles[name].iterdir()}
     shared = {f"{part}.py" for part in siblings(bundles[name]) | of_app(bundles[name])}
-    assert files == {f"{name}.py", "README.md", "app.py", "requirements.txt", *shared}
+    assert files == {f"{name}.py", "README.md", "app.py", *TEXTS, *shared}
     assert len(shared) >= 5
 
 

@@ -83,7 +83,7 @@ def test_pairs_equal_the_module_itself():
     """Figures and intervals of a page are those of `evaluate.load(…).compute`."""
     app = import_app("rankc")
     scores = {"a": [[3, 2, 1], [4, 4]], "b": [[3, 1, 2], [5, 5]], "c": [[1, 2, 3], [1, 0]]}
-    module = app.load_formulas(app.__file__, "rankc")
+    module = page.load_formulas(app.__file__, "rankc")
     for ties in ("expected", "released"):
         answer = compute(app, json.dumps(scores), weights="norm1", ties=ties)
         for figure in answer.entries:
