@@ -12,10 +12,11 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from polyprobe.builder.audit import audit_tables
+from polyprobe.builder.audit import Audit, audit_tables
+from polyprobe.builder.audit.report import find_pair
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.bmlama.build import CONFIGS
-from polyprobe.builder.recipes.bmlama.card import AUDIT, AuditLine, summarize_audit
+from polyprobe.builder.recipes.bmlama.card import AUDIT, AuditLine
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -35,3 +36,40 @@ def audit(dataset: Path, config: str) -> list[AuditLine]:
     paths = sorted((dataset / "data" / config).glob("*.parquet"))
     tables = {path.stem: pq.read_table(path) for path in paths}
     return summarize_audit(config, audit_tables(tables, f"bmlama/{config}"))
+
+
+def summarize_audit(config: str, audit: Audit) -> list[AuditLine]:
+    """Return the lines of an audit; ceilings are estimates, rounded to four decimals."""
+    total = audit.baselines[""]
+    relations = [baseline for name, baseline in audit.baselines.items() if name not in ("", "P530")]
+    right = sum(baseline.rows * (baseline.frequency or 0) for baseline in relations)
+    return [
+        AuditLine(
+            config,
+            language,
+            audit.rows,
+            audit.rows_parallel_in_all,
+            counts.not_parallel,
+            **{
+                field: counts.rows[field]
+                for field in AuditLine._fields
+                if field.startswith("rows_with_")
+            },
+            answer_position_p_value=float(f"{counts.p_value or 0:.3g}"),
+            accuracy_chance=round(total.chance or 0, 6),
+            accuracy_frequency=round(total.frequency or 0, 6),
+            accuracy_frequency_without_p530=round(
+                right / sum(baseline.rows for baseline in relations), 6
+            ),
+            ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
+            ceiling_answer_first=round_ceiling(
+                find_pair(audit.ceiling.answer_first, audit, language)
+            ),
+        )
+        for language, counts in audit.languages.items()
+    ]
+
+
+def round_ceiling(ceiling: float | None) -> float:
+    """Return a ceiling with four decimals; 1 without one."""
+    return 1.0 if ceiling is None else round(ceiling, 4)

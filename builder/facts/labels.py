@@ -300,14 +300,20 @@ def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def clean_facts(facts: Facts) -> Facts:
-    """Return the facts without invisible characters in labels and prompts.
+    """Return the facts with clean labels and prompts."""
+    prompts = clean_columns(facts.prompts, ["prompt", "form"])
+    return facts._replace(labels=clean_labels(facts.labels), prompts=prompts)
 
-    Each word of a label is written in one alphabet, and empty labels are dropped. Chinese is
-    simplified.
-    """
-    labels = unmix_column(tidy(facts.labels, ["label"]), "label").filter(pl.col("label") != "")
-    prompts = simplify_columns(tidy(facts.prompts, ["prompt", "form"]), ["prompt", "form"])
-    return facts._replace(labels=simplify_columns(labels, ["label"]), prompts=prompts)
+
+def clean_labels(labels: pl.DataFrame) -> pl.DataFrame:
+    """Return the labels cleaned (`clean`), without empty ones."""
+    rows = unmix_column(tidy(labels, ["label"]), "label").filter(pl.col("label") != "")
+    return simplify_columns(rows, ["label"])
+
+
+def clean_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Return the rows with texts cleaned but not unmixed: a sentence may hold a foreign word."""
+    return simplify_columns(tidy(rows, columns), columns)
 
 
 def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:

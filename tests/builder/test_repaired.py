@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from bench.bmlama_audit import summarize_audit
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import clean, simplify
@@ -293,7 +294,7 @@ def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(bmlama, co
 def test_the_cards_audit_is_what_the_audit_finds(bmlama, config):
     paths = sorted((bmlama / "data" / config).iterdir())
     audit = audit_tables({p.stem: pq.read_table(p) for p in paths}, f"bmlama/{config}")
-    found = bmlama_card.summarize_audit(config, audit)
+    found = summarize_audit(config, audit)
     assert found == [line for line in bmlama_card.read_audit() if line.config == config]
     if config in PUBLISHED:
         return

@@ -14,7 +14,7 @@ import pytest
 from polyprobe.builder.annotated.entities import list_trait_paths
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.xfactr import build as recipe
-from polyprobe.builder.recipes.xfactr.card import PUBLISHED
+from polyprobe.builder.recipes.xfactr.build import PUBLISHED
 from polyprobe.builder.sources import mpararel, xfactr
 from tests.builder.tiny import place_archive
 from tests.conftest import UPSTREAM

@@ -20,7 +20,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 
-from .material import LABELLED, Material, Provenance, has_wording, trace_costs
+from .material import LABELLED, Coverage, Material, Provenance, has_wording, trace_costs
 from .request import BalancedRequest
 from .rows import draw_queries, list_total, verbalise
 
@@ -48,11 +48,11 @@ class Notes(NamedTuple):
     and rows by relation.
 
     `left_out` (LEFT_OUT) counts the facts of the source without a row. A line with an empty detail
-    counts each fact of a reason once. A line with a language or relation as its detail counts the
-    facts concerned there (its labels may be missing in several languages). `costs` is the result of
-    `material.trace_costs`. `borrowed` is the number of labels that each source of `--labels`
-    completed, in all languages. `repairs` counts the repairs and exclusions by the source's reader
-    ({description: count}), in all its languages. `card` replaces entries of the card's YAML.
+    counts each fact of a reason once; one with a language or relation counts the facts concerned
+    there (its labels may be missing in several languages). `costs` are those of
+    `material.trace_costs`, `borrowed` the labels that each source of `--labels` completed, in all
+    languages, `repairs` the repairs and exclusions by the source's reader, in all its languages.
+    `card` replaces entries of the card's YAML.
     """
 
     config: str
@@ -70,7 +70,7 @@ class Notes(NamedTuple):
 
 
 class Balanced(NamedTuple):
-    """A balanced set: {language: rows}, aligned by row number, and its notes."""
+    """A balanced set: {language: rows}, aligned by row number, and notes."""
 
     rows: dict[str, list[Row]]
     notes: Notes
@@ -88,10 +88,9 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
     layers = material.coverage.within(request.languages)
     facts = material.coverage.facts.filter(has_wording(layers))
     if facts.is_empty():
-        raise explain_empty(request, material, layers)
-    queries, left_out = draw_queries(
-        request, material, facts, find_correct_answers(request, material, mirror)
-    )
+        raise explain_empty(request, material.coverage, layers)
+    correct = find_correct_answers(request, material, mirror)
+    queries, left_out = draw_queries(request, material, facts, correct)
     if not queries:
         raise PolyprobeError(
             f"no fact of {request.source} finds a distractor in its relation; ask for more "
@@ -112,52 +111,39 @@ def level_templates(
     templates is ignored here: coverage excludes the relation there.
     """
     part = templates.filter(pl.col("language").is_in(list(languages)))
-    counts = part.with_columns(count=pl.len().over("language", "relation"))
     number = pl.int_range(pl.len()).over("language", "relation")
-    fewest = pl.col("count").min().over("relation")
-    return counts.filter(number < fewest, number < maximum).drop("count")
+    fewest = pl.len().over("language", "relation").min().over("relation")
+    return part.filter(number < fewest, number < maximum)
 
 
 def find_correct_answers(
     request: BalancedRequest, material: Material, mirror: Path | None
 ) -> CorrectAnswers:
-    """Return the correct answers, from all known facts and the requested languages' wordings.
-
-    `material` contains the templates in use (`level_templates`).
-    """
+    """Return the correct answers, from all known facts and the requested languages' wordings."""
     content = material.content
     selection = pl.col("language").is_in(list(request.languages))
     truths = [source.source for source in material.sources if source.role == "truths"]
     if truths:
         report(f"reading the correct answers of {', '.join(truths)}")
+    prompts = content.prompts.filter(selection)
     return CorrectAnswers(
         learn({"": content.facts, **read_truths(mirror, truths)}),
         find_alike(material.templates, "template", pl.col("relation")),
-        find_alike(
-            content.prompts.filter(selection),
-            "prompt",
-            pl.struct(*FACTS),
-            lambda fact: Fact(**fact),
-        ),
+        find_alike(prompts, "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)),
         find_alike(content.labels.filter(selection), "label", pl.col("id")),
     )
 
 
 def explain_empty(
-    request: BalancedRequest, material: Material, layers: np.ndarray
+    request: BalancedRequest, coverage: Coverage, layers: np.ndarray
 ) -> PolyprobeError:
     """Return the error for languages without a common fact."""
-    coverage = material.coverage
-    labelled = int(layers[LABELLED].sum())
-    mute = [
-        language
-        for language in request.languages
-        if not has_wording(coverage.within([language])).any()
-    ]
+    mute = [x for x in request.languages if not has_wording(coverage.within([x])).any()]
     why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
     return PolyprobeError(
-        f"no fact of {request.source} can be asked in every language asked for ({labelled} have "
-        f"labels in all of them{why}); leave some out, --plan shows their cost"
+        f"no fact of {request.source} can be asked in every language asked for "
+        f"({int(layers[LABELLED].sum())} have labels in all of them{why}); leave some out, --plan "
+        "shows their cost"
     )
 
 
@@ -165,14 +151,12 @@ def list_missing(
     request: BalancedRequest, material: Material, layers: np.ndarray
 ) -> Iterator[tuple[str, str, int]]:
     """Yield the counts of excluded facts (LEFT_OUT): by relation, label and template."""
-    coverage = material.coverage
+    coverage, languages = material.coverage, request.languages
     yield (NOT_ASKED, "", material.content.facts.height - coverage.facts.height)
     labelled = layers[LABELLED]
     yield (NO_LABEL, "", int((~labelled).sum()))
-    for language, column in zip(
-        request.languages, coverage.columns(request.languages), strict=True
-    ):
-        yield (NO_LABEL, language, int((~coverage.layers[LABELLED, :, column]).sum()))
+    for language in languages:
+        yield (NO_LABEL, language, int((~coverage.within([language])[LABELLED]).sum()))
     dumb = coverage.facts.filter(labelled & ~has_wording(layers))["relation"].value_counts()
     counts = dict(dumb.sort("relation").iter_rows())
     # With --wording a fact may lack either; which one is not counted.
@@ -180,10 +164,10 @@ def list_missing(
         yield from list_total(NOT_BOTH, counts)
         return
     present = set(material.templates.select("relation", "language").iter_rows())
-    places = {}
-    for relation, count in counts.items():
-        lacking = [name for name in request.languages if (relation, name) not in present]
-        places[f"{relation} in {', '.join(lacking)}"] = count
+    places = {
+        f"{relation} in {', '.join(x for x in languages if (relation, x) not in present)}": count
+        for relation, count in counts.items()
+    }
     yield from list_total(NO_SENTENCE, places)
 
 
@@ -194,19 +178,17 @@ def take_notes(
     left_out: Iterable[tuple[str, str, int]],
 ) -> Notes:
     """Return the notes of the set, without sources of templates that no row uses."""
-    is_pure = all(
-        row.template_id.startswith(f"{request.source}:") for part in rows.values() for row in part
-    )
+    prefix = f"{request.source}:"
+    is_pure = all(row.template_id.startswith(prefix) for part in rows.values() for row in part)
     first = rows[request.languages[0]]
+    used_templates = count_used_templates(first if request.templates > 1 else ())
     return Notes(
         config=request.name,
         command=request.command,
         source_facts=material.content.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
-        used_templates=count_used_templates(first)
-        if request.templates > 1
-        else pl.DataFrame(schema=USED_TEMPLATES),
+        used_templates=used_templates,
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=trace_costs(material.coverage, request.languages),
         borrowed=material.borrowed,
@@ -227,16 +209,12 @@ def count_used_templates(rows: Sequence[Row]) -> pl.DataFrame:
 
 def dump(notes: Notes) -> str:
     """Return the notes as JSON, for the metadata of the Parquet files."""
-    several = (
-        {"facts": notes.facts, "told": notes.used_templates.rows()}
-        if notes.used_templates.height
-        else {}
-    )
+    several = {"facts": notes.facts, "told": notes.used_templates.rows()}
     fields = {
         "command": notes.command,
         "source_facts": notes.source_facts,
         "rows": notes.rows,
-        **several,
+        **(several if notes.used_templates.height else {}),
         "left_out": notes.left_out.rows(),
         "lent": notes.borrowed,
         "repairs": notes.repairs,

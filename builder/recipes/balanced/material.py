@@ -1,6 +1,6 @@
 """Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
-from polyprobe.builder.facts.labels import clean_facts, simplify_columns, tidy
-from polyprobe.builder.sources import TRUTH_SOURCES, load_source, read_source
+from polyprobe.builder.facts.labels import clean_columns, clean_facts
+from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import report
@@ -27,8 +27,7 @@ LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 class Provenance(NamedTuple):
     """The origin of data; `commit` is empty for a URL.
 
-    `role` is facts, labels, templates, or truths (further correct answers, excluded as
-    distractors).
+    `role` is facts, labels, templates, or truths (correct answers, excluded as distractors).
     """
 
     source: str
@@ -42,9 +41,8 @@ class Coverage(NamedTuple):
     """Availability of facts: the boolean array `layers[layer, fact, language]`.
 
     LABELLED: subject and object have labels. PROMPTED: LABELLED, and the source has a sentence for
-    the fact. TEMPLATED: LABELLED, and the relation has a template. Facts and languages are in the
-    order of `facts` and `languages`. A fact can be asked in a set of languages if it is PROMPTED in
-    all of them or TEMPLATED in all of them.
+    the fact. TEMPLATED: LABELLED, and the relation has a template. A fact can be asked in a set of
+    languages if it is PROMPTED in all of them or TEMPLATED in all of them.
     """
 
     facts: pl.DataFrame
@@ -58,12 +56,6 @@ class Coverage(NamedTuple):
     def within(self, languages: Sequence[str]) -> np.ndarray:
         """Return an array (layers, facts): whether a fact is available in all of the languages."""
         return np.all(self.layers[:, :, self.columns(languages)], axis=2)
-
-    def require_both(self) -> "Coverage":
-        """Return a coverage that requires both a sentence of the source and a template."""
-        layers = self.layers.copy()
-        layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
-        return self._replace(layers=layers)
 
 
 class Material(NamedTuple):
@@ -84,24 +76,25 @@ class Material(NamedTuple):
 
 
 def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
-    """Return the material of a request, in every language of the source."""
-    source = load_checked(request)
+    """Read the material of a request, in every language of the source."""
+    source = load_source(request.source, request.languages)
+    lenders = {name: load_source(name) for name in request.labels}
+    check_lenders(request, lenders)
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
     # A missing archive is named before minutes of reading.
-    for module in (source, *map(load_source, request.labels), *truths.values()):
+    for module in (source, *lenders.values(), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
     report(f"reading the facts of {request.source}")
     content = source.read_facts(mirror)
-    check_relations(request, set(content.facts["relation"]))
+    check_relations(request, content.facts["relation"].unique())
     sources = [describe_source(request.source, source, "facts")]
     borrowed = {}
-    for name in request.labels:
-        lender = load_source(name)
+    for name, lender in lenders.items():
         shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
         before = content.labels.height
         report(f"reading the labels of {name}")
-        content = complete_labels(content, read_source(name, mirror, shared).labels)
+        content = complete_labels(content, lender.read_facts(mirror, shared).labels)
         borrowed[name] = content.labels.height - before
         sources.append(describe_source(name, lender, "labels"))
     if request.wording:
@@ -109,13 +102,11 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     fallback = pl.DataFrame(schema=TEMPLATES)
     if request.source != FALLBACK and lacks_templates(content, source.LANGUAGES):
         lender = load_source(FALLBACK)
-        fallback = pl.DataFrame(
-            lender.read_fallback_templates(mirror), schema=TEMPLATES, orient="row"
-        )
+        fallback = pl.DataFrame(lender.read_fallback_templates(mirror), TEMPLATES, orient="row")
         sources.append(describe_source(FALLBACK, lender, "templates"))
     if request.template_translators:
         translated, engines = translate_missing(request, content, fallback)
-        fallback = pl.concat([fallback.select(*TEMPLATES), translated])
+        fallback = pl.concat([fallback, translated])
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
     # Every source of facts bars distractors, whichever gives the rows.
     sources += [describe_source(name, module, "truths") for name, module in truths.items()]
@@ -123,21 +114,19 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     return made._replace(borrowed=borrowed, sources=tuple(sources))
 
 
-def load_checked(request: BalancedRequest) -> ModuleType:
-    """Return the source; PolyprobeError for unknown languages, or `--labels` without any."""
-    source = load_source(request.source, request.languages)
-    for name in request.labels:
-        has = load_source(name).LANGUAGES
-        if request.languages and not {*request.languages} & {*has}:
+def check_lenders(request: BalancedRequest, lenders: Mapping[str, ModuleType]) -> None:
+    """Refuse a source of `--labels` that has none of the languages."""
+    for name, lender in lenders.items():
+        if request.languages and not {*request.languages} & {*lender.LANGUAGES}:
             raise PolyprobeError(
                 f"--labels {name}: it has none of {', '.join(request.languages)}; "
-                f"available: {', '.join(has)}"
+                f"available: {', '.join(lender.LANGUAGES)}"
             )
-    return source
 
 
-def check_relations(request: BalancedRequest, names: Collection[str]) -> None:
-    """Raise PolyprobeError for a relation that the source does not have, or if none remains."""
+def check_relations(request: BalancedRequest, names: Iterable[str]) -> None:
+    """Refuse a relation that the source does not have, and a request that leaves none."""
+    names = set(names)
     for relation in (*request.relations, *request.exclude):
         if relation not in names:
             raise unknown("relation", relation, request.source, names)
@@ -155,10 +144,10 @@ def describe_source(name: str, source: ModuleType, role: str) -> Provenance:
 def complete_labels(content: Facts, borrowed: pl.DataFrame) -> Facts:
     """Return the facts with borrowed labels for their entities without one."""
     entities = pl.concat([content.facts["subject_id"], content.facts["object_id"]]).unique()
-    new = borrowed.join(content.labels, on=["language", "id"], how="anti").join(
-        entities.alias("id").to_frame(), on="id", how="semi"
+    new = borrowed.join(content.labels, on=["language", "id"], how="anti").filter(
+        pl.col("id").is_in(entities.implode())
     )
-    labels = pl.concat([content.labels.select(LABELS.keys()), new.select(LABELS.keys())])
+    labels = pl.concat([content.labels.select(*LABELS), new.select(*LABELS)])
     return content._replace(labels=labels.sort(*LABELS))
 
 
@@ -191,21 +180,17 @@ def translate_missing(
     request: BalancedRequest, content: Facts, fallback: pl.DataFrame
 ) -> tuple[pl.DataFrame, str]:
     """Return translated templates (TEMPLATES) for languages without one, and the signatures."""
-    from polyprobe.builder.translators.templates import (
-        describe_outcomes,
-        fill_missing,
-        load_translators,
-    )
+    from polyprobe.builder.translators import templates as translation
 
-    engines = load_translators(request.template_translators)
+    engines = translation.load_translators(request.template_translators)
     relations = set(choose_relations(content.facts, request)["relation"])
     templates = choose_templates(content.templates, fallback)
-    translated = fill_missing(
+    made = translation.fill_missing(
         templates, request.languages, relations, engines, request.trusted, agree=request.agree
     )
-    for line in describe_outcomes(translated):
+    for line in translation.describe_outcomes(made):
         report(line)
-    return translated.templates, "; ".join(engine.signature for engine in engines.values())
+    return made.templates, "; ".join(engine.signature for engine in engines.values())
 
 
 def assemble(
@@ -213,26 +198,21 @@ def assemble(
 ) -> Material:
     """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates.
 
-    Templates lose invisible characters that are not part of the spelling, and Chinese ones are
-    simplified; duplicates are merged.
+    Templates are cleaned like the labels of `clean_facts`; duplicates are merged.
     """
     borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
-    templates = tidy(choose_templates(content.templates, borrowed), ["template"])
-    templates = simplify_columns(templates, ["template"])
+    templates = clean_columns(choose_templates(content.templates, borrowed), ["template"])
     wording = ["language", "relation", "template"]
     templates = templates.unique(wording, keep="first", maintain_order=True)
     facts = choose_relations(content.facts, request)
-    coverage = measure_coverage(content, facts, templates, languages)
-    if request.wording:
-        coverage = coverage.require_both()
-    return Material(content, templates, coverage, {}, ())
+    layers = measure_coverage(content, facts, templates, languages)
+    if request.wording:  # a fact needs both a sentence of the source and a template
+        layers[[PROMPTED, TEMPLATED]] = layers[PROMPTED] & layers[TEMPLATED]
+    return Material(content, templates, Coverage(facts, tuple(languages), layers), {}, ())
 
 
 def choose_templates(templates: pl.DataFrame, fallback: pl.DataFrame) -> pl.DataFrame:
-    """Return the templates of each language and relation (TEMPLATES), in the source's order.
-
-    If the source has none, the templates of `fallback` are used.
-    """
+    """Return the templates of each language and relation: the source's, or those of `fallback`."""
     borrowed = fallback.join(
         templates, on=["language", "relation"], how="anti", maintain_order="left"
     )
@@ -248,8 +228,8 @@ def choose_relations(facts: pl.DataFrame, request: BalancedRequest) -> pl.DataFr
 
 def measure_coverage(
     content: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
-) -> Coverage:
-    """Return the coverage of `facts` by the labels and prompts in `content` and by `templates`."""
+) -> np.ndarray:
+    """Return the layers of `facts` by the labels and prompts in `content` and by `templates`."""
     ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
     has_label = mark(content.labels, ids.to_frame(), languages)
     labelled = has_label[ids.search_sorted(facts["subject_id"]).to_numpy()]
@@ -258,8 +238,7 @@ def measure_coverage(
     templated = mark(templates, relations.to_frame(), languages)
     templated = templated[relations.search_sorted(facts["relation"]).to_numpy()]
     prompted = mark(content.prompts, facts, languages)
-    layers = np.stack([labelled, labelled & prompted, labelled & templated])
-    return Coverage(facts, tuple(languages), layers)
+    return np.stack([labelled, labelled & prompted, labelled & templated])
 
 
 def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> np.ndarray:
@@ -281,14 +260,14 @@ def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
 
     The requested languages come first, in the order in which each step keeps most facts (then most
     labelled facts, then by code). `facts` counts the facts that can be asked in all languages so
-    far, `lost` the facts lost with this language (with the first one, out of all facts),
-    `relations` the remaining relations, and `labelled` the facts with labels in all languages so
-    far. The other languages follow, each as if added alone to the requested ones, the cheapest
-    first.
+    far, `lost` those lost with this language (with the first one, out of all facts), `relations`
+    the remaining relations, `labelled` the facts with labels in all languages so far. The other
+    languages follow, each as if added alone to the requested ones, the cheapest first.
     """
     languages = languages or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
     steps, pending, before = [], sorted(set(languages)), coverage.facts.height
+    # Greedy: the best order of all languages together would need a trial of every set.
     while pending:
         [best, *_] = try_each(coverage, alive, pending, before)
         steps.append((best[0], True, *best[1:]))
@@ -305,13 +284,11 @@ def try_each(
 ) -> list[tuple[str, int, int, int, int]]:
     """Return (language, facts, lost, relations, labelled) of each single addition, best first.
 
-    `alive` (layers, facts) marks the facts available in all languages so far; `before` is their
-    number.
+    `alive` (layers, facts) marks what all languages so far have; `before` counts these facts.
     """
     places = alive[LABELLED].nonzero()[0]
     relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[places]
-    columns = coverage.columns(languages)
-    after = coverage.layers[:, places][:, :, columns] & alive[:, places, None]
+    after = coverage.layers[:, places][:, :, coverage.columns(languages)] & alive[:, places, None]
     complete = has_wording(after)
     rows = [
         (language, int(n := complete[:, i].sum()), before - int(n),

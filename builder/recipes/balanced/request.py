@@ -10,7 +10,9 @@ from polyprobe.schema.names import SENTENCE, parse_languages, split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.options import Options, option, spell_options
 
-from . import AGREEMENTS, DRAWS, WORDINGS
+WORDINGS = ("template", "sentence")
+DRAWS = ("frequency", "uniform")
+AGREEMENTS = ("template", "relation")
 
 PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 _sentence = partial(option, panel="Sentences of the source")
@@ -33,9 +35,6 @@ def check_config(name: str) -> None:
 class BalancedRequest(Options):
     """A balanced set: its source, its languages, and the options of the draw.
 
-    `languages` defaults to all languages of the source, `relations` to all relations except
-    `exclude`. A fact has one row for each template of its relation, up to `templates`.
-
     Without `wording`, a fact is asked in the source's own sentences if all languages have one,
     otherwise in templates. With `wording`, the set is limited to facts that have both, so that its
     template and sentence versions have the same facts and candidates. `template` selects the
@@ -45,9 +44,8 @@ class BalancedRequest(Options):
     that it answers, with `uniform` as often as any other object. The latter gives away answers: the
     most frequent candidate of a row is often the correct one.
 
-    `template_translators` are the arguments of `translators.templates.load_translators`. They
-    translate English templates for languages without one. Translations by `trusted` ones need no
-    agreement. The others agree by `agree`, see `fill_missing` there.
+    `template_translators` are the arguments of `translators.templates.load_translators`; `trusted`
+    and `agree` are those of `fill_missing` there.
     """
 
     source: str
@@ -125,12 +123,10 @@ class BalancedRequest(Options):
 
     @property
     def command(self) -> str:
-        """Return the command that rebuilds the set, independent of future defaults.
-
-        It is published with the set, so passwords in addresses are removed.
-        """
+        """Return the command that rebuilds the set, independent of future defaults."""
         request = replace(self, config=self.name)
         words = spell_options(request, ("templates", "agree"), ("template_translators", "trusted"))
+        # The command is published with the set: addresses of translators lose their passwords.
         words = [PASSWORD.sub("", word) for word in words]
         return shlex.join(["polyprobe", "build", "balanced", "--source", self.source, *words])
 

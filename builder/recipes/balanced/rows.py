@@ -1,8 +1,6 @@
-"""The rows of a balanced set: candidates drawn for each fact, and a sentence in each language.
+"""The rows of a balanced set: candidates drawn for each fact, and a sentence in each language."""
 
-No distractor of a fact is a correct answer to its question.
-"""
-
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
@@ -10,7 +8,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import FACTS, PROMPTS, SUBJECT, Fact
+from polyprobe.builder.facts import FACTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.sentences.forms import inflect_candidates
 from polyprobe.builder.recipes.sentences.outcomes import Outcome
@@ -42,14 +40,14 @@ class Sentence(NamedTuple):
     template_id: str
 
 
-Templates = Mapping[str, Sequence[tuple[str, str]]]  # {relation: [(template, id)]}
-
-
 def draw_queries(
     request: BalancedRequest, material: Material, facts: pl.DataFrame, correct: CorrectAnswers
 ) -> tuple[list[Query], list[tuple[str, str, int]]]:
     """Return the kept queries, sorted, and counts of excluded facts (LEFT_OUT)."""
-    objects = list_labelled_objects(request, material)
+    objects = material.coverage.facts.select("relation", id="object_id").unique()
+    # Only an object with a label in every language can be a candidate.
+    mask = mark(material.content.labels, objects.select("id"), request.languages).all(axis=1)
+    labelled = dict(objects.filter(mask).group_by("relation").agg("id").iter_rows())
     queries: list[Query] = []
     singles: dict[str, int] = {}
     over = 0
@@ -57,18 +55,11 @@ def draw_queries(
     for part in track(parts, "drawing candidates"):
         group = list(map(Fact._make, part.iter_rows()))
         relation = group[0].relation
-        additions, tried = draw_relation(group, objects[relation], correct, request)
+        additions, tried = draw_relation(group, labelled[relation], correct, request)
         queries += additions
         singles[relation] = tried - len(additions)
         over += len(group) - tried
     return queries, [*list_total(ALONE, singles), (OVER, "", over)]
-
-
-def list_labelled_objects(request: BalancedRequest, material: Material) -> dict[str, list[str]]:
-    """Return {relation: objects with a label in all requested languages}."""
-    objects = material.coverage.facts.select("relation", id="object_id").unique()
-    mask = mark(material.content.labels, objects.select("id"), request.languages).all(axis=1)
-    return dict(objects.filter(mask).group_by("relation").agg("id").iter_rows())
 
 
 def draw_relation(
@@ -115,8 +106,7 @@ def draw_distractors(
     """Return the distractors of a fact from the pools (sorted ids, which may repeat).
 
     Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
-    are correct answers (`right`), the subject, earlier distractors, and entities that share a label
-    in some language with a correct answer or an earlier distractor.
+    are the subject, correct answers (`right`), earlier distractors, and their homonyms.
     """
     barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
     distractors: list[str] = []
@@ -149,58 +139,42 @@ def verbalise(
     """Return {language: rows} in the requested wording, as many in every language.
 
     A fact with a sentence of the source in every language has one row with that sentence. Any other
-    fact has consecutive rows, one for each template of its relation, filled with the subject's
-    label. `material` has the same number of templates in every language (`level_templates`). The
-    candidates are the same in all rows of a query.
+    fact has consecutive rows, one for each template of its relation, of which `material` has as
+    many in every language (`level_templates`). The candidates are the same in all rows of a query.
     """
-    content, languages = material.content, request.languages
-    prompts = pl.DataFrame(schema=PROMPTS) if request.wording == "template" else content.prompts
-    prompted = choose_prompts(prompts, languages)
+    languages, prompts = request.languages, material.content.prompts
+    part = prompts.filter(pl.col("language").is_in(list(languages)))
+    if request.wording == "template":
+        part = part.clear()
+    shared = part.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
+    keys = ["language", *FACTS]
+    first = shared.sort(pl.all()).unique(keys, keep="first", maintain_order=True)
     rows = {}
     for language in track(languages, "writing sentences"):
-        labels = dict(of_language(content.labels, language).select("id", "label").iter_rows())
-        templates = group_templates(of_language(material.templates, language))
-        sentences = dict(list_source_sentences(of_language(prompted, language), request.source))
+        labels = material.content.labels.filter(language=language)
+        names = dict(labels.select("id", "label").iter_rows())
+        templates: dict[str, list[Sentence]] = defaultdict(list)
+        for _, relation, name, text in material.templates.filter(language=language).iter_rows():
+            templates[relation].append(Sentence(text, "", name))
+        sentences = {
+            Fact(*ids): Sentence(prompt, form or "", f"{request.source}:{ids[0]}:sentence")
+            for _, *ids, prompt, form in first.filter(language=language).iter_rows()
+        }
         made = [
             row
             for query in queries
-            for row in phrase_query(query, labels, templates, sentences.get(query.fact), language)
+            for row in phrase_query(
+                query, names, templates[query.fact.relation], sentences.get(query.fact), language
+            )
         ]
         rows[language] = inflect_rows(made, language) if request.wording == "sentence" else made
     return rows
 
 
-def choose_prompts(prompts: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the prompts of the facts with one in all of the languages."""
-    part = prompts.filter(pl.col("language").is_in(list(languages)))
-    return part.filter(pl.col("language").n_unique().over(*FACTS) == len(set(languages)))
-
-
-def of_language(table: pl.DataFrame, language: str) -> pl.DataFrame:
-    """Return the rows of one language, without the language column."""
-    return table.filter(language=language).drop("language")
-
-
-def group_templates(templates: pl.DataFrame) -> dict[str, list[tuple[str, str]]]:
-    """Return {relation: [(template, id)]} of one language, in their order."""
-    grouped: dict[str, list[tuple[str, str]]] = {}
-    for relation, template_id, template in templates.iter_rows():
-        grouped.setdefault(relation, []).append((template, template_id))
-    return grouped
-
-
-def list_source_sentences(prompts: pl.DataFrame, source: str) -> Iterator[tuple[Fact, Sentence]]:
-    """Yield the first prompt of each fact, from the prompts of one language."""
-    first = prompts.sort(pl.all()).unique(FACTS.keys(), keep="first", maintain_order=True)
-    for *ids, prompt, form in first.select(*FACTS, "prompt", "form").iter_rows():
-        fact = Fact(*ids)
-        yield fact, Sentence(prompt, form or "", f"{source}:{fact.relation}:sentence")
-
-
 def phrase_query(
     query: Query,
     labels: Mapping[str, str],
-    templates: Templates,
+    templates: Sequence[Sentence],
     source_sentence: Sentence | None,
     language: str,
 ) -> Iterator[Row]:
@@ -211,14 +185,8 @@ def phrase_query(
     fact = query.fact
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
-    sentences = (
-        [source_sentence]
-        if source_sentence
-        else [
-            Sentence(text.replace(SUBJECT, subject), "", i) for text, i in templates[fact.relation]
-        ]
-    )
-    for sentence in sentences:
+    filled = (part._replace(prompt=part.prompt.replace(SUBJECT, subject)) for part in templates)
+    for sentence in [source_sentence] if source_sentence else filled:
         if sentence.prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
@@ -242,15 +210,15 @@ def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     """Return the rows of one language with candidates inflected for their sentences.
 
     The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
-    forms that they have as answers in other rows (`forms.choose_forms`). If two candidates of a row
-    would then be equal, all of its candidates keep their labels.
+    forms that they have as answers in other rows (`forms.choose_forms`).
     """
     outcomes = [
         Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
         for number, row in enumerate(rows)
     ]
-    worded = inflect_candidates(rows, outcomes).candidates
+    inflected = inflect_candidates(rows, outcomes).candidates
+    # A row with two equal forms is not among the inflected ones: it keeps its labels.
     return [
-        row._replace(candidates=worded.get(number, row.candidates))
+        row._replace(candidates=inflected.get(number, row.candidates))
         for number, row in enumerate(rows)
     ]

@@ -4,6 +4,7 @@ import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 
 import polars as pl
@@ -48,66 +49,53 @@ def render_sentences(
             f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "
             "rus/rus"
         )
-    lost: Counter[str] = Counter()
+    repairs = dict(content.repairs)
     prompts = read_prompts(mirror, languages)
     traits = read_traits(xfactr.REPOSITORY, mirror)
-    tables = [pl.DataFrame(schema=PROMPTS)]
+    rows: set[tuple[str, ...]] = set()
     for language in track(sorted(set(languages)), "writing xfactr's sentences"):
+        ends = content.labels.filter(language=language)
+        subjects = ends.select(subject_id="id", subject="label")
+        objects = ends.select(object_id="id", object="label")
+        facts = content.facts.select(*FACTS).join(subjects, on="subject_id")
+        facts = facts.join(objects, on="object_id")
+        lost: Counter[str] = Counter()
         renderer = Renderer(language, load_inflector(language, unimorph))
-        facts = pair_labels(content.facts, content.labels.filter(language=language))
-        rows = render_rows(facts, language, prompts[language], traits, renderer, lost)
-        lost[f"{language}: {UNLABELLED}"] += content.facts.height - facts.height
-        tables.append(pl.DataFrame(list(rows), schema=PROMPTS, orient="row"))
-    rendered = pl.concat(tables).unique().sort(pl.all())
-    return content._replace(prompts=rendered, repairs={**content.repairs, **lost})
+        made = render_rows(facts, prompts[language], traits, renderer, lost)
+        rows.update((language, *row) for row in made)
+        lost[UNLABELLED] += content.facts.height - facts.height
+        repairs |= {f"{language}: {reason}": count for reason, count in lost.items()}
+    rendered = pl.DataFrame(sorted(rows), PROMPTS, orient="row")
+    return content._replace(prompts=rendered, repairs=repairs)
 
 
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
     """Return the prompts as {language: {relation: tree}}, repaired."""
     [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
     lines = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
-    return {
-        language: {
-            line["pid"]: parse_prompt(
-                fix_marks(line[language], language, line["pid"]), language, line["pid"]
-            )
-            for line in lines
-        }
-        for language in languages
-    }
-
-
-def fix_marks(prompt: str, language: str, relation: str) -> str:
-    """Return the prompt with corrected marks."""
-    mark, right = FIXED_MARKS.get((language, relation), ("", ""))
-    return xfactr.fix_prompt(prompt, language, relation).replace(mark, right, 1)
-
-
-def pair_labels(facts: pl.DataFrame, labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts with both labels: FACTS, `subject` and `object`."""
-    ends = labels.select("id", "label")
-    subjects = ends.rename({"id": "subject_id", "label": "subject"})
-    objects = ends.rename({"id": "object_id", "label": "object"})
-    return facts.select(*FACTS).join(subjects, on="subject_id").join(objects, on="object_id")
+    prompts: dict[str, dict[str, Prompt]] = {language: {} for language in languages}
+    for language, line in product(languages, lines):
+        relation = line["pid"]
+        mark, right = FIXED_MARKS.get((language, relation), ("", ""))
+        text = xfactr.fix_prompt(line[language], language, relation).replace(mark, right, 1)
+        prompts[language][relation] = parse_prompt(text, language, relation)
+    return prompts
 
 
 def render_rows(
     facts: pl.DataFrame,
-    language: str,
     prompts: Mapping[str, Prompt],
     traits: Mapping[str, Traits],
     renderer: Renderer,
     lost: Counter[str],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield the rows of PROMPTS in a language, only for relations of X-FACTR."""
+    """Yield FACTS, `prompt` and `form` of the facts whose relation has a prompt.
+
+    `facts` has FACTS, `subject` and `object`; `lost` counts the marks that could not be applied.
+    """
     for relation, subject_id, object_id, subject, object_ in facts.iter_rows():
         if relation in prompts:
-            text, form, reasons = renderer.render(
-                prompts[relation],
-                subject,
-                object_,
-                traits.get(subject_id, UNKNOWN),
-                traits.get(object_id, UNKNOWN),
-            )
-            lost.update(f"{language}: {reason}" for reason in reasons)
-            yield language, relation, subject_id, object_id, text, form
+            ends = (traits.get(subject_id, UNKNOWN), traits.get(object_id, UNKNOWN))
+            text, form, reasons = renderer.render(prompts[relation], subject, object_, *ends)
+            lost.update(reasons)
+            yield relation, subject_id, object_id, text, form

@@ -50,7 +50,6 @@ DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
 SIZE = 10  # candidates of a filled row, the size of most published rows
 WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "repairs")
-ORDER = {code: place for place, code in enumerate(REPAIRS)}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -62,14 +61,14 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
             for language, part in columns.items()
         }
     published, _, version = config.partition("-repaired")
-    linked = read_linked(mirror)
-    report(f"{config}: repairing {len(linked[published].queries):,} queries")
-    rest = [linked[name] for name in PUBLISHED if name != published]
-    right = find_correct_entities(linked[published], rest, read_knowledge(mirror))
-    repaired = repair_rows(linked[published], right, redraw=version != FIRST)
-    total = len(linked[published].queries)
+    linked = dict(read_linked(mirror))
+    source = linked.pop(published)
+    total = len(source.queries)
+    report(f"{config}: repairing {total:,} queries")
+    right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
+    repaired = repair_rows(source, right, redraw=version != FIRST)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
-    rows = write_rows(linked[published], repaired, list_replacements(published))
+    rows = write_rows(source, repaired, list_replacements(published))
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
     questions = (
@@ -107,10 +106,8 @@ def repair_rows(
     their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     """
     blocks = [config.entities[query.relation] for query in config.queries]
-    absent = set().union(
-        *(names - block.keys() for names, block in zip(correct, blocks, strict=True))
-    )
-    strangers = name_strangers(absent, config.labels, list(config.rows))
+    absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
+    strangers = name_strangers(set().union(*absent), config.labels, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)
@@ -142,9 +139,16 @@ def find_correct_entities(
         answers = find_ambiguous_prompts(language, [config, *configs])
         for ids, prompt in zip(correct, columns.prompt, strict=True):
             ids.update(answers.get(prompt, ()))
-    alike = group_relations(config)
+    templates: dict[str, str] = {}
+    for query, template in zip(config.queries, blank_subjects(config.rows["en"]), strict=True):
+        templates.setdefault(query.relation, template)
+    same_template = defaultdict(list)
+    for relation, template in templates.items():
+        same_template[template].append(relation)
     return [
-        knowledge.complete(ids, [(name, query.subject_id) for name in alike[query.relation]])
+        knowledge.complete(
+            ids, [(name, query.subject_id) for name in same_template[templates[query.relation]]]
+        )
         for ids, query in zip(correct, config.queries, strict=True)
     ]
 
@@ -162,28 +166,14 @@ def find_ambiguous_prompts(language: str, configs: Iterable[Linked]) -> dict[str
     return several
 
 
-def group_relations(config: Linked) -> Mapping[str, set[str]]:
-    """Return {relation: relations with the same English template, including itself}."""
-    templates: dict[str, str] = {}
-    for query, template in zip(config.queries, blank_subjects(config.rows["en"]), strict=True):
-        templates.setdefault(query.relation, template)
-    groups = defaultdict(set)
-    for relation, template in templates.items():
-        groups[template].add(relation)
-    return {relation: groups[template] for relation, template in templates.items()}
-
-
 def repair_query(
     query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
 ) -> PublishedQuery | None:
     """Return the query with valid candidates; None if only the answer remains.
 
-    A distractor is replaced if it lacks a label in some language, is the subject, is also correct
-    (by id, or by its label in some language), or shares a label with another candidate in some
-    language. The replacement is another entity of the relation; without one, the distractor is
-    removed. Of two candidates with the same label, the second one is replaced, but never the
-    answer. A row with a single candidate is filled with distractors. `entities` are those of the
-    query's relation, `correct` all correct answers to the query.
+    A distractor with a fault (`find_faults`) is replaced by another entity of the relation; without
+    one, it is removed. A row with a single candidate is filled with distractors. `entities` are
+    those of the query's relation, `correct` all correct answers to the query.
     """
     wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
     faults = find_faults(query, entities, wrong)
@@ -223,7 +213,11 @@ def gather_keys(entities: Iterable[Entity]) -> set[Key]:
 def find_faults(
     query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
 ) -> dict[str, str]:
-    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
+    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities.
+
+    Of two candidates with the same label in some language, the second one is replaced, but never
+    the answer.
+    """
     faults = {}
     keys = set(entities[query.answer].keys)
     for name in query.candidates:
@@ -264,12 +258,10 @@ def draw_again(
 ) -> PublishedQuery:
     """Return the repaired query with as many distractors, drawn by their frequency as answers.
 
-    Distractors are the answers of other queries of the relation, drawn at random (`shuffle_items`),
-    then other entities of the relation if more are needed. An entity is thus drawn in proportion to
-    the number of queries that it answers (sampling without replacement), so that its frequency does
-    not give the answer away. Excluded are the subject, correct entities, and entities that share a
-    label with a correct one or an earlier distractor. `answers` has the answer of each query of the
-    relation. A query for which fewer distractors are found keeps its own.
+    Distractors are drawn from `answers`, the answer of each query of the relation, then from its
+    other entities if more are needed. An entity is thus drawn in proportion to the number of
+    queries that it answers, so that its frequency does not give the answer away. Excluded are the
+    subject, correct entities, and entities that share a label with one or an earlier distractor.
     """
     reserve = sorted(set(entities).difference(answers))
     names = [query.answer]
@@ -319,12 +311,7 @@ def write_rows(
     shared = {name: pa.array(column, schema.field(name).type) for name, column in same.items()}
     tables = {}
     for language in config.rows:
-        replacements = {
-            x: by_language[language]
-            for x, by_language in templates.items()
-            if language in by_language
-        }
-        texts = zip(*write_texts(config, language, repaired, replacements), strict=True)
+        texts = zip(*write_texts(config, language, repaired, templates), strict=True)
         tables[language] = pa.table(shared | dict(zip(WRITTEN, texts, strict=True)), schema=schema)
     return tables
 
@@ -333,20 +320,17 @@ def write_texts(
     config: Linked,
     language: str,
     repaired: Mapping[int, PublishedQuery],
-    templates: Mapping[str, str],
+    templates: Mapping[str, Mapping[str, str]],
 ) -> Iterator[tuple[str | tuple[str, ...], ...]]:
     """Yield WRITTEN of each repaired query in one language; `templates` replace published ones."""
     place, columns = list(config.rows).index(language), config.rows[language]
     cleaned = clean_all(chain(columns.subject, columns.prompt, *columns.candidates), language)
     changes = {text: find_codes(text, language) for text in cleaned}
     for number, query in repaired.items():
-        prompt, offered, subject = (
-            columns.prompt[number],
-            columns.candidates[number],
-            columns.subject[number],
-        )
-        block, before = config.entities[query.relation], config.queries[number].candidates
-        template = templates.get(query.relation)
+        prompt, subject = columns.prompt[number], columns.subject[number]
+        offered, before = columns.candidates[number], config.queries[number].candidates
+        block = config.entities[query.relation]
+        template = templates.get(query.relation, {}).get(language)
         label = cleaned.get(subject, subject)
         name = turn(correct_name(label, query.subject_id, language), language)
         text = template or cleaned.get(prompt, prompt).replace(label, "[X]")
@@ -357,7 +341,8 @@ def write_texts(
         codes |= {"parallel"} if [cleaned.get(x, x) for x in offered] != meant else set()
         codes |= {"label"} if labels != original or name != label else set()
         codes |= {"template"} if template else set()
-        for published in (subject, *offered) if template else (subject, prompt, *offered):
+        # Damage of a published template does not concern a row with ours.
+        for published in (subject, *offered, *([] if template else [prompt])):
             codes.update(changes.get(published, ()))
         yield (
             name,
@@ -365,7 +350,7 @@ def write_texts(
             labels,
             (labels[query.candidates.index(query.answer)],),
             f"polyprobe:{query.relation}" if template else query.relation,
-            tuple(sorted(codes, key=ORDER.__getitem__)),
+            tuple(sorted(codes, key=list(REPAIRS).index)),
         )
 
 

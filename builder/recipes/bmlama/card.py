@@ -4,19 +4,19 @@ import csv
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from importlib.resources import files
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.audit import Audit
-from polyprobe.builder.audit.report import find_pair
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import flags_table, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 
-AUDIT = Path(str(files(__package__).joinpath("audit.csv")))
-VERDICTS = Path(str(files(__package__).joinpath("verdicts.csv")))
-SECOND = Path(str(files(__package__).joinpath("second.csv")))
+AUDIT, VERDICTS, SECOND = (
+    Path(str(files(__package__).joinpath(name)))
+    for name in ("audit.csv", "verdicts.csv", "second.csv")
+)
 
 
 class AuditLine(NamedTuple):
@@ -42,50 +42,11 @@ class AuditLine(NamedTuple):
     ceiling_answer_first: float
 
 
-def summarize_audit(config: str, audit: Audit) -> list[AuditLine]:
-    """Return the lines of an audit; ceilings are estimates, rounded to four decimals."""
-    total = audit.baselines[""]
-    relations = [baseline for name, baseline in audit.baselines.items() if name not in ("", "P530")]
-    right = sum(baseline.rows * (baseline.frequency or 0) for baseline in relations)
-    return [
-        AuditLine(
-            config,
-            language,
-            audit.rows,
-            audit.rows_parallel_in_all,
-            counts.not_parallel,
-            **{
-                field: counts.rows[field]
-                for field in AuditLine._fields
-                if field.startswith("rows_with_")
-            },
-            answer_position_p_value=float(f"{counts.p_value or 0:.3g}"),
-            accuracy_chance=round(total.chance or 0, 6),
-            accuracy_frequency=round(total.frequency or 0, 6),
-            accuracy_frequency_without_p530=round(
-                right / sum(baseline.rows for baseline in relations), 6
-            ),
-            ceiling_random=round_ceiling(find_pair(audit.ceiling.random, audit, language)),
-            ceiling_answer_first=round_ceiling(
-                find_pair(audit.ceiling.answer_first, audit, language)
-            ),
-        )
-        for language, counts in audit.languages.items()
-    ]
-
-
-def round_ceiling(ceiling: float | None) -> float:
-    """Return a ceiling with four decimals; 1 without one."""
-    return 1.0 if ceiling is None else round(ceiling, 4)
-
-
 def read_audit() -> list[AuditLine]:
     """Return the audit written by bench/bmlama_audit.py."""
     kinds = AuditLine.__annotations__
-    return [
-        AuditLine(**{name: kinds[name](text) for name, text in row.items()})
-        for row in read_csv(AUDIT)
-    ]
+    rows = read_csv(AUDIT)
+    return [AuditLine(**{name: kinds[name](row[name]) for name in row}) for row in rows]
 
 
 def describe(configs: Sequence[Config]) -> dict[str, str]:
@@ -122,36 +83,40 @@ def compare_audits(lines: Sequence[AuditLine]) -> str:
     names = list(dict.fromkeys(line.config for line in lines))
     groups = [[line for line in lines if line.config == name] for name in names]
 
+    def same(field: str, form: str) -> list[str]:
+        return [format(getattr(part[0], field), form) for part in groups]
+
     def worst(field: str) -> list[str]:
-        tops = [max(part, key=lambda line: getattr(line, field)) for part in groups]
+        tops = [max(part, key=attrgetter(field)) for part in groups]
         return [f"{n:,} ({top.language})" if (n := getattr(top, field)) else "0" for top in tops]
 
     def lowest(field: str) -> list[str]:
-        tops = [min(part, key=lambda line: getattr(line, field)) for part in groups]
+        tops = [min(part, key=attrgetter(field)) for part in groups]
         return [
             f"{v:.3f} ({top.language})" if (v := getattr(top, field)) < 1 else "1" for top in tops
         ]
 
     positions = [f"{min(line.answer_position_p_value for line in part):.2g}" for part in groups]
-    rows = [
-        ("rows", *(f"{part[0].rows:,}" for part in groups)),
-        ("parallel in all languages", *(f"{part[0].rows_parallel_in_all:,}" for part in groups)),
-        ("not parallel to English, worst language", *worst("rows_not_parallel_to_en")),
-        ("with a second correct answer, worst language", *worst("rows_with_second_answer")),
-        ("with a duplicate label", *worst("rows_with_duplicate_labels")),
-        ("with invisible characters", *worst("rows_with_invisible_characters")),
-        ("with a word that mixes alphabets", *worst("rows_with_mixed_alphabets")),
-        ("position of the answer, p-value of uniformity", *positions),
-        ("accuracy by chance", *(f"{part[0].accuracy_chance:.3f}" for part in groups)),
-        ("accuracy by frequent answers", *(f"{part[0].accuracy_frequency:.3f}" for part in groups)),
-        (
-            "accuracy by frequent answers, without P530",
-            *(f"{part[0].accuracy_frequency_without_p530:.3f}" for part in groups),
+    rows = {
+        "rows": same("rows", ","),
+        "parallel in all languages": same("rows_parallel_in_all", ","),
+        "not parallel to English, worst language": worst("rows_not_parallel_to_en"),
+        "with a second correct answer, worst language": worst("rows_with_second_answer"),
+        "with a duplicate label": worst("rows_with_duplicate_labels"),
+        "with invisible characters": worst("rows_with_invisible_characters"),
+        "with a word that mixes alphabets": worst("rows_with_mixed_alphabets"),
+        "position of the answer, p-value of uniformity": positions,
+        "accuracy by chance": same("accuracy_chance", ".3f"),
+        "accuracy by frequent answers": same("accuracy_frequency", ".3f"),
+        "accuracy by frequent answers, without P530": same(
+            "accuracy_frequency_without_p530", ".3f"
         ),
-        ("RankC ceiling against English, random", *lowest("ceiling_random")),
-        ("RankC ceiling against English, answer first", *lowest("ceiling_answer_first")),
-    ]
-    return markdown_table(("", *(f"`{name}`" for name in names)), rows)
+        "RankC ceiling against English, random": lowest("ceiling_random"),
+        "RankC ceiling against English, answer first": lowest("ceiling_answer_first"),
+    }
+    return markdown_table(
+        ("", *(f"`{name}`" for name in names)), ((title, *row) for title, row in rows.items())
+    )
 
 
 def languages_table(lines: Sequence[AuditLine]) -> str:
@@ -159,9 +124,9 @@ def languages_table(lines: Sequence[AuditLine]) -> str:
     rows = [
         (
             line.language,
-            f"{line.rows_not_parallel_to_en:,}",
-            f"{line.rows_with_second_answer:,}",
-            f"{line.rows_with_invisible_characters:,}",
+            line.rows_not_parallel_to_en,
+            line.rows_with_second_answer,
+            line.rows_with_invisible_characters,
             f"{line.ceiling_random:.3f}",
             f"{line.ceiling_answer_first:.3f}",
         )

@@ -10,7 +10,7 @@ from polyprobe.builder.facts import TEMPLATES, Facts
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
 from polyprobe.builder.recipes.balanced.material import (
-    Material,
+    Coverage,
     Provenance,
     assemble,
     has_wording,
@@ -30,16 +30,13 @@ DEFAULT_CONFIG = "default"
 
 
 def make(request: OwnRequest) -> Balanced:
-    """Return the dataset of the facts that have labels and a template in all languages.
-
-    Distractors are drawn from the other objects of the relation in proportion to their frequency as
-    answers, as for balanced sets. Other objects of the same subject are never distractors.
-
-    Raises:
-        PolyprobeError: an invalid file (`read.py`), an unknown language, fewer than two languages,
-            or no fact with labels and a template in all languages, or with two candidates.
-    """
-    check_licence(request.licence)
+    """Return the balanced set of the facts that have labels and a template in all languages."""
+    # On the Hub, `other` also needs a name of the licence and a link to it.
+    if request.licence == "other" or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", request.licence):
+        raise PolyprobeError(
+            f"--licence {request.licence!r}: expected an id of the Hub, such as cc-by-4.0, "
+            "cc0-1.0, mit or unknown (https://huggingface.co/docs/hub/repositories-licenses)"
+        )
     templates = read_own_templates(request.templates)
     content, languages = read_own_facts(request.facts, templates)
     request = replace(request, languages=check_languages(request, languages, content))
@@ -47,7 +44,7 @@ def make(request: OwnRequest) -> Balanced:
         OWN, request.languages, request.candidates, seed=request.seed
     )
     material = assemble(balanced_request, content, pl.DataFrame(schema=TEMPLATES), languages)
-    check_material(request, material)
+    check_material(request, material.coverage)
     roles = {"facts": request.facts, "sentences": request.templates}
     sources = tuple(
         Provenance(path.name, role, "", hash_files([("", path)]), request.licence)
@@ -59,22 +56,10 @@ def make(request: OwnRequest) -> Balanced:
     return Balanced(rows, notes._replace(config=DEFAULT_CONFIG, command=request.command, card=card))
 
 
-def check_licence(licence: str) -> None:
-    """Raise PolyprobeError unless the text may be the id of a licence on the Hub."""
-    if licence == "other" or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", licence):
-        raise PolyprobeError(
-            f"--licence {licence!r}: expected an id of the Hub, such as cc-by-4.0, cc0-1.0, mit "
-            "or unknown (https://huggingface.co/docs/hub/repositories-licenses)"
-        )
-
-
 def check_languages(
     request: OwnRequest, available: Sequence[str], content: Facts
 ) -> tuple[str, ...]:
-    """Return the requested languages, by default all; refuse fewer than two, or one without text.
-
-    PolyprobeError also for an unknown language.
-    """
+    """Return the requested languages, by default all; refuse fewer than two, or any mute one."""
     for language in request.languages:
         if language not in available:
             raise unknown("language", language, str(request.facts), available)
@@ -95,14 +80,10 @@ def check_languages(
     return languages
 
 
-def check_material(request: OwnRequest, material: Material) -> None:
-    """Raise PolyprobeError if no fact is complete, or if no relation has two objects."""
-    coverage = material.coverage
+def check_material(request: OwnRequest, coverage: Coverage) -> None:
+    """Refuse facts of which none is complete, or whose relations all have one object."""
     if not has_wording(coverage.within(request.languages)).any():
-        complete = {
-            language: int(has_wording(coverage.within([language])).sum())
-            for language in request.languages
-        }
+        complete = {x: int(has_wording(coverage.within([x])).sum()) for x in request.languages}
         worst = min(complete, key=lambda language: complete[language])
         raise PolyprobeError(
             f"{request.facts}: no fact has labels and a template in all of "

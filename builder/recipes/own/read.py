@@ -25,7 +25,6 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.progress import report
 
-DELIMITERS = ",;\t"
 ROLES = ("subject", "object")
 EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …"
 REPEATED = "rows repeat a fact"
@@ -47,7 +46,7 @@ class Line(NamedTuple):
 
 
 class OwnTemplates(NamedTuple):
-    """The content of a file of templates: {relation: {language: template}}, {relation: name}."""
+    """A file of templates: {relation: {language: template}}, and {relation: name}."""
 
     path: Path
     texts: dict[str, dict[str, str]]
@@ -55,10 +54,7 @@ class OwnTemplates(NamedTuple):
 
 
 def read_own_templates(path: Path) -> OwnTemplates:
-    """Read the templates and names of a TOML file with a table for each relation.
-
-    PolyprobeError for invalid TOML, and for a template without `[X]` and `[Y]` once each.
-    """
+    """Read the templates and names of a TOML file with a table for each relation."""
     try:
         tables = tomllib.loads(read_utf_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -98,17 +94,12 @@ def read_own_templates(path: Path) -> OwnTemplates:
 def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[str, ...]]:
     """Read the facts of a table with their templates, and the languages of its columns.
 
-    A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared in
-    Unicode NFC. `repairs` counts repeated rows and changed labels.
-
-    Raises:
-        PolyprobeError: an unreadable file, a missing column, a row without relation, subject or
-            object, a relation without templates, or two labels of one entity in a language. The
-            message names the file and the line.
+    A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared by
+    `fold`. `repairs` counts repeated rows and changed labels.
     """
     rows, languages = read_fact_lines(path)
     facts: Counter[tuple[str, ...]] = Counter()
-    labels: dict[tuple[str, str], tuple[str, int]] = {}
+    labels: dict[tuple[str, str], tuple[str, int]] = {}  # with the line of the first one
     changed = set()
     for row in rows:
         relation = row.cells["relation"]
@@ -168,10 +159,7 @@ def select_templates(
 
 
 def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
-    """Return the id of a row's subject or object: its own, or its first label as an id.
-
-    PolyprobeError without id and labels, and for an id or label that cannot be used.
-    """
+    """Return the id of a row's subject or object: its own, or its first label as an id."""
     for language in languages:
         text = row.cells[f"{role}_{language}"]
         if SUBJECT in text or SLOT in text or "\n" in text or "\r" in text:
@@ -192,12 +180,8 @@ def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
 
 
 def read_fact_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
-    """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns.
-
-    The delimiter is the most frequent of comma, semicolon and tab in the first line.
-    """
-    text = read_utf_text(path)
-    lines = split_cells(path, text)
+    """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns."""
+    lines = split_cells(path, read_utf_text(path))
     columns, languages = read_header(path, next(lines, (1, []))[1])
     rows = []
     for number, texts in lines:
@@ -215,7 +199,7 @@ def read_fact_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
 
 
 def read_utf_text(path: Path) -> str:
-    """Return a text file in UTF-8, or in UTF-16 with a byte order mark as Excel writes it."""
+    """Return a text file in UTF-8, or in UTF-16 with a byte order mark."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -232,10 +216,10 @@ def read_utf_text(path: Path) -> str:
 
 
 def split_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the first line number and the cells of each row."""
+    """Yield the first line number and the cells of each row, cut at the delimiter of line 1."""
     # Excel writes semicolons in countries with a decimal comma.
     head = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=head.count)
+    delimiter = max(",;\t", key=head.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     number = 1
     try:

@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -13,7 +13,13 @@ import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output.config import hash_base, read_config, read_parquet
-from polyprobe.builder.output.folder import is_built, list_versions, write_card, write_tables
+from polyprobe.builder.output.folder import (
+    is_built,
+    list_versions,
+    write_card,
+    write_table,
+    write_tables,
+)
 from polyprobe.builder.recipes import list_recipe_configs, load_describer
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
@@ -22,7 +28,7 @@ from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
 from .forms import Inflected, inflect_candidates, inflect_nothing
-from .outcomes import FOUND, UNTRANSLATED, Outcome, keep_source, translate_rows, write_outcomes
+from .outcomes import FOUND, OUTCOMES, UNTRANSLATED, Outcome, keep_source, translate_rows
 from .request import SentenceRequest
 
 Base = dict[str, list[Row]]
@@ -32,10 +38,7 @@ LOST = {"language": pl.String, "status": pl.String, "rows": pl.Int64}
 
 
 class SentenceSettings(NamedTuple):
-    """All settings that the rows of a sentence version depend on, except its base configuration.
-
-    `translator` is the signature of the engine, `lemmatizers` {language: lemmatizer}.
-    """
+    """All settings that the rows depend on; `lemmatizers` is {language: lemmatizer}."""
 
     twin_of: str
     source_language: str
@@ -66,8 +69,6 @@ def read_base(folder: Path, config: str) -> Base:
 
     PolyprobeError unless each row has the same fact and answers in all languages.
     """
-    if not is_built(folder, config):
-        raise PolyprobeError(f"no configuration {config} in {folder}")
     base = {
         path.stem.replace("_", "-"): [
             Row(**row) for row in read_parquet(path).select(SCHEMA.names).to_pylist()
@@ -86,10 +87,7 @@ def read_base(folder: Path, config: str) -> Base:
 
 
 def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
-    """Return the target languages: the requested ones or all, except the source language.
-
-    They are sorted, so that equal requests have equal results.
-    """
+    """Return the target languages, sorted: the requested ones (default: all) but the source."""
     source = request.source_language
     for language in (source, *request.languages):
         if language not in base:
@@ -163,44 +161,41 @@ def write_version(
     inflected: Mapping[str, Inflected],
 ) -> SentenceNotes:
     """Write the table of outcomes, the sentence version and the card; return the notes."""
-    path = write_outcomes(
-        folder, request.name, [outcome for part in inflected.values() for outcome in part.outcomes]
-    )
-    numbers = list_complete_rows(inflected)
+    path = folder / "sentences" / f"{request.name}.parquet"
+    outcomes = [outcome._asdict() for part in inflected.values() for outcome in part.outcomes]
+    write_table(pa.Table.from_pylist(outcomes, schema=OUTCOMES), path)
+    common = set.intersection(*(set(part.candidates) for part in inflected.values()))
+    numbers = list_complete_rows(next(iter(inflected.values())).outcomes, common)
     lost = count_lost(inflected)
     if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
         raise PolyprobeError(
             f"no fact of {request.config} was found in every language ({counts}); see {path}"
         )
-    partial = len(find_common(inflected)) - len(numbers)
-    made_of = hash_base(folder, request.config, base.keys() & inflected.keys())
-    costs = count_costs(inflected, numbers)
-    notes = SentenceNotes(settings, request.command, made_of, partial, len(numbers), costs, lost)
+    notes = SentenceNotes(
+        settings,
+        request.command,
+        base=hash_base(folder, request.config, base.keys() & inflected.keys()),
+        partial=len(common) - len(numbers),
+        rows=len(numbers),
+        costs=count_costs(inflected, numbers),
+        lost=lost,
+    )
+    fields = {**settings._asdict(), **notes._asdict()}
+    del fields["settings"]
+    text = json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)
     tables = make_tables(base, inflected, numbers)
-    pairs = track(tables.items(), f"writing {request.name}")
-    write_tables(folder, request.name, pairs, dump_notes(notes))
+    write_tables(folder, request.name, track(tables.items(), f"writing {request.name}"), text)
     configs = list_versions(folder, list_recipe_configs(request.dataset))
     write_card(folder, request.dataset, configs, load_describer(request.dataset))
     return notes
 
 
-def list_complete_rows(inflected: Mapping[str, Inflected]) -> list[int]:
-    """Return the rows found in every language, without those of incomplete facts.
-
-    A fact in several templates keeps all of its rows or none: rows are matched by fact and by
-    number within the fact, which a missing row would shift.
-    """
-    [outcomes, *_] = [part.outcomes for part in inflected.values()]
-    common = find_common(inflected)
-    # Rows of a fact are matched by their number, which a missing one would shift.
-    lost = {outcomes[n].fact_id for n in set(range(len(outcomes))).difference(common)}
-    return [number for number in common if outcomes[number].fact_id not in lost]
-
-
-def find_common(inflected: Mapping[str, Inflected]) -> list[int]:
-    """Return the numbers of the rows found in every language, sorted."""
-    return sorted(set.intersection(*(set(part.candidates) for part in inflected.values())))
+def list_complete_rows(outcomes: Sequence[Outcome], common: Set[int]) -> list[int]:
+    """Return the rows found in every language (`common`), without those of incomplete facts."""
+    # Rows of a fact are matched by their number within it, which a missing row would shift.
+    lost = {outcome.fact_id for outcome in outcomes if outcome.row not in common}
+    return [number for number in sorted(common) if outcomes[number].fact_id not in lost]
 
 
 def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
@@ -219,12 +214,12 @@ def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> p
 
     `asked`, `translated`, `found` and `last` (found, with the object last) count the language's own
     rows. `alone` counts the rows missing only in this language: without it, the set would have as
-    many more. `numbers` and `kept_last` count rows of the set.
+    many more. `kept` and `kept_last` count rows of the set.
     """
     lines = []
     for language, part in inflected.items():
         last = {number for number in part.candidates if is_last(open_slot(part.outcomes[number]))}
-        rest = [set(section.candidates) for name, section in inflected.items() if name != language]
+        rest = [set(peer.candidates) for name, peer in inflected.items() if name != language]
         lines.append(
             (
                 language,
@@ -260,31 +255,18 @@ def make_tables(
     base: Base, inflected: Mapping[str, Inflected], numbers: Sequence[int]
 ) -> dict[str, pa.Table]:
     """Return {language: table of SENTENCES} of the kept rows, aligned by row number."""
-    return {
-        language: pa.Table.from_pylist(
-            [
-                make_version_row(base[language][n], part.outcomes[n], part.candidates[n])
-                for n in numbers
-            ],
-            schema=SENTENCES,
-        )
-        for language, part in inflected.items()
-    }
-
-
-def make_version_row(row: Row, outcome: Outcome, candidates: list[str]) -> dict[str, object]:
-    """Return one row of SENTENCES: the base row with a prompt made from the translation."""
-    prompt = open_slot(outcome)
-    version = row._replace(
-        prompt=prompt,
-        candidates=candidates,
-        answer_forms=list(dict.fromkeys((outcome.label, outcome.form))),
-    )
-    return {**version._asdict(), "object_last": is_last(prompt), "confidence": outcome.score}
-
-
-def dump_notes(notes: SentenceNotes) -> str:
-    """Return the notes as JSON, for the metadata of the Parquet files."""
-    fields = {**notes.settings._asdict(), **notes._asdict()}
-    del fields["settings"]
-    return json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)
+    tables = {}
+    for language, part in inflected.items():
+        rows = []
+        for number in numbers:
+            outcome = part.outcomes[number]
+            prompt = open_slot(outcome)
+            row = base[language][number]._replace(
+                prompt=prompt,
+                candidates=part.candidates[number],
+                answer_forms=list(dict.fromkeys((outcome.label, outcome.form))),
+            )
+            marks = {"object_last": is_last(prompt), "confidence": outcome.score}
+            rows.append({**row._asdict(), **marks})
+        tables[language] = pa.Table.from_pylist(rows, schema=SENTENCES)
+    return tables

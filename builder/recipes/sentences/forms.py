@@ -1,7 +1,6 @@
 """Candidates of a sentence, inflected like answers of the same relation.
 
-A distractor takes the form that the same entity has as an answer in other sentences of the
-relation, so that the answer is not the only candidate that fits the sentence grammatically.
+Otherwise the answer would be the only candidate that fits the sentence grammatically.
 """
 
 from collections import Counter, defaultdict
@@ -30,7 +29,13 @@ def inflect_nothing(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflect
 
 def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
     """Return the candidates of the rows found; rows with two equal candidates are COLLISION."""
-    forms = gather_forms(rows, outcomes)
+    # {(relation, entity): counts of its forms as an answer}
+    forms: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
+    for outcome in outcomes:
+        if outcome.status == FOUND:
+            row = rows[outcome.row]
+            form = lower_as(outcome.label, outcome.form)
+            forms[row.relation, name_entity(row, row.answers[0])][form] += 1
     settled = list(outcomes)
     candidates = {}
     for outcome in outcomes:
@@ -38,8 +43,10 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
             continue
         row = rows[outcome.row]
         # Two distractors may share a form although their labels differ.
-        proposals = resolve_collisions(row, choose_forms(row, outcome.form, forms))
-        texts = raise_as(outcome, proposals)
+        texts = resolve_collisions(row, choose_forms(row, outcome.form, forms))
+        if outcome.form[:1] != lower_as(outcome.label, outcome.form)[:1]:
+            # The answer is capitalized at the beginning of a sentence: so are the others.
+            texts = [text[:1].upper() + text[1:] for text in texts]
         counts = Counter(text.casefold() for text in texts)
         if duplicate := next((text for text in texts if counts[text.casefold()] > 1), ""):
             reason = f"two candidates read {duplicate!r}"
@@ -47,17 +54,6 @@ def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Infl
         else:
             candidates[outcome.row] = texts
     return Inflected(settled, candidates)
-
-
-def gather_forms(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Forms:
-    """Return {(relation, entity): counts of its forms as an answer}, in the order of rows."""
-    forms: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for outcome in outcomes:
-        if outcome.status == FOUND:
-            row = rows[outcome.row]
-            form = lower_as(outcome.label, outcome.form)
-            forms[row.relation, name_entity(row, row.answers[0])][form] += 1
-    return forms
 
 
 def lower_as(label: str, form: str) -> str:
@@ -119,10 +115,3 @@ def resolve_collisions(row: Row, texts: Sequence[str]) -> list[str]:
             return texts
         for number in back:
             texts[number] = row.candidates[number]
-
-
-def raise_as(outcome: Outcome, texts: Sequence[str]) -> list[str]:
-    """Return the texts, all capitalized if the answer is capitalized and its label is not."""
-    if outcome.form[:1] == lower_as(outcome.label, outcome.form)[:1]:
-        return list(texts)
-    return [text[:1].upper() + text[1:] for text in texts]

@@ -1,39 +1,27 @@
 """The outcome of each row in a language: its translation, and the object found there."""
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.builder.facts import SUBJECT
 from polyprobe.builder.facts.labels import normalise
-from polyprobe.builder.output.folder import write_table
 from polyprobe.builder.translators import Translation, Translator
 from polyprobe.schema.columns import SLOT, Row
 
 if TYPE_CHECKING:  # it needs rapidfuzz, an extra
     from polyprobe.builder.objects.find import ObjectSpan
 
-FOUND = "found"
-NO_ANSWER = "no-answer"
+FOUND = "found"  # the object is in the sentence
+NO_ANSWER = "no-answer"  # the translator gave no usable answer
 EMPTY = "empty"
-UNCHANGED = "unchanged"
-NO_OBJECT = "no-object"
-BAD_SLOT = "bad-slot"
-COLLISION = "collision"
+UNCHANGED = "unchanged"  # the translation is the sentence of the source language
+NO_OBJECT = "no-object"  # the answer is not in the translation
+BAD_SLOT = "bad-slot"  # the sentence itself contains a slot
+COLLISION = "collision"  # two candidates have the same text
 UNTRANSLATED = (NO_ANSWER, EMPTY, UNCHANGED)
-
-STATUSES = {
-    FOUND: "the object was found in the sentence",
-    NO_ANSWER: "the translator gave no usable answer",
-    EMPTY: "the translation is empty",
-    UNCHANGED: "the translation is the sentence of the source language",
-    NO_OBJECT: "the answer was not found in the translation",
-    BAD_SLOT: "the sentence itself contains [X] or [Y]",
-    COLLISION: "two candidates have the same text",
-}
-
-MARKS = (SLOT, "[X]")
+STATUSES = (FOUND, *UNTRANSLATED, NO_OBJECT, BAD_SLOT, COLLISION)
 Find = Callable[..., "list[ObjectSpan | None]"]
 
 
@@ -63,39 +51,30 @@ ARROW = {str: pa.string(), int: pa.int32(), float: pa.float32()}
 OUTCOMES = pa.schema([(name, ARROW[kind]) for name, kind in Outcome.__annotations__.items()])
 
 
-class Filled(NamedTuple):
-    """A row's prompt with the answer's label in the slot, from character `start` to `end`."""
-
-    text: str
-    start: int
-    end: int
-
-
 def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
     """Return the outcomes in the source language: its sentences are the filled prompts."""
-    return [
-        mark_slots(
-            Outcome(
-                *(language, number, row.fact_id, filled.text, filled.text, answer_label(row)),
-                form=answer_label(row),
-                start=filled.start,
-                end=filled.end,
-                score=100.0,
-            )
+    outcomes = []
+    for number, row in enumerate(rows):
+        label, text = answer_label(row), fill_prompt(row)
+        start = row.prompt.index(SLOT)
+        outcome = Outcome(
+            *(language, number, row.fact_id, text, text, label),
+            form=label,
+            start=start,
+            end=start + len(label),
+            score=100.0,
         )
-        for number, (row, filled) in enumerate(zip(rows, map(fill_prompt, rows), strict=True))
-    ]
+        outcomes.append(mark_slots(outcome))
+    return outcomes
 
 
-def fill_prompt(row: Row) -> Filled:
+def fill_prompt(row: Row) -> str:
     """Return the row's prompt with the label of its answer, uninflected.
 
     >>> fill_prompt(Row("f", "", "", "", "", "In [Y].", ["Oslo", "Rome"], [], [1], [], ""))
-    Filled(text='In Rome.', start=3, end=7)
+    'In Rome.'
     """
-    label = answer_label(row)
-    start = row.prompt.index(SLOT)
-    return Filled(row.prompt.replace(SLOT, label, 1), start, start + len(label))
+    return row.prompt.replace(SLOT, answer_label(row), 1)
 
 
 def answer_label(row: Row) -> str:
@@ -105,7 +84,7 @@ def answer_label(row: Row) -> str:
 
 def mark_slots(outcome: Outcome) -> Outcome:
     """Return the outcome, as BAD_SLOT if its sentence already contains a slot."""
-    for mark in MARKS:
+    for mark in (SLOT, SUBJECT):
         if mark in outcome.english or mark in outcome.translation:
             return outcome._replace(status=BAD_SLOT, reason=f"the sentence contains {mark}")
     return outcome
@@ -121,23 +100,34 @@ def translate_rows(
 
     `find` is `objects.find_objects` with the settings of a run.
     """
-    sentences = [fill_prompt(row).text for row in source[1]]
-    terms = [name_terms(*pair) for pair in zip(source[1], target[1], strict=True)]
-    relations = [row.relation for row in source[1]]
+    pairs = list(zip(source[1], target[1], strict=True))
+    sentences = [fill_prompt(row) for row in source[1]]
     answers = translator.translate_each(
-        sentences, source[0], target[0], terms=terms, relations=relations
+        sentences,
+        source[0],
+        target[0],
+        terms=[name_terms(*pair) for pair in pairs],
+        relations=[row.relation for row in source[1]],
     )
     outcomes = [
         read_answer(Outcome(target[0], n, row.fact_id, sentence, "", answer_label(row)), answer)
         for n, (row, sentence, answer) in enumerate(zip(target[1], sentences, answers, strict=True))
     ]
     usable = [outcome for outcome in outcomes if not outcome.reason]
-    aliases = [list_aliases(target[1][outcome.row]) for outcome in usable]
-    sentences, labels = [o.translation for o in usable], [o.label for o in usable]
-    spans = find(sentences, labels, target[0], aliases=aliases)
-    for outcome, place in zip(usable, spans, strict=True):
-        rows = source[1][outcome.row], target[1][outcome.row]
-        outcomes[outcome.row] = reject_untranslated(locate_object(outcome, place), *rows)
+    spans = find(
+        [outcome.translation for outcome in usable],
+        [outcome.label for outcome in usable],
+        target[0],
+        aliases=[list_aliases(target[1][outcome.row]) for outcome in usable],
+    )
+    for outcome, span in zip(usable, spans, strict=True):
+        if span is None:
+            result = lose(outcome, f"no words like {outcome.label!r}")
+        else:
+            form, start, end = span.form, span.start, span.end
+            result = outcome._replace(form=form, start=start, end=end, score=float(span.score))
+            result = reject_untranslated(result, *pairs[outcome.row])
+        outcomes[outcome.row] = result
     return outcomes
 
 
@@ -148,11 +138,8 @@ def name_terms(source: Row, target: Row) -> dict[str, str]:
 
 
 def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
-    """Return the outcome with its translation, or with the reason for rejecting it.
-
-    Invisible characters that are not part of the spelling are removed, as from all texts; for
-    example the direction marks that Google puts after a name in Hebrew.
-    """
+    """Return the outcome with its translation, or with the reason for rejecting it."""
+    # Google puts direction marks after a name in Hebrew: invisible characters go, as everywhere.
     result = outcome._replace(translation=normalise(answer.text, outcome.language))
     if answer.problem:
         status = answer.problem if answer.problem in (EMPTY, UNCHANGED) else NO_ANSWER
@@ -163,15 +150,6 @@ def read_answer(outcome: Outcome, answer: Translation) -> Outcome:
 def list_aliases(row: Row) -> list[str]:
     """Return the other names of the answer; none for a row with several answers."""
     return [] if len(row.answers) > 1 else [f for f in row.answer_forms if f != answer_label(row)]
-
-
-def locate_object(outcome: Outcome, place: "ObjectSpan | None") -> Outcome:
-    """Return the outcome with the position of its object, or as NO_OBJECT."""
-    if place is None:
-        return lose(outcome, f"no words like {outcome.label!r}")
-    return outcome._replace(
-        form=place.form, start=place.start, end=place.end, score=float(place.score)
-    )
 
 
 def lose(outcome: Outcome, reason: str) -> Outcome:
@@ -189,25 +167,12 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     """
     from rapidfuzz.fuzz import ratio
 
-    if outcome.status != FOUND:
-        return outcome
     form, original = outcome.form.casefold(), answer_label(source).casefold()
     names = [name.casefold() for name in (outcome.label, *list_aliases(target))]
     if form == original and not set(" ".join(names).split()).issuperset(form.split()):
         return lose(outcome, f"{outcome.form!r} was left as it is, for {outcome.label!r}")
-    # A word like the subject is the subject: `Eslovenia` is not the answer `esloveno`.
     subject = target.subject.casefold()
+    # A form equal to a label is its own, whatever the subject (Luxembourg, capital of Luxembourg).
     if outcome.score < 100 and ratio(form, subject) > max(ratio(form, name) for name in names):
         return lose(outcome, f"no words like {outcome.label!r} but the subject, {outcome.form!r}")
     return outcome
-
-
-def write_outcomes(folder: Path, name: str, outcomes: Iterable[Outcome]) -> Path:
-    """Write `folder/sentences/NAME.parquet` and return its path."""
-    path = folder / "sentences" / f"{name}.parquet"
-    table = pa.Table.from_pylist([outcome._asdict() for outcome in outcomes], schema=OUTCOMES)
-    write_table(table, path)
-    return path
-
-
-Base = dict[str, list[Row]]

@@ -64,11 +64,8 @@ class SentenceRequest(Options):
 
     @property
     def command(self) -> str:
-        """Return the command that rebuilds the version, without a machine's own.
-
-        The translator's options may be secret or change between days (a key, a port), and models
-        are in another folder elsewhere.
-        """
+        """Return the command that rebuilds the version on any machine."""
+        # Options of a translator may be secret or change between days (a key, a port).
         words = ["--config", self.config, "--translator", self.translator]
         words += spell_options(replace(self, stanza_dir=None))
         return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])

@@ -12,9 +12,8 @@ that form, and the names of all valid objects of the subject and relation (`_mul
 import io
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,34 +22,38 @@ import pyarrow as pa
 
 from polyprobe.builder.annotated.entities import Traits, read_traits
 from polyprobe.builder.annotated.grammar import Prompt, Slot, Text
-from polyprobe.builder.annotated.render import UNKNOWN, Renderer
-from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact, Facts
-from polyprobe.builder.facts.labels import clean_facts, tidy
-from polyprobe.builder.output.config import NOTES
+from polyprobe.builder.annotated.render import Renderer
+from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact
+from polyprobe.builder.facts.labels import clean_columns, clean_labels, tidy
+from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.recipes.balanced.sentences import read_prompts
+from polyprobe.builder.recipes.balanced.sentences import read_prompts, render_rows
 from polyprobe.builder.sources import mpararel, xfactr
-
-from .card import describe
-
-__all__ = ["CONFIGS", "DEFAULT_CONFIG", "build", "describe"]
 
 CONFIGS = RECIPES["xfactr"].configs
 DEFAULT_CONFIG = "en"
 COMPLETED = "mpararel"  # the `label_from` of its labels
+KINDS = ("alias", "list", "form", COMPLETED)
 OBJECTS = "data/mTRExf_multi_rel.txt"
 RELEASED = {"uuid": pl.String, "predicate_id": pl.String, "sub_uri": pl.String,
             "obj_uri": pl.String, "count": pl.Int32}  # fmt: skip
-NAMED = {"language": pl.String, "id": pl.String, "label": pl.String, "kind": pl.String}
 NO_NAME = "no name in the language"
 UNDECIDED = "several names, none of them marked as the label"
+# Facts in each language in the paper's table 5.
+PUBLISHED = {
+    "bn": 9383, "ceb": 8160, "el": 13034, "en": 45684, "es": 37065, "fr": 40240, "he": 17050,
+    "hu": 20438, "ilo": 4053, "ja": 25144, "ko": 16098, "mg": 4945, "mr": 7877, "nl": 38291,
+    "pa": 5455, "ru": 26265, "sw": 6834, "tl": 7116, "tr": 16104, "vi": 13642, "war": 7342,
+    "yo": 4609, "zh": 23142,
+}  # fmt: skip
 
 
 class Release(NamedTuple):
     """The release, in all languages.
 
     - `facts`: FACTS, `dataset_id` and `popularity`, in the order of the release.
-    - `names`: NAMED, at most one label for each language and id.
+    - `names`: LABELS and `kind`, at most one label for each language and id.
     - `aliases`: {(language, id): names}.
     - `objects`: {(relation, subject id): valid objects}.
     - `prompts`: {language: {relation: tree}}.
@@ -67,60 +70,53 @@ class Release(NamedTuple):
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return the rows of a language, with notes on lost facts in the metadata of the table."""
-    material = read_release(mirror)
-    names = material.names.filter(language=config).drop("language")
-    facts = join_labels(material.facts, names)
-    sentences, lost = write_sentences(facts, config, material)
-    table = make_fact_table(
-        facts, sentences, config, material, dict(names.select("id", "label").rows())
-    )
-    notes = count_losses(material, facts, names, config) | {"marks": dict(sorted(lost.items()))}
+    release = read_release(mirror)
+    names = release.names.filter(language=config)
+    subjects = names.select(subject_id="id", subject="label")
+    objects = names.select("kind", object_id="id", object="label")
+    facts = release.facts.join(subjects, on="subject_id", maintain_order="left")
+    facts = facts.join(objects, on="object_id", maintain_order="left")
+    lost: Counter[str] = Counter()
+    ends = facts.select(*FACTS, "subject", "object")
+    rows = render_rows(ends, release.prompts[config], release.traits, Renderer(config), lost)
+    sentences = pl.DataFrame([(config, *row) for row in rows], PROMPTS, orient="row")
+    sentences = clean_columns(sentences, ["prompt", "form"])
+    table = make_fact_table(facts, sentences, config, release)
+    notes = count_losses(release, facts, names, config) | {"marks": dict(sorted(lost.items()))}
     return {config: table.replace_schema_metadata({NOTES: json.dumps(notes, ensure_ascii=False)})}
 
 
 @lru_cache(maxsize=1)  # the configurations are built in sequence
 def read_release(mirror: Path | None) -> Release:
     """Return the release and the labels of mParaRel for its entities."""
-    paths = [*xfactr.list_source_paths(xfactr.LANGUAGES), OBJECTS]
-    contents = xfactr.read_paths(paths, mirror)
-    tuples = xfactr.parse_tuples(contents)
-    alias_rows = xfactr.parse_aliases(contents)
-    labels = xfactr.choose_entity_labels(
-        xfactr.list_forms(tuples), alias_rows, xfactr.parse_lists(contents), Counter()
-    )
+    contents = xfactr.read_paths([*xfactr.list_source_paths(xfactr.LANGUAGES), OBJECTS], mirror)
     facts = pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=RELEASED)
         for path, content in contents.items()
         if path.startswith("data/mTRExf/sub/")
-    ).rename({"uuid": "dataset_id", "count": "popularity", **xfactr_columns()})
+    ).rename(dict(zip(RELEASED, ("dataset_id", *FACTS, "popularity"), strict=True)))
     objects = read_objects(contents[OBJECTS], facts)
+    # Names of all valid objects are needed, not only those of the facts.
     entities = {*facts["subject_id"], *facts["object_id"]}.union(*objects.values())
+    alias_rows = xfactr.parse_aliases(contents)
+    labels = xfactr.choose_entity_labels(
+        xfactr.list_forms(xfactr.parse_tuples(contents)),
+        alias_rows,
+        xfactr.parse_lists(contents),
+        Counter(),
+    )
     aliases: dict[tuple[str, str], list[str]] = defaultdict(list)
     part = alias_rows.filter(pl.col("id").is_in(list(entities))).sort(pl.all())
     for language, entity, alias in tidy(part, ["alias"]).iter_rows():
         aliases[language, entity].append(alias)
     return Release(
         facts,
-        merge_labels(labels, read_labels(mirror), entities),
+        complete_labels(labels, entities, mirror),
         aliases,
         objects,
         read_prompts(mirror, xfactr.LANGUAGES),
         read_traits(xfactr.REPOSITORY, mirror),
     )
-
-
-def read_labels(mirror: Path | None) -> pl.DataFrame:
-    """Return the labels of mParaRel in the languages of X-FACTR (LABELS)."""
-    shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
-    folders = sorted(
-        {folder for language in shared for folder in mpararel.list_language_folders(language)}
-    )
-    return mpararel.list_labels(mpararel.read_tuples(mirror, folders), shared)
-
-
-def xfactr_columns() -> dict[str, str]:
-    """Return {released name of a column: name in FACTS}."""
-    return dict(zip(("predicate_id", "sub_uri", "obj_uri"), FACTS, strict=True))
 
 
 def read_objects(content: bytes, facts: pl.DataFrame) -> dict[tuple[str, str], list[str]]:
@@ -134,117 +130,57 @@ def read_objects(content: bytes, facts: pl.DataFrame) -> dict[tuple[str, str], l
     return {key: list(dict.fromkeys(entities)) for key, entities in objects.items()}
 
 
-def merge_labels(labels: pl.DataFrame, fallback: pl.DataFrame, entities: set[str]) -> pl.DataFrame:
-    """Return NAMED: the source's own labels, then the others', for some entities, cleaned."""
-    additions = fallback.join(labels, on=["language", "id"], how="anti")
-    tables = [labels.select(*NAMED), additions.select(*LABELS, kind=pl.lit(COMPLETED))]
-    # Names of all valid objects are needed, not only those of the facts.
-    rows = pl.concat(tables).filter(pl.col("id").is_in(list(entities)))
-    return clean_facts(Facts(pl.DataFrame(schema=FACTS), rows, {})).labels
+def complete_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:
+    """Return the labels of some entities, cleaned, with mParaRel's where X-FACTR has none."""
+    shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
+    folders = sorted({name for x in shared for name in mpararel.list_language_folders(x)})
+    borrowed = mpararel.list_labels(mpararel.read_tuples(mirror, folders), shared)
+    additions = borrowed.join(labels, on=["language", "id"], how="anti")
+    tables = [labels.select(*LABELS, "kind"), additions.select(*LABELS, kind=pl.lit(COMPLETED))]
+    return clean_labels(pl.concat(tables).filter(pl.col("id").is_in(list(entities))))
 
 
-def join_labels(facts: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """Return the facts with a label at both ends, in their order: `subject`, `object`, `kind`."""
-    subjects = names.select(subject_id="id", subject="label")
-    objects = names.select("kind", object_id="id", object="label")
-    with_subject = facts.join(subjects, on="subject_id", maintain_order="left")
-    return with_subject.join(objects, on="object_id", maintain_order="left")
+def make_fact_table(
+    facts: pl.DataFrame, sentences: pl.DataFrame, language: str, release: Release
+) -> pa.Table:
+    """Return the rows, with columns of `columns.RELEASED`."""
+    kind = "sentence" if is_marked(release.prompts[language]) else "0"
+    labels = dict(release.names.filter(language=language).select("id", "label").iter_rows())
+    forms = []
+    for *ids, form in zip(*facts.select(*FACTS), sentences["form"], strict=True):
+        fact = Fact(*ids)
+        names = [
+            name
+            for entity in (fact.object_id, *release.objects[fact.relation, fact.subject_id])
+            for name in (labels.get(entity), *release.aliases.get((language, entity), ()))
+            if name is not None
+        ]
+        forms.append(list(dict.fromkeys([labels[fact.object_id], form, *names])))
+    rows = facts.with_columns(sentences["prompt", "form"], answer_forms=pl.Series(forms))
+    columns = rows.select(
+        *(*FACTS, "subject", "prompt", "answer_forms", "dataset_id", "popularity"),
+        fact_id=pl.concat_str(*FACTS, separator=":"),
+        candidates=pl.concat_list("form"),
+        candidate_ids=pl.concat_list("object_id"),
+        answers=pl.lit([0], pl.List(pl.Int32)),
+        template_id=pl.format("xfactr:{}:{}", "relation", pl.lit(kind)),
+        label_from="kind",
+    )
+    # The chunks of a table decide the bytes of its Parquet file.
+    return columns.rechunk().to_arrow()
 
 
 def is_marked(prompts: Mapping[str, Prompt]) -> bool:
     """Return whether a prompt has a mark of case, gender, number or article."""
-    nodes = (node for prompt in prompts.values() for node in prompt)
     return any(
         bool(node.case or node.copula) if isinstance(node, Slot) else not isinstance(node, Text)
-        for node in nodes
+        for prompt in prompts.values()
+        for node in prompt
     )
 
 
-def write_sentences(
-    facts: pl.DataFrame, language: str, material: Release
-) -> tuple[pl.DataFrame, Counter[str]]:
-    """Return PROMPTS of the facts in their order, cleaned, and counts of marks not applied."""
-    renderer, traits = Renderer(language), material.traits
-    lost: Counter[str] = Counter()
-
-    def write() -> Iterator[tuple[str, ...]]:
-        columns = (*FACTS, "subject", "object")
-        for relation, subject_id, object_id, subject, object_ in facts.select(columns).iter_rows():
-            prompt = material.prompts[language][relation]
-            ends = (traits.get(subject_id, UNKNOWN), traits.get(object_id, UNKNOWN))
-            text, form, reasons = renderer.render(prompt, subject, object_, *ends)
-            lost.update(reasons)
-            yield language, relation, subject_id, object_id, text, form
-
-    made = pl.DataFrame(list(write()), schema=PROMPTS, orient="row")
-    empty = pl.DataFrame(schema=FACTS), pl.DataFrame(schema=LABELS)
-    return clean_facts(Facts(*empty, {}, prompts=made)).prompts, lost
-
-
-def make_fact_table(
-    rows: pl.DataFrame,
-    sentences: pl.DataFrame,
-    language: str,
-    material: Release,
-    labels: Mapping[str, str],
-) -> pa.Table:
-    """Return the rows, with columns of `columns.RELEASED`."""
-    kind = "sentence" if is_marked(material.prompts[language]) else "0"
-    facts = map(Fact._make, rows.select(*FACTS).iter_rows())
-    names = name_objects(material, language, labels)
-    pairs = zip(facts, sentences["form"], strict=True)
-    forms = [list_accepted(fact, form, names, material.objects) for fact, form in pairs]
-    columns = {
-        "fact_id": rows.select(pl.concat_str(*FACTS, separator=":")).to_series(),
-        **{name: rows[name] for name in (*FACTS, "subject")},
-        "prompt": sentences["prompt"],
-        "candidates": [[form] for form in sentences["form"]],
-        "candidate_ids": [[entity] for entity in rows["object_id"]],
-        "answers": [[0]] * rows.height,
-        "answer_forms": forms,
-        "template_id": [f"xfactr:{relation}:{kind}" for relation in rows["relation"]],
-        "dataset_id": rows["dataset_id"],
-        "label_from": rows["kind"],
-        "popularity": rows["popularity"],
-    }
-    lists = ("candidates", "candidate_ids", "answer_forms")
-    types = {**dict.fromkeys(lists, pa.list_(pa.string())), "answers": pa.list_(pa.int32())}
-    arrays = {
-        name: pa.array(values, types[name])
-        if name in types
-        else pa.array(list(values), pa.int32() if name == "popularity" else pa.string())
-        for name, values in columns.items()
-    }
-    return pa.table(arrays)
-
-
-def name_objects(
-    material: Release, language: str, labels: Mapping[str, str]
-) -> dict[str, list[str]]:
-    """Return {object: its names in a language, the label first if it has one}."""
-    return {
-        entity: [
-            *([labels[entity]] if entity in labels else []),
-            *material.aliases.get((language, entity), ()),
-        ]
-        for entity in set(chain.from_iterable(material.objects.values()))
-    }
-
-
-def list_accepted(
-    fact: Fact,
-    form: str,
-    names: Mapping[str, list[str]],
-    objects: Mapping[tuple[str, str], list[str]],
-) -> list[str]:
-    """Return the accepted texts: label, form, then the names of the object and of the others."""
-    object_names = names[fact.object_id]
-    more = (names[entity] for entity in objects[fact.relation, fact.subject_id])
-    return list(dict.fromkeys([object_names[0], form, *object_names, *chain.from_iterable(more)]))
-
-
 def count_losses(
-    material: Release, facts: pl.DataFrame, names: pl.DataFrame, language: str
+    release: Release, facts: pl.DataFrame, names: pl.DataFrame, language: str
 ) -> dict[str, object]:
     """Return counts of the facts, of the lost ones by reason, and of the objects' labels by kind.
 
@@ -253,13 +189,35 @@ def count_losses(
     """
     labelled = set(names["id"])
     lost = Counter(
-        NO_NAME if any((language, end) not in material.aliases for end in absent) else UNDECIDED
-        for ends in material.facts.select("subject_id", "object_id").iter_rows()
+        NO_NAME if any((language, end) not in release.aliases for end in absent) else UNDECIDED
+        for ends in release.facts.select("subject_id", "object_id").iter_rows()
         if (absent := [end for end in ends if end not in labelled])
     )
     return {
-        "facts": material.facts.height,
+        "facts": release.facts.height,
         "lost": {reason: lost[reason] for reason in (NO_NAME, UNDECIDED)},
         "kinds": dict(sorted(Counter(facts["kind"]).items())),
-        "annotated": is_marked(material.prompts[language]),
+        "annotated": is_marked(release.prompts[language]),
+    }
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the tables of facts and of labels by language, and of marks that were not applied."""
+    head = ("language", "facts", "table 5", "without a label (%)", NO_NAME, UNDECIDED)
+    facts = []
+    for config in configs:
+        size, notes = config.sizes.total(), config.notes
+        lost = f"{100 * (1 - size / notes['facts']):.1f}"
+        reasons = (notes["lost"][reason] for reason in (NO_NAME, UNDECIDED))
+        kinds = (notes["kinds"].get(kind, 0) for kind in KINDS)
+        facts.append((f"`{config.name}`", size, PUBLISHED[config.name], lost, *reasons, *kinds))
+    marks = [
+        (f"`{config.name}`", reason, count)
+        for config in configs
+        if config.notes["annotated"]
+        for reason, count in config.notes["marks"].items()
+    ]
+    return {
+        "facts": markdown_table((*head, *(f"`{kind}`" for kind in KINDS)), facts),
+        "marks": markdown_table(("language", "mark", "sentences"), marks),
     }
