@@ -1,11 +1,6 @@
-"""Entities in a prompt: sex and kinds from X-FACTR's archive, grammatical gender and number.
+"""Entities in a prompt: sex and kinds from X-FACTR's archive, grammatical gender and number."""
 
-The files `*_gender.txt` have male, female or none for each entity, `*_instanceof.txt` Wikidata's
-classes with English names. The authors search words in those names. Here the last word before "of",
-"in" or "with" determines the kind: "town in Hungary" is a town, "English country house" is not a
-country.
-"""
-
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -47,19 +42,28 @@ X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"
 MARK = f"[{X_MARK}{Y_MARK}]"
 
 
-class Traits(NamedTuple):
-    """Traits of an entity: sex (MASC, FEM or '') and kinds (keys of KINDS)."""
-
-    sex: str = ""
-    kinds: frozenset[str] = frozenset()
-
-
 class Agreement(NamedTuple):
     """Gender and number for agreement; `sure` if they follow from a rule, not a default."""
 
     gender: str
     number: str = SG
     sure: bool = True
+
+
+class Traits(NamedTuple):
+    """Traits of an entity: sex (MASC, FEM or '') and kinds (keys of KINDS)."""
+
+    sex: str = ""
+    kinds: frozenset[str] = frozenset()
+
+    @property
+    def is_person(self) -> bool:
+        """Tell whether the entity is a person."""
+        return bool(self.sex) or "human" in self.kinds
+
+    def agree(self) -> Agreement:
+        """Return a person's sex, masculine (not sure) if it is unknown."""
+        return Agreement(self.sex or MASC, SG, bool(self.sex))
 
 
 class PromptEntity(NamedTuple):
@@ -71,28 +75,24 @@ class PromptEntity(NamedTuple):
 
 
 class Phrase(NamedTuple):
-    """The words before a label, and the label without an article merged into them.
-
-    `sure` tells whether a rule determines the preposition, `gendered` whether another gender has
-    another form.
-    """
+    """The words before a label, and the label without an article merged into them."""
 
     article: str
     form: str
-    sure: bool = True
-    gendered: bool = True
+    sure: bool = True  # a rule determines the preposition
+    gendered: bool = True  # another gender has another form
 
 
 def list_trait_paths(kind: str) -> list[str]:
-    """Return the paths of the archive's files of a kind, `gender` or `instanceof`."""
+    """List the paths of the archive's files of a kind, `gender` or `instanceof`."""
     return [f"data/{sample}_{kind}.txt" for sample in SAMPLES]
 
 
 def read_traits(repository: Repository, mirror: Path | None) -> dict[str, Traits]:
     """Return the traits of each entity by its id."""
-    genders = read_lines(repository, "gender", mirror)
-    sexes = {entity: SEXES.get(sex, "") for entity, sex in genders}
+    sexes = {entity: SEXES.get(sex, "") for entity, sex in read_lines(repository, "gender", mirror)}
     kinds = {
+        # A class is its id, a comma, and its English name.
         entity: frozenset(find_kinds(name.partition(",")[2] for name in names))
         for entity, *names in read_lines(repository, "instanceof", mirror)
     }
@@ -110,15 +110,14 @@ def read_lines(repository: Repository, kind: str, mirror: Path | None) -> Iterat
 
 
 def find_kinds(classes: Iterable[str]) -> Iterator[str]:
-    """Yield the kinds of an entity from the names of its classes.
+    """Yield the kinds of an entity from the English names of its classes.
 
     >>> sorted(set(find_kinds(["town in Hungary", "big city", "object-based language"])))
     ['Hungarian town', 'city']
     """
     for name in classes:
-        head = name
-        for joint in (" of ", " in ", " with "):
-            head = head.partition(joint)[0]
+        # The authors search all words; an "English country house" is no country here.
+        head = re.split(" of | in | with ", name)[0]
         first, _, last = head.rpartition(" ")
         if head not in NAMES and last == "state" and first in NO_REGIONS:
             continue
@@ -127,8 +126,3 @@ def find_kinds(classes: Iterable[str]) -> Iterator[str]:
             continue
         noun = head if head in NAMES or last == "human" else last
         yield from (NAMES[title] for title in {name, noun} if title in NAMES)
-
-
-def agree_plainly(label: str, traits: Traits) -> Agreement:
-    """Return a person's sex, masculine (not sure) if it is unknown."""
-    return Agreement(traits.sex or MASC, SG, bool(traits.sex))

@@ -45,16 +45,12 @@ class Slot(NamedTuple):
 
 
 class Article(NamedTuple):
-    """An article, or a preposition with an article, that agrees with X's or Y's label.
-
-    `case` is '' for the label's. `tag` is a fixed gender (`Fem`), or `Gender` for agreement in
-    gender only.
-    """
+    """An article, or a preposition with an article, that agrees with X's or Y's label."""
 
     name: str
     end: str
-    case: str = ""
-    tag: str = ""
+    case: str = ""  # '' for the label's
+    tag: str = ""  # a fixed gender (`Fem`), or `Gender` for agreement in gender only
 
 
 class Condition(NamedTuple):
@@ -92,7 +88,7 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     for match in PIECE.finditer(prompt):
         node: Node | None = None
         if match[1] is not None:
-            node = parse_slot(match[1]) or parse_article(match[1]) or parse_alternatives(match[1])
+            node = _parse_mark(match[1])
         elif match[0] not in "[]":
             node = Text(match[0])
         if node is None:
@@ -106,38 +102,24 @@ def parse_prompt(prompt: str, language: str = "", relation: str = "") -> Prompt:
     return tuple(nodes)
 
 
-def parse_slot(mark: str) -> Slot | None:
-    """Parse a bracket's content as a slot; None if it is something else."""
-    match = SLOT.fullmatch(mark)
-    return Slot(match[1], match[2] or "", match[3] is not None) if match else None
-
-
-def parse_article(mark: str) -> Article | None:
-    """Parse a bracket's content as an article; None if it is something else."""
-    match = ARTICLE.fullmatch(mark)
-    if not match or match[4] == GENDER:
-        return None
-    return Article(match[1], match[3], match[2] or "", match[4] or match[5] or "")
-
-
-def parse_alternatives(mark: str) -> Alternatives | None:
-    """Parse a bracket's content as a choice; None if it is something else."""
+def _parse_mark(mark: str) -> Slot | Article | Alternatives | None:
+    """Return the node of a bracket's content, None if it is invalid."""
+    if match := SLOT.fullmatch(mark):
+        return Slot(match[1], match[2] or "", match[3] is not None)
+    if (match := ARTICLE.fullmatch(mark)) and match[4] != GENDER:
+        return Article(match[1], match[3], match[2] or "", match[4] or match[5] or "")
     if match := BY_KIND.fullmatch(mark):
         conditions = [(Condition("X", "Human", value),) for value in VALUES["Human"]]
         return Alternatives(tuple(map(Option, match.groups(), conditions)))
-    options = [_parse_option(option) for option in mark.split("|")]
-    complete = tuple(option for option in options if option)
-    return Alternatives(complete) if len(complete) == len(options) else None
-
-
-def _parse_option(option: str) -> Option | None:
-    """Return a form with its conditions; None if there are none or one is invalid."""
-    form, *texts = option.split(";")
-    matches = [CONDITION.fullmatch(condition) for condition in texts]
-    conditions = tuple(
-        Condition(*match.groups()) for match in matches if match and match[3] in VALUES[match[2]]
-    )
-    return Option(form, conditions) if matches and len(conditions) == len(matches) else None
+    options = []
+    for option in mark.split("|"):
+        form, *texts = option.split(";")
+        matches = filter(None, map(CONDITION.fullmatch, texts))
+        fitting = [Condition(*match.groups()) for match in matches if match[3] in VALUES[match[2]]]
+        if not fitting or len(fitting) != len(texts):
+            return None
+        options.append(Option(form, tuple(fitting)))
+    return Alternatives(tuple(options))
 
 
 def write_node(node: Node) -> str:
@@ -155,9 +137,7 @@ def write_node(node: Node) -> str:
             return f"[human: {options[0].form} ; non-human: {options[1].form}]"
         case Alternatives(options):
             texts = (
-                ";".join(
-                    [form, *(f"{end}-{feature}={value}" for end, feature, value in conditions)]
-                )
+                form + "".join(f";{end}-{name}={value}" for end, name, value in conditions)
                 for form, conditions in options
             )
             return f"[{'|'.join(texts)}]"

@@ -1,9 +1,4 @@
-"""Inflection of labels: its interface, endings by a rule, and UniMorph's tables.
-
-The tables (unimorph.github.io) have lemma, form and features, separated by tabs. A folder contains
-them as UniMorph's repositories (`rus/rus`) or as plain files (`rus`). The licence is in each
-repository (mostly CC BY-SA 3.0).
-"""
+"""Inflection of labels: its interface, endings by a rule, and UniMorph's tables."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Sequence
@@ -24,17 +19,13 @@ SPELLINGS = {"INS": {"INS", "INST"}, "INST": {"INS", "INST"}, "ESS": {"ESS", "LO
 
 
 class CasedLabel(NamedTuple):
-    """A label and the case to put it in.
-
-    `case` is one of `grammar.CASES`, or COP for the copula of Turkish. Gender and number are None
-    if unknown. `kinds` are keys of `entities.KINDS`.
-    """
+    """A label and the case to put it in; gender and number are None if unknown."""
 
     label: str
-    case: str
+    case: str  # one of `grammar.CASES`, or COP for the copula of Turkish
     gender: str | None = None
     number: str | None = None
-    kinds: Collection[str] = frozenset()
+    kinds: Collection[str] = frozenset()  # keys of `entities.KINDS`
 
 
 class Inflector(ABC):
@@ -56,12 +47,12 @@ class ByRule(Inflector):
     """Adds endings by a rule that ignores gender and number.
 
     `decline(head, case, kinds)` returns a head in a case other than the nominative, None if the
-    form is unknown. `stops` are those of `split_tail`.
+    form is unknown.
     """
 
     name: str
     decline: Callable[[str, str, Collection[str]], str | None]
-    stops: tuple[str, ...] = (" (",)
+    stops: tuple[str, ...] = (" (",)  # of `split_tail`
 
     def inflect(self, request: CasedLabel) -> str | None:
         """Return the label with its head in the case; the nominative is the label."""
@@ -92,21 +83,21 @@ class Chain(Inflector):
 
 
 class UnimorphTable(Inflector):
-    """The nouns and adjectives of one table; labels of several words are looked up as a whole."""
+    """The nouns and adjectives of a table; labels of several words are looked up as a whole."""
 
     def __init__(self, path: Path) -> None:
         self.name = f"UniMorph {path.name}"
         self._forms: dict[str, list[tuple[str, frozenset[str]]]] = {}
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            fields = line.split("\t")
             if not line.strip():
                 continue
-            if len(fields) < 3:
+            try:
+                lemma, form, features, *_ = line.split("\t")
+            except ValueError as error:
                 raise PolyprobeError(
                     f"{path} line {number}: expected lemma, form and features with tabs between "
                     f"them, got {line[:40]!r}"
-                )
-            lemma, form, features = fields[:3]
+                ) from error
             tags = frozenset(features.upper().split(";"))
             if tags & {"N", "PROPN", "ADJ"}:
                 self._forms.setdefault(lemma, []).append((form, tags))
@@ -133,14 +124,14 @@ class UnimorphTable(Inflector):
 
 
 def find_table(folder: Path, language: str) -> Path | None:
-    """Return the path of a language's table, or None."""
+    """Return the path of a language's table, as a plain file or in UniMorph's repository."""
     if not folder.is_dir():
         raise PolyprobeError(
             f"no folder {folder} with UniMorph's tables; expected files like rus or rus/rus in it"
         )
     code = CODES.get(language, "")
     paths = [folder / code, folder / code / code]
-    return next((path for path in paths if code and path.is_file()), None)
+    return next((path for path in paths if path.is_file()), None)
 
 
 def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:
@@ -149,8 +140,7 @@ def split_tail(label: str, stops: tuple[str, ...] = (" (",)) -> tuple[str, str]:
     >>> split_tail("Tromsø (city)")
     ('Tromsø', ' (city)')
     """
-    ends = [end for end in map(label.find, stops) if end > 0]
-    end = min(ends, default=len(label))
+    end = min((end for end in map(label.find, stops) if end > 0), default=len(label))
     return label[:end], label[end:]
 
 

@@ -1,12 +1,12 @@
 """Render an annotated prompt with a subject and an object."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
 from .entities import END, FEM, PL, X_MARK, Y_MARK, Agreement, PromptEntity, Traits
-from .grammar import Alternatives, Article, Prompt, Slot, Text
+from .grammar import Alternatives, Article, Node, Prompt, Slot, Text
 from .inflection import CasedLabel, Inflector, capitalise
 from .languages import PLAIN, RULES, load_inflector
 
@@ -58,23 +58,33 @@ class Renderer:
         slots = {node.end: node for node in prompt if isinstance(node, Slot)}
         forms = {end: self.inflect(slot, entities[end], lost) for end, slot in slots.items()}
         draft = ""
-        for piece in self.write_pieces(prompt, entities, slots, forms, lost):
+        for position, node in enumerate(prompt):
+            match node:
+                case Text(text):
+                    piece = text
+                case Slot(end):  # its mark: an article that follows may change the label
+                    piece = MARKS[end] + END
+                case Article():
+                    rest = prompt[position + 1 : position + 3]
+                    piece = self.write_article(node, entities[node.end], slots, rest, forms, lost)
+                case Alternatives():
+                    piece = choose_form(node, entities, lost)
+            if position == 0 and not isinstance(node, Text):
+                piece = capitalise(piece)
             # No space after an elision, and no second one where an article is omitted.
-            glued = draft.endswith(("'", " "))
-            draft += piece.removeprefix(" ") if glued else piece
+            draft += piece.removeprefix(" ") if draft.endswith(("'", " ")) else piece
         for end, form in forms.items():
             draft = draft.replace(MARKS[end] + END, MARKS[end] + form + END)
         sentence = " ".join(self.rules.join(draft).split())
-        slot = LABEL.search(sentence)
+        label = LABEL.search(sentence)
         text = LABEL.sub("[Y]", sentence).replace(X_MARK, "").replace(END, "")
-        return Rendering(text, slot[1] if slot else object_, tuple(dict.fromkeys(lost)))
+        return Rendering(text, label[1] if label else object_, tuple(dict.fromkeys(lost)))
 
     def describe(self, label: str, traits: Traits) -> PromptEntity:
         """Return the label with its agreement: a person's sex, else the gender of the head."""
         key = (label, traits)
         if key not in self._entities:
-            person = traits.sex or "human" in traits.kinds
-            inflection = None if person else self.inflector.agree(label)
+            inflection = None if traits.is_person else self.inflector.agree(label)
             agreement = inflection or self.rules.agree(label, traits)
             self._entities[key] = PromptEntity(label, traits, agreement)
         return self._entities[key]
@@ -91,47 +101,22 @@ class Renderer:
             lost.append(KEPT)
         return entity.label if form is None else form
 
-    def write_pieces(
+    def write_article(
         self,
-        prompt: Prompt,
-        entities: dict[str, PromptEntity],
+        node: Article,
+        entity: PromptEntity,
         slots: dict[str, Slot],
+        rest: Sequence[Node],
         forms: dict[str, str],
         lost: list[str],
-    ) -> Iterator[str]:
-        """Yield the text of each node; a slot yields its marks, since `forms` has the label.
-
-        An article that merges with the label's own changes `forms`. The first word is capitalized.
-        """
-        for position, node in enumerate(prompt):
-            match node:
-                case Text(text):
-                    yield text
-                case Slot(end):
-                    yield MARKS[end] + END
-                case Article(_, end):
-                    case = node.case or (slots[end].case if end in slots else "")
-                    rest = prompt[position + 1 : position + 3]
-                    adjacent = slots.get(end) in rest
-                    article = self.write_article(
-                        node, entities[end], case.upper(), forms if adjacent else {}, lost
-                    )
-                    yield capitalise(article) if position == 0 else article
-                case Alternatives():
-                    form = choose_form(node, entities, lost)
-                    yield capitalise(form) if position == 0 else form
-
-    def write_article(
-        self, node: Article, entity: PromptEntity, case: str, forms: dict[str, str], lost: list[str]
     ) -> str:
-        """Return the article before a label; put the label without its own article into `forms`.
-
-        Without `forms` another word follows the article.
-        """
+        """Return the article before a label; put the label without its own article into `forms`."""
+        slot = slots.get(node.end)
+        case = node.case or (slot.case if slot else "")
+        form = forms[node.end] if slot in rest else ""  # '' if another word follows the article
         if node.tag.upper() == FEM:
             entity = entity._replace(agreement=Agreement(FEM, entity.agreement.number))
-        form = forms.get(node.end, "")
-        phrase = self.rules.write_article(node.name, form, entity, case)
+        phrase = self.rules.write_article(node.name, form, entity, case.upper())
         if phrase is None:
             lost.append(UNWRITTEN)
             return ""
@@ -145,37 +130,22 @@ class Renderer:
 
 
 def choose_form(choice: Alternatives, entities: dict[str, PromptEntity], lost: list[str]) -> str:
-    """Return the form whose conditions all hold; number takes precedence over gender.
-
-    Without such a form return the first, as the authors do.
-    """
-    features = {
-        (end, feature) for option in choice.options for end, feature, _ in option.conditions
-    }
+    """Return the form whose conditions all hold; number takes precedence over gender."""
+    features = {(end, name) for option in choice.options for end, name, _ in option.conditions}
     if len({option.form for option in choice.options}) > 1:
-        lost += find_guesses(features, entities)
+        for end in sorted(end for end, feature in features if feature == "Gender"):
+            if not entities[end].agreement.sure:
+                lost.append(GUESSED)
+            if entities[end].agreement.number == PL and (end, "Number") not in features:
+                lost.append(SINGULAR)
+    values = {
+        end: {"Gender": gender, "Number": number, "Human": "YES" if "human" in kinds else "NO"}
+        for end, (_, (_, kinds), (gender, number, _)) in entities.items()
+    }
     fitting = [
         (any(feature == "Number" for _, feature, _ in conditions), form)
         for form, conditions in choice.options
-        if all(holds(*condition, entities[condition.end]) for condition in conditions)
+        if all(values[end][feature] == value for end, feature, value in conditions)
     ]
+    # As the authors do, without such a form take the first.
     return max(fitting, key=itemgetter(0))[1] if fitting else choice.options[0].form
-
-
-def holds(end: str, feature: str, value: str, entity: PromptEntity) -> bool:
-    """Return whether a condition holds for its entity."""
-    if feature == "Human":
-        return (value == "YES") == ("human" in entity.traits.kinds)
-    has = entity.agreement.gender if feature == "Gender" else entity.agreement.number
-    return has == value
-
-
-def find_guesses(
-    features: set[tuple[str, str]], entities: dict[str, PromptEntity]
-) -> Iterator[str]:
-    """Yield the marks that a choice by these features cannot apply."""
-    for end in sorted({end for end, feature in features if feature == "Gender"}):
-        if not entities[end].agreement.sure:
-            yield GUESSED
-        if entities[end].agreement.number == PL and (end, "Number") not in features:
-            yield SINGULAR

@@ -6,26 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.builder.annotated.entities import (
-    FEM,
-    MARK,
-    MASC,
-    PL,
-    SG,
-    Agreement,
-    Phrase,
-    PromptEntity,
-    Traits,
-    agree_plainly,
-)
-from polyprobe.builder.annotated.inflection import (
-    ByRule,
-    Chain,
-    Inflector,
-    UnimorphTable,
-    find_table,
-)
-
+from ..entities import FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
+from ..inflection import ByRule, Chain, Inflector, UnimorphTable, find_table
 from . import el, es, fr, hu, indic, slavic, tr
 
 INFLECTIONS: dict[str, Callable[[], Inflector]] = {
@@ -40,15 +22,12 @@ INFLECTIONS: dict[str, Callable[[], Inflector]] = {
 
 
 def load_inflector(language: str, unimorph: Path | None = None) -> Inflector:
-    """Return the inflector of a language: UniMorph's table in a folder, then the language's rules.
-
-    Without either, every form is unknown.
-    """
+    """Return a language's inflector: UniMorph's table in a folder, then the language's rules."""
     path = find_table(unimorph, language) if unimorph else None
     inflectors: list[Inflector] = [UnimorphTable(path)] if path else []
     if language in INFLECTIONS:
         inflectors.append(INFLECTIONS[language]())
-    return Chain(inflectors)
+    return Chain(inflectors)  # without any, every form is unknown
 
 
 def join_russian(text: str) -> str:
@@ -62,8 +41,8 @@ def join_russian(text: str) -> str:
 
 def agree_hebrew(label: str, traits: Traits) -> Agreement:
     """Return the gender: feminine for places, companies, languages and words in -ה, -ת."""
-    if traits.sex or "human" in traits.kinds:
-        return agree_plainly(label, traits)
+    if traits.is_person:
+        return traits.agree()
     if traits.kinds & {"country", "city", "company", "language", "club", "band", "university"}:
         return Agreement(MASC if "club" in traits.kinds or "band" in traits.kinds else FEM)
     head = label.split(" ")[0].removesuffix(",")
@@ -90,7 +69,7 @@ class Rules(NamedTuple):
     By default a language has no articles, and adjacent words do not change.
     """
 
-    agree: Callable[[str, Traits], Agreement] = agree_plainly
+    agree: Callable[[str, Traits], Agreement] = lambda label, traits: traits.agree()
     write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = lambda *_: None
     join: Callable[[str], str] = lambda text: text
 

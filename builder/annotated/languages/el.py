@@ -1,25 +1,14 @@
 """Greek: gender and number of labels, articles, contraction with σε, and endings."""
 
 import re
+import tomllib
 import unicodedata
+from importlib.resources import files
 
-from polyprobe.builder.annotated.entities import (
-    FEM,
-    MASC,
-    NEUT,
-    PL,
-    SG,
-    Agreement,
-    Phrase,
-    PromptEntity,
-    Traits,
-    agree_plainly,
-)
-from polyprobe.builder.annotated.inflection import CasedLabel, Inflector, split_tail
+from ..entities import FEM, MASC, NEUT, PL, SG, Agreement, Phrase, PromptEntity, Traits
+from ..inflection import CasedLabel, Inflector, split_tail
 
-from .words import read_words
-
-WORDS = read_words("el")
+WORDS = tomllib.loads(files(__package__).joinpath("el.toml").read_text(encoding="utf-8"))
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
 # Without accents: neuter and feminine nouns in -ος.
 NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
@@ -32,8 +21,6 @@ KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|[^α-ω]|$")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
 STOPS = frozenset(WORDS["stops"])
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
-GENITIVES_OF_ANY = ("ας", "ης", "ου", "ων")
-MALE_GENITIVES = ("ου", "ων")  # after a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης
 GENITIVES = {
     FEM: {"α": "ας", "η": "ης", "ος": "ου"},
     MASC: {"ης": "η", "ας": "α", "ος": "ου"},
@@ -51,7 +38,7 @@ def agree(label: str, traits: Traits) -> Agreement:
     """
     kinds = traits.kinds
     if traits.sex:
-        return agree_plainly(label, traits)
+        return traits.agree()
     words = [strip_accents(word) for word in label.lower().split(" ")]
     head = words[1] if words[0] in WORDS["adverbs"] and len(words) > 1 else words[0]
     if "language" in kinds and re.search("[αά]$", words[-1]) and not head.endswith("γλωσσα"):
@@ -122,7 +109,7 @@ def strip_accents(text: str) -> str:
 
 
 class Greek(Inflector):
-    """Gives each word, up to an article or a preposition, the ending of its gender."""
+    """Gives each word, up to an article, a preposition or a genitive, the ending of its gender."""
 
     name = "endings (el)"
 
@@ -135,21 +122,21 @@ class Greek(Inflector):
         if gender is None or number not in (None, SG) or case not in ("GEN", "ACC"):
             return None
         words = head.split(" ")
+        # After a man's name, -ας and -ης are nominatives: Γιώργος Σεφέρης.
         man = gender == MASC and "human" in kinds
-        until = next((at for at in range(len(words)) if ends_head(words, at, man)), len(words))
-        is_greek = words[0] not in WORDS["foreign"] and all(map(GREEK.fullmatch, words[:until]))
-        if not until or not is_greek:
+        genitives = ("ου", "ων") if man else ("ας", "ης", "ου", "ων")
+        stops = (
+            at
+            for at, word in enumerate(words)
+            if word in STOPS or (at and strip_tonos(word).endswith(genitives))
+        )
+        until = next(stops, len(words))
+        if words[0] in WORDS["foreign"] or not all(map(GREEK.fullmatch, words[:until])):
             return None
         forms = [decline_greek(word, case, gender) for word in words[:until]]
-        if any(form is None for form in forms):
+        if not forms or None in forms:
             return None
         return " ".join([*filter(None, forms), *words[until:]]) + tail
-
-
-def ends_head(words: list[str], at: int, man: bool) -> bool:
-    """Return whether a word is a stop, or a genitive after the first word."""
-    genitives = MALE_GENITIVES if man else GENITIVES_OF_ANY
-    return words[at] in STOPS or (at > 0 and strip_tonos(words[at]).endswith(genitives))
 
 
 def decline_greek(word: str, case: str, gender: str) -> str | None:
@@ -173,29 +160,27 @@ def decline_greek(word: str, case: str, gender: str) -> str | None:
         return word
     endings = (ACCUSATIVES if case == "ACC" else GENITIVES).get(gender, {})
     for ending, new in endings.items():
-        if plain.endswith(ending) and not (new in ("ου", "ους") and is_early(word)):
+        if plain.endswith(ending) and not (new in ("ου", "ους") and _is_early(word)):
             accented = word[-len(ending) :] != plain[-len(ending) :]
-            return word[: -len(ending)] + (accent(new) if accented else new)
+            return word[: -len(ending)] + (_accent(new) if accented else new)
     closed = plain[-1:] not in "αεηιουως" and not plain.endswith(("ων", "ωρ", "ξ", "ψ"))
     foreign = gender == MASC and (plain[-1:] in "αεηιουω" or plain.endswith("ις"))
     foreign = foreign or (gender == FEM and plain[-1:] in "ειου")  # Κιουρί
     return word if closed or foreign else None
 
 
-def is_early(word: str) -> bool:
+def _is_early(word: str) -> bool:
     """Return whether the accent is on the third last syllable, where it may move."""
-    composed = unicodedata.normalize("NFD", word.casefold())
-    rest = composed.partition("\u0301")[2]
+    rest = unicodedata.normalize("NFD", word.casefold()).partition("\u0301")[2]
     return len(SYLLABLE.findall(strip_tonos(rest))) >= 2
 
 
 def strip_tonos(word: str) -> str:
-    """Return the word without accents."""
-    decomposed = unicodedata.normalize("NFD", word)
-    return "".join(letter for letter in decomposed if letter != "\u0301")
+    """Return the word without accents; a diaeresis stays."""
+    return unicodedata.normalize("NFD", word).replace("\u0301", "")
 
 
-def accent(ending: str) -> str:
+def _accent(ending: str) -> str:
     """Return an ending with the accent on its vowel: ης, ής; ου, ού."""
     at = max(ending.rfind(letter) for letter in "αηουω" if letter in ending)
     return unicodedata.normalize("NFC", f"{ending[: at + 1]}\u0301{ending[at + 1 :]}")

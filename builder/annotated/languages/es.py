@@ -3,18 +3,7 @@
 import re
 import unicodedata
 
-from polyprobe.builder.annotated.entities import (
-    FEM,
-    MARK,
-    MASC,
-    PL,
-    SG,
-    Agreement,
-    Phrase,
-    PromptEntity,
-    Traits,
-    agree_plainly,
-)
+from ..entities import FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
 
 ARTICLES = {
     "DEF": {(MASC, SG): "el", (FEM, SG): "la", (MASC, PL): "los", (FEM, PL): "las"},
@@ -35,8 +24,8 @@ def agree(label: str, traits: Traits) -> Agreement:
 
     The authors treat countries as feminine; here the ending decides (el Japón, la India).
     """
-    if traits.sex or "human" in traits.kinds:
-        return agree_plainly(label, traits)
+    if traits.is_person:
+        return traits.agree()
     if "band" in traits.kinds:
         return Agreement(MASC, PL)
     if traits.kinds & {"company", "record label"}:
@@ -69,16 +58,14 @@ def begins_stressed(word: str) -> bool:
     [True, True, True, False, False]
     """
     word = word.casefold().removeprefix("h")
-    if not word.startswith(("a", "á")):
-        return False
-    plain = unicodedata.normalize("NFD", word)
-    if "\u0301" in plain:
+    if not word.startswith("a"):
         return word.startswith("á")
+    if "\u0301" in unicodedata.normalize("NFD", word):
+        return False
     syllables = len(re.findall(r"[aeo]|[iu](?![aeo])(?<![aeo].)", word))
     return syllables == (2 if re.search(r"[aeiouns]$", word) else 1)
 
 
 def join(text: str) -> str:
     """Return the text with `de el`, `a el` contracted before marked labels (`entities`)."""
-    contracted = {"de": "del", "a": "al"}
-    return re.sub(rf"\b(de|a) el (?={MARK})", lambda match: f"{contracted[match[1]]} ", text)
+    return re.sub(rf"\b(de|a) el(?= {MARK})", r"\1l", text)

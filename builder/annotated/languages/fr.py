@@ -1,24 +1,12 @@
 """French: gender and number of labels, articles, prepositions with them, elision."""
 
 import re
+import tomllib
+from importlib.resources import files
 
-from polyprobe.builder.annotated.entities import (
-    END,
-    FEM,
-    MARK,
-    MASC,
-    PL,
-    SG,
-    Agreement,
-    Phrase,
-    PromptEntity,
-    Traits,
-    agree_plainly,
-)
+from ..entities import END, FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
 
-from .words import read_words
-
-WORDS = read_words("fr")
+WORDS = tomllib.loads(files(__package__).joinpath("fr.toml").read_text(encoding="utf-8"))
 HEADS = {word: gender for gender, words in WORDS["heads"].items() for word in words}
 PLURAL_PLACES = {word: gender for gender, words in WORDS["plural_places"].items() for word in words}
 NOUNS = {word: gender for gender, words in WORDS["nouns"].items() for word in words}
@@ -35,7 +23,8 @@ FEMININE = re.compile(
 )
 FEMININE_PERSON = re.compile(r"(té|trice|euse|ière|médecine|vedette|star|recrue)$")
 PLURAL = re.compile(
-    r"(?<![èé])(ques|ions|tés|oses|ites|ases|ines|ides|phes|ants|ogues|iers|ées|ies|ences|ances|tures|aires|eurs|ents)$"
+    r"(?<![èé])(ques|ions|tés|oses|ites|ases|ines|ides|phes|ants|ogues|iers|ées|ies|ences|ances"
+    r"|tures|aires|eurs|ents)$"
 )
 
 
@@ -45,8 +34,8 @@ def agree(label: str, traits: Traits) -> Agreement:
     Countries in -e are feminine with six exceptions. Professions and languages are masculine,
     companies and clubs feminine (by the authors' rule).
     """
-    if traits.sex or "human" in traits.kinds:
-        return agree_plainly(label, traits)
+    if traits.is_person:
+        return traits.agree()
     if title := ARTICLE.match(label):
         article = title[1].casefold()
         return Agreement(FEM if article == "la" else MASC, PL if article == "les" else SG)
@@ -81,17 +70,14 @@ def takes_article(label: str, traits: Traits) -> bool:
 
     Common nouns are in lower case. Names that begin with a noun like Université take one.
     """
+    kinds = traits.kinds
     first = re.split(r"[ -]", label)[0]
-    if (
-        "human" in traits.kinds
-        or label in WORDS["places"]["plain"]
-        or first in ("Saint", "Sainte", "San")
-    ):
+    plain = label in WORDS["places"]["plain"] or first in ("Saint", "Sainte", "San")
+    if "human" in kinds or plain:
         return False
-    if traits.kinds & LANDS and "city" not in traits.kinds:
-        return True
-    island = "island" in traits.kinds and label.endswith("e")
-    return island or first.casefold() in HEADS or label[:1].islower()
+    land = kinds & LANDS and "city" not in kinds
+    island = "island" in kinds and label.endswith("e")
+    return bool(land or island or first.casefold() in HEADS or label[:1].islower())
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
@@ -100,13 +86,16 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
     Le and Les at the beginning of a place merge with the preposition, La and L' do not: au Caire, à
     La Haye. A title keeps its own article.
     """
-    label, traits, agreement = entity
-    gender, number, _ = agreement
+    label, traits, (gender, number, _) = entity
     if name == "ARTIND":
         article = "des" if number == PL else "une" if gender == FEM else "un"
         return Phrase(article, label, gendered=number != PL)
-    article, form = split_article(label, agreement, traits)
-    if form != label and article in ("la", "l'"):
+    title = ARTICLE.match(label)
+    article, form = "", label[title.end() :] if title else label
+    if title or takes_article(label, traits):
+        singular = "l'" if elides(form) else "la" if gender == FEM else "le"
+        article = "les" if number == PL else singular
+    if title and article in ("la", "l'"):
         article, form = "", label
     gendered = article in ("le", "la")
     if name == "ARTDEF":
@@ -118,18 +107,6 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
     if name == "PREPDEF-à":
         return Phrase(AT[article], form, gendered=gendered)
     return place_preposition(article, form, traits) if name == "PREPLOC" else None
-
-
-def split_article(label: str, agreement: Agreement, traits: Traits) -> tuple[str, str]:
-    """Return le, la, l', les or '', and the label without its initial article."""
-    gender, number, _ = agreement
-    title = ARTICLE.match(label)
-    form = label[title.end() :] if title else label
-    if not title and not takes_article(label, traits):
-        return "", form
-    if number == PL:
-        return "les", form
-    return "l'" if elides(form) else "la" if gender == FEM else "le", form
 
 
 def place_preposition(article: str, form: str, traits: Traits) -> Phrase:
@@ -170,8 +147,9 @@ def elides(label: str) -> bool:
 
 def join(text: str) -> str:
     """Return the text with articles contracted, and de elided, before marked labels."""
-    text = re.sub(rf"\bde (les?) (?={MARK})", lambda match: f"{OF[match[1]]} ", text)
-    text = re.sub(rf"\bà (les?) (?={MARK})", lambda match: f"{AT[match[1]]} ", text)
+    for preposition, forms in (("de", OF), ("à", AT)):
+        for article in ("le", "les"):
+            text = re.sub(rf"\b{preposition} {article}(?= {MARK})", forms[article], text)
     return re.sub(
         rf"\bde (?={MARK}([^{END}]*))", lambda match: "d'" if elides(match[1]) else match[0], text
     )

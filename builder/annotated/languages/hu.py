@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection
 
-from polyprobe.builder.annotated.inflection import keep_capitals
+from ..inflection import keep_capitals
 
 STOPS = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
 BACK = "aáoóuú"
@@ -61,11 +61,10 @@ def is_surface(label: str, kinds: Collection[str]) -> bool:
     >>> is_surface("Capri", ["island"]), is_surface("Kuba", ["island", "country"])
     (True, False)
     """
-    if ON.search(label):
+    if "Hungarian town" in kinds and not IN_TOWNS.search(label):
         return True
-    if "Hungarian town" in kinds:
-        return not IN_TOWNS.search(label)
-    return "island" in kinds and "country" not in kinds
+    island = {"island", "country", "Hungarian town"}.intersection(kinds) == {"island"}
+    return bool(island or ON.search(label))
 
 
 def sound(word: str) -> str | None:
@@ -81,11 +80,8 @@ def sound(word: str) -> str | None:
         return "back"
     if word.endswith(FRONT_ENDS):
         return "front"
-    telling = [letter for letter in vowels if letter not in "iíé"]
-    last = telling[-1] if telling else "e"
-    if last in BACK:
-        return "back"
-    return "round" if vowels[-1] in ROUNDED else "front"
+    last = next((letter for letter in reversed(vowels) if letter not in "iíé"), "e")
+    return "back" if last in BACK else "round" if vowels[-1] in ROUNDED else "front"
 
 
 def add_ending(stem: str, case: str, harmony: str) -> str | None:
@@ -95,27 +91,20 @@ def add_ending(stem: str, case: str, harmony: str) -> str | None:
     if case == "ON+ESS":
         return f"{stem}n" if open_end else f"{stem}{link}n"
     if case == "ACC":
-        return accuse(stem, link, open_end)
+        for noun, form in LOWERED.items():
+            if stem.casefold().endswith(noun):
+                return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])
+        bare = open_end or BARE_T.search(stem.casefold())
+        return f"{stem}t" if bare else f"{stem}{link}t"
     if case not in HARMONIC:
         return None
     ending = HARMONIC[case][harmony != "back"]
-    if case == "INST" and not open_end:
-        return double(stem) + ending[1:]
-    return stem + ending
-
-
-def accuse(stem: str, link: str, open_end: bool) -> str:
-    """Return the accusative: -t after vowels and liquids, otherwise with a linking vowel."""
-    for noun, form in LOWERED.items():
-        if stem.casefold().endswith(noun):
-            return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])
-    bare = open_end or BARE_T.search(stem.casefold())
-    return f"{stem}t" if bare else f"{stem}{link}t"
+    # The v of -val becomes the last consonant: Béccsel, Párizzsal.
+    return double(stem) + ending[1:] if case == "INST" and not open_end else stem + ending
 
 
 def double(stem: str) -> str:
     """Return the stem with its last consonant long: Bécs, Béccs-; Párizs, Párizzs-."""
-    for digraph in DIGRAPHS:
-        if stem.casefold().endswith(digraph):
-            return f"{stem[:-2]}{digraph[0]}{digraph}"
+    if (digraph := stem[-2:].casefold()) in DIGRAPHS:
+        return f"{stem[:-2]}{digraph[0]}{digraph}"
     return stem if stem[-1] == stem[-2:-1] else stem + stem[-1]

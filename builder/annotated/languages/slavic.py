@@ -10,11 +10,14 @@ outside the dictionary are inflected by their last letter (`decline_name`).
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import takewhile
+from operator import eq
 from typing import Any, NamedTuple
 
-from polyprobe.builder.annotated.entities import FEM, MASC, NEUT, PL, SG, Agreement
-from polyprobe.builder.annotated.inflection import CasedLabel, Inflector, keep_capitals, split_tail
 from polyprobe.system.errors import PolyprobeError
+
+from ..entities import FEM, MASC, NEUT, PL, SG, Agreement
+from ..inflection import CasedLabel, Inflector, keep_capitals, split_tail
 
 GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
 SAME = {"INST": "INS", "LOC": "ESS"}
@@ -22,6 +25,7 @@ GENDERS = {MASC: "masc", FEM: "femn", NEUT: "neut"}
 GENDER_OF = {"masc": MASC, "femn": FEM, "neut": NEUT, "ms-f": MASC}
 NOMINAL = frozenset({"NOUN", "ADJF", "PRTF", "NPRO", "NUMR"})
 ADJECTIVES = frozenset({"ADJF", "PRTF"})
+FIXED = "Fixd"  # one form for all cases
 PEOPLE = frozenset({"Name", "Surn", "Patr"})
 PLACES = frozenset({"city", "country", "region", "continent", "island", "river", "mountain"})
 STOPS = (" (", ", ")
@@ -72,7 +76,7 @@ def load_analyser(language: str) -> Any:
 
 
 class Slavic(Inflector):
-    """Inflects by pymorphy3's dictionary and its guesses."""
+    """Inflects by pymorphy3's dictionary and its guesses; Russian names by their last letter."""
 
     def __init__(self, language: str) -> None:
         self.name = f"pymorphy3 ({language})"
@@ -80,13 +84,11 @@ class Slavic(Inflector):
         self.guesses = language == "ru"
 
     def inflect(self, request: CasedLabel) -> str | None:
-        """Return the label in the case; None in other alphabets or without a nominative.
-
-        `gender` selects the declension of surnames: Шмидт inflects for a man, not for a woman.
-        """
+        """Return the label in the case; None in other alphabets or without a nominative."""
         label, case, gender, _, kinds = request
         case = SAME.get(case, case)
         human = "human" in kinds
+        # A surname's declension depends on the sex: Шмидт inflects for a man, not for a woman.
         sex = GENDERS.get(gender or "", "") if human else ""
         kind = NameKind(human, sex, bool(PLACES & {*kinds}))
         head, tail = split_tail(label, STOPS[:1] if human else STOPS)
@@ -98,24 +100,23 @@ class Slavic(Inflector):
             return label if case == "NOM" else None
         nouns = [parse for parse in readings if is_noun(parse) and not isinstance(parse, Guess)]
         animate = human or bool(nouns and "anim" in nouns[0].tag.grammemes)
-        person_gender = gender if human else None
-        pairs = zip(words, readings, strict=True)
-        return (
-            " ".join(
-                decline_slavic(word, parse, case, animate, person_gender) for word, parse in pairs
-            )
-            + tail
-        )
+        forms = [
+            decline_slavic(word, parse, case, animate, gender if human else None)
+            for word, parse in zip(words, readings, strict=True)
+        ]
+        return " ".join(forms) + tail
 
     def agree(self, label: str) -> Agreement | None:
         """Return the gender and number of the head; None without a nominative."""
         head, _ = split_tail(label, STOPS)
         readings = [parse for parse in self.choose(head.split(" "), NameKind()) if parse]
-        parse = next(
-            (each for each in readings if is_noun(each)), readings[0] if readings else None
-        )
-        if parse is None or isinstance(parse, Guess):
-            return guess_gender(parse.word) if parse else None
+        parse = next(filter(is_noun, readings), readings[0] if readings else None)
+        if parse is None:
+            return None
+        if isinstance(parse, Guess):  # names in -о, -и and similar may have any gender
+            last = parse.word[-1:]
+            by_letter = FEM if last in "ая" else NEUT if last in "ое" else MASC
+            return Agreement(by_letter, sure=last not in "оуэыиюёеь")
         grammemes = parse.tag.grammemes
         genders = [GENDER_OF[grammeme] for grammeme in GENDER_OF if grammeme in grammemes]
         number = PL if "plur" in grammemes else SG
@@ -150,30 +151,24 @@ class Slavic(Inflector):
         unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
         if name and self.guesses and not (unclear or is_word or is_sound(nominatives, kind)):
             return Guess(word)
-        if rest and not kind.human:
-            nominatives = self.put_agreeing_first(nominatives, rest[0])
+        if rest and not kind.human:  # adjectives that agree with the next word come first
+            keys = set(map(gender_key, filter(is_nominative, self.analyser.parse(rest[0]))))
+            nominatives.sort(key=lambda each: not (is_adjective(each) and gender_key(each) in keys))
         return nominatives[0] if nominatives else None
-
-    def put_agreeing_first(self, readings: list[Any], following: str) -> list[Any]:
-        """Return the readings, with adjectives that agree with the next word first."""
-        nouns = [parse for parse in self.analyser.parse(following) if is_nominative(parse)]
-        keys = {gender_key(parse) for parse in nouns}
-        fitting = [parse for parse in readings if is_adjective(parse) and gender_key(parse) in keys]
-        return fitting + [parse for parse in readings if parse not in fitting]
 
 
 def is_sound(readings: list[Any], kind: NameKind) -> bool:
     """Return whether the best reading is in the dictionary or plausible for a name of this kind."""
     if not readings or readings[0].is_known or is_adjective(readings[0]):
         return bool(readings)
-    if is_fixed(readings[0]):
-        return readings[0].word[-1] in "аеиоуыэюя"
     grammemes = readings[0].tag.grammemes
+    if FIXED in grammemes:
+        return readings[0].word[-1] in "аеиоуыэюя"
     return "plur" not in grammemes and not (kind.place and "anim" in grammemes)
 
 
 def is_nominative(parse: Any) -> bool:
-    """Return whether a reading is a nominal in the nominative."""
+    """Tell whether a reading is a nominal in the nominative."""
     return parse.tag.POS in NOMINAL and "nomn" in parse.tag.grammemes
 
 
@@ -187,18 +182,13 @@ def is_adjective(parse: Any) -> bool:
     return parse.tag.POS in ADJECTIVES
 
 
-def is_fixed(parse: Any) -> bool:
-    """Return whether a reading has one form for all cases."""
-    return "Fixd" in parse.tag.grammemes
-
-
 def goes_with(head: Any, parse: Any) -> bool:
     """Return whether a word after the head inflects with it: a name or an agreeing adjective."""
     if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
         return False
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
     title = is_adjective(parse) and gender_key(parse) == gender_key(head)
-    return names or title or is_fixed(head) or head.normal_form in APPOSED
+    return names or title or FIXED in head.tag.grammemes or head.normal_form in APPOSED
 
 
 def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
@@ -207,7 +197,7 @@ def rank(parse: Any, name: bool, kind: NameKind) -> tuple[bool, ...]:
     proper = "Geox" in grammemes or (bool(PEOPLE & grammemes) and not kind.place)
     closed = parse.word[-1] not in "аеиоуыэюя"
     return (
-        not parse.is_known and is_fixed(parse) and closed,
+        not parse.is_known and FIXED in grammemes and closed,
         not parse.is_known and ("plur" in grammemes or (kind.place and "anim" in grammemes)),
         kind.place and "anim" in grammemes,
         parse.normal_form == "больший",
@@ -229,17 +219,16 @@ def decline_slavic(word: str, parse: Any, case: str, animate: bool, gender: str 
     """
     bare = word.rstrip(",")
     if isinstance(parse, Guess):
-        name_gender = gender if case in ENDINGS else None
-        return decline_name(bare, case, animate, name_gender) + word[len(bare) :]
-    if parse is None or is_fixed(parse):
+        return decline_name(bare, case, animate, gender) + word[len(bare) :]
+    if parse is None or FIXED in parse.tag.grammemes:
         return word
     forms = [form for form in parse.lexeme if agrees(form, parse, animate)]
     second = case == "ESS" and word[:1].isupper() and parse.is_known and not is_adjective(parse)
     for grammeme in ["loc2", "loct"] if second else [GRAMMEMES[case]]:
         fitting = [form.word for form in forms if grammeme in form.tag.grammemes]
         if fitting:
-            if is_adjective(parse):  # its superlative has the same marks
-                fitting.sort(key=lambda form: -shared_beginning(form, bare.casefold()))
+            if is_adjective(parse):  # its superlative has the same marks, but another beginning
+                fitting.sort(key=lambda form: -sum(takewhile(bool, map(eq, form, bare.casefold()))))
             form = fitting[0] if parse.word == bare.casefold() else fitting[0].replace("ё", "е")
             return keep_first_part(keep_capitals(form, bare), bare) + word[len(bare) :]
     return word
@@ -269,12 +258,6 @@ def agrees(form: Any, parse: Any, animate: bool) -> bool:
     return had - {"nomn"} <= has and not has & VARIANTS - had
 
 
-def shared_beginning(form: str, word: str) -> int:
-    """Return the length of the common beginning of two words."""
-    pairs = enumerate(zip(form, word, strict=False))
-    return next((at for at, (first, second) in pairs if first != second), min(len(form), len(word)))
-
-
 def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:
     """Return a foreign name in a case; unchanged if it ends in another vowel or ь.
 
@@ -301,12 +284,3 @@ def spell(stem: str, ending: str) -> str:
     if ending in ("ом", "ой") and stem[-1:] in HISSING:
         return f"е{ending[1]}"
     return ending
-
-
-def guess_gender(name: str) -> Agreement:
-    """Return the gender suggested by a name's last letter; undefined for -о, -и and similar."""
-    if name.endswith(("а", "я")):
-        return Agreement(FEM)
-    return Agreement(
-        NEUT if name.endswith(("о", "е")) else MASC, sure=name[-1:] not in "аоуэыияюёеь"
-    )
