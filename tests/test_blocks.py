@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Iterator
 from functools import cache
-from threading import Thread
 
 import pytest
 import typer
@@ -17,8 +16,8 @@ from tests.blocks.pages import ROOT, Block, list_pages, read_blocks
 from tests.blocks.steps import Step, UnknownBlockError, find_steps
 from tests.blocks.table import Entry, read_table
 from tests.blocks.world import Readers
-from tests.hub.samples import write_model
-from tests.hub.server import HubServer
+from tests.hub.fixture import serve_hub
+from tests.making.tiny import save_model
 
 ENTRIES = read_table()
 PAGES = list_pages()
@@ -41,15 +40,11 @@ RUN = [page for page in PAGES if any(step.is_run for step in known_steps(page))]
 
 @pytest.fixture(scope="module")
 def readers(tmp_path_factory) -> Iterator[Readers]:
-    model = write_model(tmp_path_factory.mktemp("model"))
-    with HubServer() as hub:
-        thread = Thread(target=hub.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
+    model = save_model("llama", tmp_path_factory.mktemp("model"))
+    with serve_hub() as hub:
         readers = Readers(tmp_path_factory.mktemp("readers"), hub, model)
         yield readers
         readers.close()
-        hub.shutdown()
-        thread.join()
     assert hub.unknown == []
 
 

@@ -26,7 +26,6 @@ TEXT = (*BINARY, "digit", "drop line", "repeat line", "exchange lines")
 
 
 def damage(content: bytes, kind: str, draw: random.Random) -> bytes:
-    """Return the content with one damage at a random place."""
     data, lines = bytearray(content), content.splitlines(keepends=True)
     at, other = draw.randrange(len(data)), draw.randrange(len(data))
     line, second = draw.randrange(len(lines)), draw.randrange(len(lines))
@@ -139,7 +138,6 @@ def test_no_damage_passes_unseen(kind, times, place, tmp_path, monkeypatch):
 
 
 def same(found, whole) -> bool:
-    """Return whether a result is the whole one, or has gaps that are filled again."""
     if isinstance(whole, list):
         return all(value in (None, known) for value, known in zip(found, whole, strict=True))
     return found == whole

@@ -51,7 +51,6 @@ class Page(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory) -> Path:
-    """The site as `mkdocs build --strict` makes it where no network is."""
     pytest.importorskip("mkdocstrings", reason="needs polyprobe[docs]")
     pytest.importorskip("material", reason="needs polyprobe[docs]")
     folder = tmp_path_factory.mktemp("site")
@@ -121,7 +120,6 @@ def test_the_glossary_has_every_figure_and_floor(title):
 
 @pytest.fixture(scope="module", params=["from disk", "served"])
 def address(request, site):
-    """The address of the site's first page."""
     if request.param == "from disk":
         yield (site / "index.html").as_uri()
         return

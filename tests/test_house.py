@@ -42,7 +42,6 @@ def test_dataset_folders_hold_no_code():
 
 
 def defining(folder, text):
-    """Return the dotted names of the modules below a folder that contain the text."""
     parts = [
         p.relative_to(ROOT).with_suffix("").parts for p in modules(folder) if text in p.read_text()
     ]

@@ -23,7 +23,6 @@ FOLDERS = (*ROOMS, "datasets")
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory) -> Path:
-    """A copy of the package with every file and entry of docs/adding.md."""
     tree = tmp_path_factory.mktemp("newcomer") / "polyprobe"
     done = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -44,7 +43,6 @@ def tree(tmp_path_factory) -> Path:
 
 
 def place(path: Path, where: str | None, name: str | None, text: str) -> None:
-    """Write a new file, or insert lines into a table or above it."""
     if where is None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -56,7 +54,6 @@ def place(path: Path, where: str | None, name: str | None, text: str) -> None:
 
 @pytest.fixture
 def run(tree, tmp_path):
-    """Run `polyprobe` of the copy in an empty folder, without a network."""
 
     def run(*arguments: str) -> str:
         done = run_polyprobe(

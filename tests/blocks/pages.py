@@ -59,6 +59,5 @@ def read_blocks(page: str, text: str | None = None) -> list[Block]:
 
 
 def closes(opened: re.Match[str], fence: re.Match[str]) -> bool:
-    """Return whether a fence closes the block of another fence."""
     long_enough = len(fence["ticks"]) >= len(opened["ticks"])
     return long_enough and not fence["language"] and not fence["rest"].strip()

@@ -59,7 +59,6 @@ def run_command(text: str, place: str, namespace: dict[str, Any]) -> None:
 
 
 def run_process(line: str) -> None:
-    """Run a line in a new shell, with this Python and its commands first in PATH."""
     ours = f'PATH="{Path(sys.executable).parent}:$PATH" '
     done = subprocess.run(["bash", "-c", ours + line], capture_output=True, text=True, check=False)
     print(done.stdout)
@@ -68,7 +67,6 @@ def run_process(line: str) -> None:
 
 
 def run_python(text: str, place: str, namespace: dict[str, Any]) -> None:
-    """Run a block statement by statement and check values given at the start of comments."""
     lines = text.splitlines()
     for node in ast.parse(text, place).body:
         if isinstance(node, ast.Expr):
@@ -90,7 +88,6 @@ def check_value(value: Any, said: re.Match[str] | None) -> None:
 
 
 def run_doctest(text: str, place: str, namespace: dict[str, Any]) -> None:
-    """Run examples with their output, in the page's namespace."""
     examples = doctest.DocTestParser().get_doctest(text, namespace, place, place, 0)
     examples.globs = namespace  # get_doctest copies it; names go on to the next block
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
@@ -103,7 +100,6 @@ SLOW = ("torch", "transformers", "datasets", "evaluate", "polyprobe.cli", "polyp
 
 
 def serve() -> None:
-    """Run jobs until the input ends."""
     for name in SLOW:
         import_module(name)
     for line in sys.stdin:
@@ -111,7 +107,6 @@ def serve() -> None:
 
 
 def run_apart(job: dict[str, Any]) -> dict[str, Any]:
-    """Run a job in a fork of this process and return its answer."""
     home = Path(job["home"])
     now = Path(os.environ["HOME"])
     now.unlink(missing_ok=True)

@@ -29,7 +29,6 @@ class Step(NamedTuple):
 
     @property
     def is_run(self) -> bool:
-        """Return whether the run of the page includes it."""
         return self.entry is None or self.entry.kind == "instead"
 
 
@@ -70,7 +69,6 @@ def is_commands(block: Block) -> bool:
 
 
 def read_command(block: Block, line: str, entries: list[Entry]) -> Step:
-    """Return the step of a command line."""
     text = words(line)
     entry = find_entry(entries, block, text)
     program = re.sub(r"^(\w+=\S* )+", "", text).split(" ")[0]
@@ -83,7 +81,6 @@ def read_command(block: Block, line: str, entries: list[Entry]) -> Step:
 
 
 def read_python(block: Block, entries: list[Entry]) -> Step:
-    """Return the step of a Python block, with lines replaced according to the table."""
     instead = [entry for entry in entries if entry.kind == "instead"]
     used = [(line, find_entry(instead, block, line)) for line in block.text.splitlines()]
     found = next((entry for _, entry in used if entry), None)
@@ -93,7 +90,6 @@ def read_python(block: Block, entries: list[Entry]) -> Step:
 
 
 def replace_line(line: str, entry: Entry) -> str:
-    """Return the replacement of a Python line in the table, with the same indentation."""
     indent = line[: len(line) - len(line.lstrip())]
     return "\n".join(indent + part for part in entry.run.splitlines())
 

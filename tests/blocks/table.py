@@ -36,7 +36,6 @@ class Entry(NamedTuple):
     why: str
 
     def is_of(self, page: str, text: str) -> bool:
-        """Return whether the entry matches this text on this page."""
         begins = self.text.endswith("*") and text.strip().startswith(self.text[:-1])
         return fnmatch(page, self.page) and (begins or text.strip() == self.text)
 
@@ -58,5 +57,4 @@ def read_table() -> list[Entry]:
 
 
 def find_entry(entries: list[Entry], block: Block, text: str) -> Entry | None:
-    """Return the first entry that matches a text of a block."""
     return next((entry for entry in entries if entry.is_of(block.page, text)), None)

@@ -9,9 +9,9 @@ from pathlib import Path
 from tests.blocks.pages import ROOT
 from tests.blocks.steps import Step
 from tests.hub.client import environment
+from tests.hub.messages import Token
 from tests.hub.samples import rows
 from tests.hub.server import HubServer
-from tests.hub.tokens import Token
 from tests.making.datasets import write_dataset
 
 LANGUAGES = ("en", "fr", "es", "ru", "el", "hy", "zh")
@@ -103,7 +103,6 @@ class Readers:
         return answer["printed"]
 
     def close(self) -> None:
-        """End the process."""
         self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()

@@ -17,7 +17,6 @@ from polyprobe.eval import evaluate_model  # noqa: F401 (imports torch before th
 
 
 def start(command: list[str], place: Path, gate: int) -> int:
-    """Fork a process that runs the command as soon as the gate opens."""
     child = os.fork()
     if child:
         return child
@@ -42,7 +41,6 @@ def start(command: list[str], place: Path, gate: int) -> int:
 
 
 def run_pair(command: list[str]) -> list[tuple[int, str]]:
-    """Return status and output of two processes that run the command at once."""
     with tempfile.TemporaryDirectory() as folder:
         places = [Path(folder) / name for name in "ab"]
         gate, key = os.pipe()

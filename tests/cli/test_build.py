@@ -38,7 +38,6 @@ COMMANDS = typer.main.get_command(app).commands
 
 
 def read_help(command, option) -> set[str]:
-    """The words of an option's help."""
     shown = next(x.help for x in COMMANDS[command].params if x.name == option)
     return set(re.findall(r"[\w-]+", shown))
 

@@ -29,7 +29,6 @@ DAY = 86400.0
 
 @pytest.fixture
 def cache(tmp_path, monkeypatch):
-    """Return the cache folder given in the environment."""
     monkeypatch.setenv("POLYPROBE_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     return tmp_path / "cache"
@@ -50,7 +49,6 @@ def polyprobe(monkeypatch, capsys):
 
 
 def fill(cache, identity, *sizes, used=MOMENT):
-    """Create a store with a number of rows for each size, and return its file."""
     store = ScoreStore(cache, identity)
     for number, size in enumerate(sizes):
         prompts = [f"{number} {row} [Y]" for row in range(size)]

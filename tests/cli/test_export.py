@@ -12,7 +12,6 @@ from tests.making.facts import write_facts
 
 @pytest.fixture
 def place(tmp_path, monkeypatch):
-    """A folder outside the checkout with a separate dataset."""
     write_facts(tmp_path / "datasets" / "facts")
     monkeypatch.chdir(tmp_path)
     return tmp_path

@@ -63,6 +63,5 @@ def call(command, folder):
 
 
 def contents(folder):
-    """Return the bytes of the files that the command wrote, without the score store."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".sqlite")
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}

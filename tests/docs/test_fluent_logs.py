@@ -53,7 +53,6 @@ DELTAS = {"ru": [5.80, 8.59, 7.54], "uk": [7.86, 9.02, 9.07]}  # table 2
 
 
 def line(**ranks):
-    """A logged row of two wordings."""
     values = {
         "sub_uri": "Q419", "obj_uri": "Q2868", "sub_label": "Перу", "obj_label": "Лима",
         "gt_infl_object": "Лиме", "template_prompt": "Столица Перу ", "gt_prompt": "Перу в ",
@@ -80,10 +79,7 @@ ROWS = [line(template={"Лиме": 4, "Лима": 2}, gt={"Лиме": 1, "Лим
 
 
 def test_logs_become_runs_of_two_wordings(tmp_path, capsys):
-    rows = [
-        {**ROWS[0], "gt_prompt_prob": "-inf"},
-        {**ROWS[0], "sub_uri": "Q1", "gt_prompt": "Пе"},
-    ]
+    rows = [{**ROWS[0], "gt_prompt_prob": "-inf"}, {**ROWS[0], "sub_uri": "Q1", "gt_prompt": "Пе"}]
     file = write_logs(tmp_path / "logs.zip", rows)
     main([str(file), "--languages", "vi", "--output", str(tmp_path / "out")])
     folders = capsys.readouterr().out.split()
@@ -220,7 +216,6 @@ def compare(folder, names, *options):
 
 
 def read_cells(compared, figure, digits, average="macro", language="mean"):
-    """Return a figure's rounded values, the template's first."""
     [template] = {
         found["ranks"][figure][average][language]["template"] for found in compared.values()
     }

@@ -133,10 +133,7 @@ def test_two_decodings_by_hand(check, tmp_path):
 PLACE = "{folder}/P36.2.csv"
 DIFFERS = " differs from that of {folder}/P36.1.csv; expected the same facts in the same order"
 OTHER_FACTS = {
-    "shuffled": (
-        [FACTS[0], FACTS[2], FACTS[1]],
-        f"{PLACE}, row 2: sentence or gold{DIFFERS}",
-    ),
+    "shuffled": ([FACTS[0], FACTS[2], FACTS[1]], f"{PLACE}, row 2: sentence or gold{DIFFERS}"),
     "shortened at the beginning": (FACTS[1:], f"{PLACE}, row 1: sentence or gold{DIFFERS}"),
     "shortened at the end": (
         FACTS[:2],

@@ -43,7 +43,6 @@ def run(model: str, dataset: str, output: str, rows: int | None = None, seconds:
 
 
 def kill_after(rows: int, seconds: float) -> None:
-    """Let the system kill this process, with a signal that nothing handles."""
     add, missing = ContentStore.add, rows
 
     def count(store: ContentStore, new: Mapping[bytes, Any]) -> None:

@@ -12,7 +12,6 @@ SENTENCES = ["The capital of {} is [Y].", "[Y] is a city like {}.", "Столи�
 
 
 def tasks_of(n, rows=3):
-    """Return n different tasks of a few rows."""
     asked = [s.format(f"{place} {k}") for k in range(n) for place in PLACES for s in SENTENCES]
     return [
         Task(k, "en" if k % 2 else "ru", asked[k * rows : k * rows + rows], [PLACES[:4]] * rows)
@@ -32,7 +31,6 @@ def here(model, tasks):
 
 
 def command_of(process):
-    """Return a process's command, [] if it has just ended."""
     try:
         return process.cmdline()
     except psutil.Error:

@@ -16,7 +16,6 @@ SCRIPT = Path(__file__).with_name("kill_runs.py")
 
 
 def rows_in(cache):
-    """Return the store's rows."""
     [file] = cache.rglob("*.sqlite")
     return rows(file)
 

@@ -23,7 +23,6 @@ ASKED = {"languages": ["en", "ru"], "sample": 12, "scoring": "object", "cache": 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
-    """A run with the prompts' log-probabilities and one without."""
     folder = tmp_path_factory.mktemp("runs")
     for name, wanted in (("with", True), ("without", False)):
         evaluate_model(

@@ -97,7 +97,6 @@ def test_the_first_language_s_labels_tell_objects_apart():
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Return a folder with a masked model and 8 facts in 3 languages, without ids."""
     folder = tmp_path_factory.mktemp("mpararel")
     words = [w for names in (CITIES, COUNTRIES) for row in names.values() for w in row]
     tiny.save_model("xlm-roberta", folder / "model", tiny.TEXT + words)

@@ -47,7 +47,6 @@ def free_port():
 
 @pytest.fixture
 def listener():
-    """The address of a server."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
@@ -158,8 +157,6 @@ class LostError(Exception):
 
 
 class MistakenError(LostError):
-    """Raised by Ray if a method of a worker raises an error."""
-
     def __init__(self, cause):
         self.cause = cause
 
@@ -213,7 +210,6 @@ class TestErrors:
 
 @pytest.fixture(scope="class")
 def short_folder():
-    """A folder for Ray, whose sockets need a short path."""
     with pytest.MonkeyPatch.context() as patch:
         folder = tempfile.mkdtemp(prefix="pp-", dir="/tmp")
         patch.setenv("RAY_TMPDIR", folder)
@@ -224,7 +220,6 @@ def short_folder():
 
 @pytest.fixture(scope="class")
 def cluster(short_folder):
-    """A cluster of two nodes on this machine, one CPU each."""
     from ray.cluster_utils import Cluster
 
     asked = {
@@ -241,13 +236,11 @@ def cluster(short_folder):
 
 
 def scoring_processes():
-    """Return the Ray workers with a `RayWorker` started by this process."""
     found = psutil.Process().children(recursive=True)
     return [p for p in found if any("RayWorker" in part for part in command_of(p))]
 
 
 def list_two_workers():
-    """Return the workers of both nodes, nothing before both have started."""
     processes = scoring_processes()
     return processes if len(processes) == 2 else []
 

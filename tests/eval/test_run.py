@@ -39,7 +39,6 @@ def place(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def done(place):
-    """Return a finished run on all rows."""
     results = evaluate_model(str(place / "model"), str(place / "facts"), output=place / "done")
     return place / "done", results
 

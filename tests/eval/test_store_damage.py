@@ -27,7 +27,6 @@ def other_type(file):
 
 
 def other_row(file):
-    """Exchange the values of the queries."""
     found = rows(file)
     for key, value in zip(found, [*found.values()][1:] + [*found.values()][:1], strict=True):
         execute(file, SET, (value, key))

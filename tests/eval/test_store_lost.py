@@ -182,7 +182,6 @@ def test_a_file_where_the_folder_should_be_is_one_line(place, tmp_path):
 
 @pytest.fixture
 def open_place():
-    """Return a folder that every user can enter, unlike pytest's own folders."""
     with tempfile.TemporaryDirectory(prefix="polyprobe-tests-") as folder:
         Path(folder).chmod(0o755)
         yield Path(folder)

@@ -110,7 +110,6 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """Return the prompts that were run, in the order of tasks."""
     asked = []
     whole = Scorer.prepare
     monkeypatch.setattr(Scorer, "prepare", lambda self, p, c: asked.extend(p) or whole(self, p, c))

@@ -38,7 +38,6 @@ def saved(tmp_path_factory):
 
 
 def draw(scorer, *prepared):
-    """Score, and use all random generators."""
     torch.rand(3), np.random.rand(3), random.random()
     return scored(scorer, *prepared)
 

@@ -13,12 +13,7 @@ import pytest
 import torch
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.work.workers import (
-    processes,
-    ray_cluster,
-    score_here,
-    score_in_processes,
-)
+from polyprobe.eval.work.workers import processes, ray_cluster, score_here, score_in_processes
 from polyprobe.eval.work.workers.here import Task
 from polyprobe.scoring.engine import Engine
 from polyprobe.scoring.load import ModelSource
@@ -32,8 +27,6 @@ from tests.making.waiting import PATIENCE
 
 
 class Stub:
-    """A scorer that records its calls."""
-
     def __init__(self):
         self.calls = []
 
@@ -102,7 +95,6 @@ def model(tmp_path_factory):
 
 
 def workers():
-    """Return the worker processes that this process has started."""
     found = psutil.Process().children(recursive=True)
     return [p for p in found if "--multiprocessing-fork" in command_of(p)]
 
@@ -179,8 +171,6 @@ class TestDeviceWorkers:
 
 
 class Deadly:
-    """Ends the process that unpickles it."""
-
     def __reduce__(self):
         return os._exit, (7,)
 

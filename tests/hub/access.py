@@ -3,12 +3,8 @@
 from http import HTTPStatus
 
 from tests.hub.history import Commit, Folder, Repository
-from tests.hub.messages import Call, HubError
-from tests.hub.tokens import Token
+from tests.hub.messages import NO_TOKEN, READ_ONLY, Call, HubError, Token
 
-UNKNOWN_TOKEN = "Invalid credentials in Authorization header"
-NO_TOKEN = "Invalid username or password."
-READ_ONLY = "Forbidden: you must use a write token to upload to a repository."
 NOT_YOURS = "Forbidden: pass `create_pr=1` as a query parameter to create a Pull Request"
 
 
@@ -53,7 +49,6 @@ def find_to_write(call: Call, pull: bool = False, revision: str = "") -> Reposit
 
 
 def find_commit(repository: Repository, revision: str) -> Commit:
-    """Return the commit of a revision that the repository has."""
     commit = repository.find(revision)
     if commit is None:
         raise HubError(HTTPStatus.NOT_FOUND, "RevisionNotFound", f"Invalid rev id: {revision}")

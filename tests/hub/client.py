@@ -39,7 +39,6 @@ def environment(
 
     The clients read them once, at import; therefore every test of a client has its own process.
     Without `HF_UPDATE_DOWNLOAD_COUNTS=0` evaluate calls a server of Amazon before every load.
-    Large files go over LFS unless `variables` (applied last) contain those of `xet_client.XET`.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith("HF_")}
     kept = {k: v for k, v in kept.items() if not k.lower().endswith("_proxy")}
@@ -105,7 +104,6 @@ def run_process(
     offline: bool,
     variables: Mapping[str, str] | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in a folder with the environment of `environment`."""
     home.mkdir(parents=True, exist_ok=True)
     told = environment(home, endpoint, offline=offline, variables=variables)
     return subprocess.run(

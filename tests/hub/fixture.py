@@ -1,11 +1,22 @@
-"""The stand-in Hub as a pytest fixture, for all tests (see tests/conftest.py)."""
+"""The stand-in Hub in a thread, and as a pytest fixture for all tests (see tests/conftest.py)."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import Thread
 
 import pytest
 
 from tests.hub.server import HubServer
+
+
+@contextmanager
+def serve_hub() -> Iterator[HubServer]:
+    with HubServer() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
 
 
 @pytest.fixture
@@ -18,10 +29,6 @@ def hub() -> Iterator[HubServer]:
     `hub.repositories[kind, name]`, the uploads in `hub.uploaded()`, and `hub.fail("/commit/", 500)`
     makes a request fail. A request unknown to the stand-in fails the test.
     """
-    with HubServer() as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-        thread.start()
+    with serve_hub() as server:
         yield server
-        server.shutdown()
-        thread.join()
     assert server.unknown == []

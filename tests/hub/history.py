@@ -6,9 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.hub.attributes import LFS_SUFFIXES
-from tests.hub.store import Blob, read_blob
-from tests.hub.tokens import DATE
+from tests.hub.contents import DATE, LFS_SUFFIXES, Blob, read_blob
 
 SKIPPED = {".git", "__pycache__", ".pytest_cache"}
 
@@ -63,7 +61,6 @@ class Repository:
         return self.commits[oid] if oid else None
 
     def commit(self, revision: str = "main") -> str:
-        """Return the id of a revision's commit, 40 hexadecimal digits."""
         found = self.find(revision)
         assert found, f"no revision {revision} in {self.name}"
         return found.oid
@@ -77,7 +74,6 @@ class Repository:
         return {path: blob.file.read_bytes() for path, blob in self.blobs(revision).items()}
 
     def log(self, revision: str = "main") -> list[Commit]:
-        """Return a revision's commits, the last first."""
         found = [self.commits[self.commit(revision)]]
         while found[-1].parent:
             found.append(self.commits[found[-1].parent])
@@ -101,8 +97,6 @@ class Repository:
 
 
 class Folder(Repository):
-    """A plain folder, served read-only with its content at the moment of each request."""
-
     def __init__(self, kind: str, name: str, folder: Path) -> None:
         super().__init__(kind, name)
         self.folder = Path(folder)
@@ -135,6 +129,5 @@ def make_commit(parent: str, files: dict[str, Blob], *told: Any) -> Commit:
 
 
 def tell_date(number: int) -> str:
-    """Return the date of a repository's commit by its number, one minute apart."""
     date = datetime.fromisoformat(DATE) + timedelta(minutes=number)
     return date.strftime("%Y-%m-%dT%H:%M:%S.000Z")

@@ -1,16 +1,89 @@
-"""What passes between the server and the functions that answer: a call, an answer, a refusal."""
+"""What passes between the server and the routes: a call, its token, an answer, a failure."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from email.message import Message
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
-from tests.hub.tokens import Token
+from tests.hub.contents import DATE
 
 if TYPE_CHECKING:
     from tests.hub.server import HubServer
+
+
+UNKNOWN_TOKEN = "Invalid credentials in Authorization header"
+NO_TOKEN = "Invalid username or password."
+READ_ONLY = "Forbidden: you must use a write token to upload to a repository."
+
+
+class Token(NamedTuple):
+    """A user's access token.
+
+    `role` is one of read, write and fineGrained; `organisations` are the organisations with
+    write permission; `writes`, for a fine-grained token only, the writable namespaces and
+    repositories (OWNER/NAME).
+    """
+
+    user: str
+    role: str = "write"
+    organisations: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+    def owns(self, namespace: str) -> bool:
+        return namespace in (self.user, *self.organisations)
+
+    def may_write(self, name: str) -> bool:
+        namespace = name.split("/")[0]
+        if self.role == "fineGrained" and not {namespace, name} & {*self.writes}:
+            return False
+        return self.role != "read" and self.owns(namespace)
+
+    def whoami(self) -> dict[str, Any]:
+        """Return the answer of `/api/whoami-v2`; without the token."""
+        return {
+            "type": "user",
+            "id": user_id(self.user),
+            "name": self.user,
+            "fullname": self.user.title(),
+            "email": f"{self.user}@example.org",
+            "emailVerified": True,
+            "canPay": False,
+            "isPro": False,
+            "avatarUrl": "",
+            "orgs": [describe_organisation(name) for name in self.organisations],
+            "auth": {"type": "access_token", "accessToken": self.describe()},
+        }
+
+    def describe(self) -> dict[str, Any]:
+        """Return the token's name, role and, if fine-grained, its scopes."""
+        told = {"displayName": "test", "role": self.role, "createdAt": DATE}
+        if self.role != "fineGrained":
+            return told
+        rights = ["repo.content.read", "repo.write"]
+        scoped = [
+            {
+                "entity": {"_id": user_id(name), "type": type_of(name), "name": name},
+                "permissions": rights,
+            }
+            for name in self.writes
+        ]
+        return told | {"fineGrained": {"canReadGatedRepos": False, "global": [], "scoped": scoped}}
+
+
+def describe_organisation(name: str) -> dict[str, Any]:
+    told = {"type": "org", "id": user_id(name), "name": name, "fullname": name.title()}
+    return told | {"isEnterprise": False, "avatarUrl": "", "roleInOrg": "write"}
+
+
+def type_of(name: str) -> str:
+    return "model" if "/" in name else "user"
+
+
+def user_id(name: str) -> str:
+    return name.encode().hex().ljust(24, "0")[:24]
 
 
 class Request(NamedTuple):
@@ -26,8 +99,6 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What is sent back."""
-
     body: bytes = b""
     head: Mapping[str, str] = {}
     status: int = HTTPStatus.OK
@@ -68,21 +139,53 @@ class Call(NamedTuple):
     token: Token | None
 
     def fields(self) -> dict[str, Any]:
-        """Return the body's fields, sent as JSON or as a form (whose values are lists)."""
         if self.headers.get_content_type() == "application/x-www-form-urlencoded":
             return parse_qs(self.body.decode())
         return json.loads(self.body or b"{}")
 
     def asks(self, name: str) -> bool:
-        """Return whether a field of the query is true."""
         return is_true(self.query.get(name))
 
 
 def send_json(content: Any, status: int = HTTPStatus.OK) -> Answer:
-    """Return a JSON answer."""
     return Answer(json.dumps(content).encode(), {"Content-Type": "application/json"}, status)
 
 
 def is_true(value: Any) -> bool:
-    """Return whether a field of a query or form is true, in any client's spelling."""
     return str(value[0] if isinstance(value, list) else value).lower() in {"true", "1"}
+
+
+CUTS = ("cut", "cut before")
+MESSAGES = {
+    401: NO_TOKEN,
+    403: READ_ONLY,
+    409: "Cannot create repo: another conflicting operation is in progress",
+    412: "A commit has happened since. Please refresh and try again.",
+    413: "Payload Too Large",
+    429: "We had to rate limit you, you hit the quota of 500 api requests per 5 minutes period.",
+    500: "Internal Error - We're working hard to fix this as soon as possible!",
+    507: "Private repository storage limit reached, please upgrade your plan",
+}
+
+
+@dataclass
+class Failure:
+    """Requests to fail: the next `times` requests with `where` in the path.
+
+    `what` is a status, or "cut" (handled, but the connection closes during the answer), or
+    "cut before" (the connection closes before handling). `wait` is the Retry-After of a 429, in
+    seconds.
+    """
+
+    where: str
+    what: int | str
+    times: int
+    wait: int
+
+    def takes(self, path: str) -> bool:
+        self.times -= self.where in path
+        return self.where in path and self.times >= 0
+
+    def answer(self) -> Answer:
+        head = {"Retry-After": str(self.wait)} if self.what == HTTPStatus.TOO_MANY_REQUESTS else {}
+        return HubError(int(self.what), "", MESSAGES[int(self.what)], head).answer()

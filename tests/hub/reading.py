@@ -1,38 +1,106 @@
-"""The routes that read a repository."""
+"""The routes that read a repository, and the Hub's JSON about it."""
 
+import hashlib
 import re
 from http import HTTPStatus
+from pathlib import Path
+from typing import Any
 
-from tests.hub.access import (
-    find_commit,
-    find_repository,
-    require_token,
-)
-from tests.hub.history import Commit
-from tests.hub.listing import list_entries, list_tree, tell_commit, tell_info, tell_refs
+from tests.hub.access import find_commit, find_repository, require_token
+from tests.hub.contents import DATE, Blob, read_card
+from tests.hub.history import Commit, Repository
 from tests.hub.messages import Answer, Call, HubError, send_json
-from tests.hub.store import Blob
+
+
+def tell_info(repository: Repository, commit: Commit) -> dict[str, Any]:
+    name = {"modelId": repository.name} if repository.kind == "model" else {}
+    sdk = {"sdk": repository.sdk} if repository.kind == "space" else {}
+    return {
+        **name,
+        **sdk,
+        "_id": commit.oid[:24],
+        "id": repository.name,
+        "author": repository.name.split("/")[0],
+        "sha": commit.oid,
+        "lastModified": commit.date,
+        "createdAt": DATE,
+        "private": repository.private,
+        "gated": False,
+        "disabled": False,
+        "downloads": 0,
+        "likes": 0,
+        "tags": [],
+        "cardData": read_card(commit.files),
+        "siblings": [{"rfilename": path} for path in commit.files],
+    }
+
+
+def tell_refs(repository: Repository) -> dict[str, Any]:
+    """Return the answer of `/refs`: branches and tags."""
+    repository.refresh()
+    heads = repository.branches.items()
+    branches = [tell_ref(n, f"refs/heads/{n}", oid) for n, oid in heads if n[:5] != "refs/"]
+    tags = [tell_ref(n, f"refs/tags/{n}", oid) for n, oid in repository.tags.items()]
+    return {"branches": branches, "tags": tags, "converts": []}
+
+
+def tell_ref(name: str, ref: str, oid: str) -> dict[str, str]:
+    return {"name": name, "ref": ref, "targetCommit": oid}
+
+
+def tell_commit(commit: Commit) -> dict[str, Any]:
+    told = {"id": commit.oid, "title": commit.title, "message": commit.message}
+    return told | {"authors": [{"user": commit.author}], "date": commit.date}
+
+
+def list_entries(commit: Commit, paths: list[str]) -> list[dict[str, Any]]:
+    """Return the entries of existing paths; others are excluded, as by the Hub."""
+    folders = list_folders(commit)
+    return [
+        tell_file(path, commit.files[path]) if path in commit.files else tell_folder(path)
+        for path in paths
+        if path in commit.files or path in folders
+    ]
+
+
+def list_tree(commit: Commit, under: str, recursive: bool) -> list[dict[str, Any]]:
+    """Return the entries of a folder (empty: the root), of its subfolders too on demand."""
+    prefix = f"{under}/" if under else ""
+    inside = [p for p in sorted({*commit.files, *list_folders(commit)}) if p.startswith(prefix)]
+    return list_entries(commit, [x for x in inside if recursive or "/" not in x[len(prefix) :]])
+
+
+def list_folders(commit: Commit) -> set[str]:
+    return {str(parent) for path in commit.files for parent in Path(path).parents} - {"."}
+
+
+def tell_file(path: str, blob: Blob) -> dict[str, Any]:
+    entry = {"type": "file", "oid": blob.oid, "size": blob.size, "path": path}
+    lfs = {"oid": blob.sha256, "size": blob.size, "pointerSize": len(blob.pointer)}
+    return entry | ({"lfs": lfs} if blob.lfs else {})
+
+
+def tell_folder(path: str) -> dict[str, Any]:
+    """Return a folder's entry; its id is derived from its path; no client uses it."""
+    oid = hashlib.sha1(path.encode()).hexdigest()
+    return {"type": "directory", "oid": oid, "size": 0, "path": path}
 
 
 def answer_whoami(call: Call) -> Answer:
-    """Answer with the user of the token and its permissions."""
     return send_json(require_token(call).whoami())
 
 
 def answer_info(call: Call) -> Answer:
-    """Answer with a repository's info at a revision or at its head."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values.get("rev") or "main")
     return send_json(tell_info(repository, commit))
 
 
 def answer_refs(call: Call) -> Answer:
-    """List branches and tags."""
     return send_json(tell_refs(find_repository(call)))
 
 
 def answer_commits(call: Call) -> Answer:
-    """List the commits of a revision, the last first."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values["rev"])
     return send_json([tell_commit(each) for each in repository.log(commit.oid)])
@@ -49,14 +117,12 @@ def answer_tree(call: Call) -> Answer:
 
 
 def answer_paths(call: Call) -> Answer:
-    """Describe the paths of the body that exist."""
     repository = find_repository(call)
     commit = find_commit(repository, call.values["rev"])
     return send_json(list_entries(commit, call.fields()["paths"]))
 
 
 def answer_file(call: Call) -> Answer:
-    """Send a file, or the part in the Range header."""
     repository, path = find_repository(call), call.values["path"]
     commit = find_commit(repository, call.values["rev"])
     blob = commit.files.get(path)

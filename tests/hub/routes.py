@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import unquote
 
-from tests.hub import committing, creating, lfs, pulls, reading, xet
+from tests.hub import reading, writing
 from tests.hub.messages import Answer, Call
 
 PARTS = {
@@ -37,26 +37,19 @@ def route(methods: str, path: str, answer: Callable[[Call], Answer]) -> Route:
 API, STORAGE, LFS = "/api/{kind}s/{name}", "/storage/{kind}/{name}/{oid}", "/{page}.git/info/lfs"
 ROUTES = (
     route("GET", "/api/whoami-v2", reading.answer_whoami),
-    route("POST", "/api/validate-yaml", committing.answer_card),
-    route("POST", "/api/repos/create", creating.answer_create),
-    route("POST", f"{API}/branch/{{branch}}", creating.answer_branch),
-    route("POST", f"{API}/tag/{{rev}}", creating.answer_tag),
-    route("POST", f"{API}/preupload/{{rev}}", committing.answer_preupload),
-    route("POST", f"{API}/commit/{{rev}}", committing.answer_commit),
-    route("GET", f"{API}/discussions", pulls.answer_pulls),
-    route("GET", f"{API}/discussions/{{number}}", pulls.answer_pull),
-    route("POST", f"{API}/discussions/{{number}}/merge", pulls.answer_merge),
-    route("POST", f"{LFS}/objects/batch", lfs.answer_batch),
-    route("PUT", STORAGE, lfs.answer_object),
-    route("POST", f"{STORAGE}/verify", lfs.answer_verify),
-    route("GET", f"{API}/xet-write-token/{{rev}}", xet.answer_token),
-    route("GET", "/v1/chunks/default/{hash}", xet.answer_chunk),
-    route("POST", "/v1/xorb-grants/default/{hash}", xet.answer_grant),
-    route("PUT", "/v1/xorb-uploads/{grant}", xet.take_xorb),
-    route("POST", "/v1/xorb-commits/default/{hash}/grant/{grant}", xet.commit_xorb),
-    route("POST", "/v1/xorbs/default/{hash}", xet.take_and_commit_xorb),
-    route("POST", "/v2/shards", xet.register_shard),
-    route("POST", "/v1/telemetry", xet.drop_telemetry),
+    route("POST", "/api/validate-yaml", writing.answer_card),
+    route("POST", "/api/repos/create", writing.answer_create),
+    route("POST", f"{API}/branch/{{branch}}", writing.answer_branch),
+    route("POST", f"{API}/tag/{{rev}}", writing.answer_tag),
+    route("POST", f"{API}/preupload/{{rev}}", writing.answer_preupload),
+    route("POST", f"{API}/commit/{{rev}}", writing.answer_commit),
+    route("GET", f"{API}/discussions", writing.answer_pulls),
+    route("GET", f"{API}/discussions/{{number}}", writing.answer_pull),
+    route("POST", f"{API}/discussions/{{number}}/merge", writing.answer_merge),
+    route("POST", f"{LFS}/objects/batch", writing.answer_batch),
+    route("PUT", STORAGE, writing.answer_object),
+    route("POST", f"{STORAGE}/verify", writing.answer_verify),
+    route("GET", f"{API}/xet-write-token/{{rev}}", writing.answer_xet_token),
     route("GET", f"{API}/tree/{{rev}}(?:/{{path}})?", reading.answer_tree),
     route("POST", f"{API}/paths-info/{{rev}}", reading.answer_paths),
     route("GET", f"{API}/refs", reading.answer_refs),

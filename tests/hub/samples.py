@@ -1,4 +1,4 @@
-"""Small repositories to serve: a dataset of two configurations, a model, a metric."""
+"""Small repositories to serve: a dataset of two configurations, a metric."""
 
 from pathlib import Path
 
@@ -56,25 +56,7 @@ def write_dataset(folder: Path, answer: str = "Paris") -> Path:
 
 
 def write_metric(folder: Path, sign: str = "#1") -> Path:
-    """Write an `evaluate` module NAME/NAME.py that counts equal pairs and shows its sign."""
     folder.mkdir(parents=True, exist_ok=True)
     code = METRIC.replace('"#1"', f'"{sign}"')
     (folder / f"{folder.name}.py").write_text(code, encoding="utf-8")
-    return folder
-
-
-def write_model(folder: Path) -> Path:
-    """Save a random Llama of a few thousand weights and a byte-level BPE of 300 pieces."""
-    import torch
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
-
-    pieces = ByteLevelBPETokenizer()
-    pieces.train_from_iterator(["Paris is the capital of France."] * 2, 300, special_tokens=["<s>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, bos_token="<s>")
-    torch.manual_seed(0)
-    sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1}
-    heads = {"num_attention_heads": 2, "num_key_value_heads": 2, "vocab_size": len(tokenizer)}
-    LlamaForCausalLM(LlamaConfig(**sizes, **heads)).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
     return folder

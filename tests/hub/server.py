@@ -19,7 +19,7 @@ KIND is model, dataset or space, PAGE is NAME, datasets/NAME or spaces/NAME:
     GET POST  /api/KINDs/NAME/discussions[/N[/merge]] pull requests only
     POST      /PAGE.git/info/lfs/objects/batch
     PUT POST  /storage/KIND/NAME/OID[/verify]         a content, its check
-    GET       /api/KINDs/NAME/xet-write-token/REV     and the Xet storage itself, see xet.py
+    GET       /api/KINDs/NAME/xet-write-token/REV     of a Xet storage that is not here
 
 A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are served without Xet headers,
 so every client downloads them over plain HTTP. Errors have the Hub's codes:
@@ -38,14 +38,10 @@ from threading import Lock
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.hub.access import UNKNOWN_TOKEN
-from tests.hub.failures import CUTS, MESSAGES, Failure, find_failure
+from tests.hub.contents import Store
 from tests.hub.history import Folder, Repository
-from tests.hub.messages import Answer, Call, HubError, Request
+from tests.hub.messages import CUTS, UNKNOWN_TOKEN, Answer, Call, Failure, HubError, Request, Token
 from tests.hub.routes import find_route
-from tests.hub.store import Store
-from tests.hub.tokens import Token
-from tests.hub.xet_store import XetStore
 
 
 class HubServer(ThreadingHTTPServer):
@@ -65,14 +61,12 @@ class HubServer(ThreadingHTTPServer):
         self.unknown: list[str] = []
         self.received: list[str] = []
         self.failures: list[Failure] = []
-        self.xet = XetStore()
         self.lock = Lock()
         self.folder = TemporaryDirectory(prefix="hub")
         self.store = Store(Path(self.folder.name))
 
     @property
     def url(self) -> str:
-        """Return the endpoint for `HF_ENDPOINT`."""
         return f"http://127.0.0.1:{self.server_port}"
 
     def add(self, kind: str, name: str, folder: Path) -> Folder:
@@ -80,33 +74,18 @@ class HubServer(ThreadingHTTPServer):
 
         A writable repository is created by a client's `create_repo`.
         """
-        if kind not in {"model", "dataset", "space"}:
-            raise ValueError(f"unknown kind {kind!r}; choose from: model, dataset, space")
         self.repositories[kind, name] = served = Folder(kind, name, folder)
         return served
 
-    def fail(
-        self,
-        where: str,
-        what: int | str,
-        times: int = 1,
-        after: int = 0,
-        method: str = "",
-        wait: int = 0,
-    ) -> None:
-        """Make the next `times` requests with `where` in the path fail, after `after` others.
+    def fail(self, where: str, what: int | str, times: int = 1, wait: int = 0) -> None:
+        """Make the next `times` requests with `where` in the path fail, see `Failure`.
 
-        `what` is a status of `failures.MESSAGES`; "cut": the request is handled, then the
-        connection closes during the answer; "cut before": it closes before handling. `wait` is the
-        Retry-After of a 429, in seconds. Clients retry after 429, 5xx and closed connections, up to
-        six times, except for a commit and the creation of a repository.
+        Clients retry after 429, 5xx and closed connections, up to six times, except for a commit
+        and the creation of a repository.
         """
-        if what not in MESSAGES and what not in CUTS:
-            raise ValueError(f"unknown failure {what!r}; choose from: {[*MESSAGES, *CUTS]}")
-        self.failures.append(Failure(where, what, times, after, method, wait))
+        self.failures.append(Failure(where, what, times, wait))
 
     def uploaded(self) -> list[str]:
-        """Return paths and SHA-256 of the contents received since the last `clear`."""
         return [*self.received]
 
     def clear(self) -> None:
@@ -116,11 +95,9 @@ class HubServer(ThreadingHTTPServer):
         self.failures.clear()
 
     def asked(self, part: str, method: str = "") -> list[Request]:
-        """Return the requests whose path contains `part`, of one method if it is given."""
         return [r for r in self.requests if part in r.path and r.method.startswith(method)]
 
     def server_close(self) -> None:
-        """Close the socket and delete all uploads."""
         super().server_close()
         self.folder.cleanup()
 
@@ -152,7 +129,7 @@ class HubHandler(BaseHTTPRequestHandler):
         """Answer, unless a failure is defined; record the request before sending the answer."""
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         with self.server.lock:
-            failure = find_failure(self.server.failures, self.command, self.path)
+            failure = next((x for x in self.server.failures if x.takes(self.path)), None)
             what = failure.what if failure else ""
             if what == "cut before":
                 answer = Answer(status=0)
@@ -179,7 +156,7 @@ class HubHandler(BaseHTTPRequestHandler):
     def make_call(self, values: Mapping[str, str], query: Mapping[str, str], body: bytes) -> Call:
         """Return the request as the functions of the routes see it; its token must be known."""
         given = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-        if given and given not in {*self.server.tokens, *self.server.xet.writers}:
+        if given and given not in self.server.tokens:
             raise HubError(HTTPStatus.UNAUTHORIZED, "", UNKNOWN_TOKEN)
         token = self.server.tokens.get(given)
         return Call(self.server, self.command, values, query, self.headers, body, token)

@@ -26,7 +26,6 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def archive():
-    """The archive's schema, from its package."""
     place = Path(os.environ.get("EVERY_EVAL_EVER", "missing"))
     wheels = sorted(place.glob("every_eval_ever-*.whl")) if place.is_dir() else [place]
     if not wheels or not wheels[-1].is_file():

@@ -49,7 +49,6 @@ def write(tmp_path, text):
 
 
 def split(text):
-    """Return the metadata and the text."""
     found = re.match(r"\ufeff?---\r?\n(.*?)^---\r?\n", text, re.DOTALL | re.MULTILINE)
     return (yaml.safe_load(found[1]) or {}, text[found.end() :]) if found else ({}, text)
 

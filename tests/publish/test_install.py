@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hub.client import NOWHERE, run_client, run_polyprobe
+from tests.hub.client import run_client, run_polyprobe
 from tests.hub.samples import write_dataset, write_metric
 
 LOAD = """
@@ -52,22 +52,17 @@ def test_dataset_by_its_bare_name_offline_and_with_a_hub_that_does_not_know_it(h
     ]
     shutil.rmtree(tmp_path / "geo")
     assert load(home) == ["Paris", "Paris"]
+    code = "from datasets import load_dataset\nanswer = load_dataset('geo').num_rows"
+    assert run_client(code, home, offline=True) == {"en": 5, "fr": 5}  # the default configuration
     assert not hub.requests
     assert load(home, endpoint=hub.url, offline=False) == ["Paris", "Paris"]
     assert {request.status for request in hub.asked("/geo/")} == {401}
 
 
-def test_bare_name_without_configuration_is_the_default(tmp_path):
-    home = tmp_path / "home"
-    install(home, tmp_path, write_dataset(tmp_path / "geo"))
-    code = "from datasets import load_dataset\nanswer = load_dataset('geo').num_rows"
-    assert run_client(code, home, offline=True) == {"en": 5, "fr": 5}
-
-
 @pytest.mark.acceptance
 def test_installing_again_serves_the_present_content_and_keeps_the_copies(tmp_path):
     home, folder = tmp_path / "home", tmp_path / "geo"
-    for answer, copies in [("Paris", 2), ("Paris", 2), ("Lutetia", 4), ("Paris", 4)]:
+    for answer, copies in [("Paris", 2), ("Lutetia", 4), ("Paris", 4)]:
         write_dataset(folder, answer)
         install(home, tmp_path, folder)
         assert load(home) == [answer, answer]
@@ -146,19 +141,3 @@ def test_what_cannot_be_installed_is_reported_in_one_line_and_displaces_nothing(
         assert line.startswith(start.format(folder))
         assert len(line.splitlines()) == 1
     assert answer == {"same": 1, "sign": "#1"}
-
-
-def test_command_line_tells_a_mistake_in_one_line(tmp_path):
-    break_dataset(tmp_path / "geo")
-    result = run_polyprobe("install", "geo", home=tmp_path / "home", folder=tmp_path)
-    assert (result.returncode, result.stdout) == (1, "")
-    assert result.stderr.startswith(f"error: cannot install {tmp_path / 'geo'}: ArrowInvalid: ")
-    assert len(result.stderr.splitlines()) == 1
-
-
-@pytest.mark.acceptance
-@pytest.mark.slow
-def test_without_network_the_bare_name_is_found_after_the_clients_retries(tmp_path):
-    home = tmp_path / "home"
-    install(home, tmp_path, write_dataset(tmp_path / "geo"))
-    assert load(home, [("geo", "small")], endpoint=NOWHERE, offline=False) == ["Paris"]

@@ -31,7 +31,6 @@ def read(folder):
 
 
 def read_names(reader):
-    """Return the first cells of the table of models."""
     cells = [text for _, tag, text in reader.texts if tag == "td"]
     return list(dict.fromkeys(name for name in cells if name in TABLE_5))
 

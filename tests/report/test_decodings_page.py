@@ -21,7 +21,6 @@ from tests.making.stable import save_fixed
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Two runs with all fillings."""
     folder = tmp_path_factory.mktemp("pages")
     save_fixed("bert", folder / "bert", [*tiny.TEXT, *CITIES["en"], *CITIES["ru"]])
     write_facts(folder / "facts")

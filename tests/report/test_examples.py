@@ -50,7 +50,6 @@ def test_a_tie_with_the_right_answer_is_not_right_either(tmp_path):
 
 
 def slow_greedy(kinds, examples):
-    """Return the greedy cover, with every gain recomputed at every step."""
     there = count_kinds(kinds)
     had, chosen = np.zeros_like(there), []
     for wanted in range(1, examples + 1):

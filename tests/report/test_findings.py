@@ -44,7 +44,6 @@ FEW = Bootstrap(99)
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
-    """Two runs of one dataset, and three wordings of another."""
     folder = tmp_path_factory.mktemp("findings")
     facts = write_facts(folder / "facts")
     pair = [write_run(folder / name, facts, SCORES, model=name) for name in ("one_a", "two_b")]

@@ -46,10 +46,7 @@ def make_heat(languages, seed=0, **fields):
 BARS = Bars(
     "bars",
     ["ru", "en", "fr"],
-    [
-        Series("a", [0.5, None, 0.25], [[0.4, 0.6], None, [0.1, 0.2]]),
-        Series("b", [0.1, 0.2, 0.3]),
-    ],
+    [Series("a", [0.5, None, 0.25], [[0.4, 0.6], None, [0.1, 0.2]]), Series("b", [0.1, 0.2, 0.3])],
     "accuracy",
     [("chance", 0.15)],
 )
@@ -266,13 +263,11 @@ def draw(picture, **options):
 
 
 def select(svg, name, group=None):
-    """List the elements of a name, in the group of a class."""
     places = [x for x in svg.iter(f"{SVG}g") if x.get("class") == group] if group else [svg]
     return [x for place in places for x in place.iter(SVG + name)]
 
 
 def read_way(element):
-    """Read the numbers of a path."""
     return [float(x) for x in re.findall(r"-?[\d.]+", element.get("d"))]
 
 
@@ -402,7 +397,6 @@ def test_an_axis_has_ticks_inside_in_order(low, wide, log2, factor):
 
 
 def list_boxes(texts):
-    """Estimate the boxes of texts in the middle of their places, as the drawing does."""
     for text in texts:
         x, y, half = float(text.get("x")), float(text.get("y")), measure_text(text.text) / 2
         yield x - half, y - 6, x + half, y + 6

@@ -19,12 +19,7 @@ from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.report.finding import Finding, Part
 from polyprobe.report.page import write_report
 from polyprobe.report.page.page import write_finding
-from polyprobe.report.page.parts import (
-    Report,
-    RunPart,
-    make_accuracies_table,
-    make_pairs_table,
-)
+from polyprobe.report.page.parts import Report, RunPart, make_accuracies_table, make_pairs_table
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
@@ -69,7 +64,6 @@ def read_maps(reader):
 
 
 def check_maps(reader, run):
-    """Check that the heat maps of the page have the pairs of a run, with their intervals."""
     results, maps = run.read_results(), read_maps(reader)
     for name, title in MEASURES.items():
         bounds = [results["intervals"][name][pair] for pair in results[name]]

@@ -48,7 +48,6 @@ def use_templates(language, made):
 
 
 def use_relations(language, made):
-    """Return the same rows in four relations."""
     rows = use_templates(language, made)
     return [x._replace(relation=f"P{n // TEMPLATES % 4}") for n, x in enumerate(rows)]
 

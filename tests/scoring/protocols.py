@@ -45,5 +45,4 @@ def score(scorer, queries):
 
 
 def has_bos(kind, scoring):
-    """Return whether the first token of a prompt can be scored."""
     return kind not in ("llama", "gpt2") and (kind, scoring) != ("bloom", "contrastive")

@@ -35,7 +35,6 @@ def base():
 
 
 def train(model, tokenizer):
-    """Return the adapted model after a few steps on one wrong sentence."""
     ids = tokenizer(LESSON, return_tensors="pt").input_ids
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], 3e-3)
     for _ in range(10):
@@ -51,7 +50,6 @@ def scores(model, **options):
 
 @pytest.fixture(scope="module")
 def lora(tokenizer, tmp_path_factory):
-    """A trained adapter in a folder without a tokenizer, as `save_pretrained` writes it."""
     torch.manual_seed(5)
     kind = LoraConfig(r=4, target_modules=["q_proj", "up_proj"], task_type="CAUSAL_LM")
     folder = tmp_path_factory.mktemp("lora") / "wrong-capital"
@@ -210,7 +208,6 @@ def test_the_base_may_have_any_name(copy, capsys):
 
 
 def shorten(folder):
-    """Remove the weights of the last layer."""
     file = folder / "adapter_model.safetensors"
     save_file({n: v for n, v in load_file(file).items() if ".layers.3." not in n}, file)
 

@@ -36,7 +36,6 @@ CHATML = CASES["yi"].template
 
 
 def metaspace():
-    """Return a tokenizer that marks words by `▁`, as Llama 2's."""
     text = [*tiny.TEXT, "USER: ASSISTANT: \n Today Date:"]
     special = ["<s>", "</s>", "<unk>", "\n"]
     return tiny.unigram(text, special, "<s> $A", bos_token="<s>", eos_token="</s>")
@@ -51,7 +50,6 @@ TOKENIZERS = {
 
 @cache
 def make(kind):
-    """Return a model and a tokenizer that has the special tokens of all families."""
     tokenizer = TOKENIZERS[kind]()
     tokenizer.add_tokens(SPECIAL, special_tokens=True)
     torch.manual_seed(5)
@@ -72,7 +70,6 @@ def engage(kind, template, scoring="bmlama", **options):
 
 
 def split(tokenizer, head, text):
-    """Return the ids of the text in front, and those of tokens that reach behind its end."""
     found = tokenizer(head + text, add_special_tokens=False, return_offsets_mapping=True)
     pairs = zip(found["input_ids"], found["offset_mapping"], strict=True)
     own = [(token, start) for token, (start, end) in pairs if end > len(head)]
@@ -83,7 +80,6 @@ def split(tokenizer, head, text):
 
 @torch.inference_mode()
 def plain_scores(model, context, own):
-    """Return log P of the own ids behind the context, one forward pass without a cache."""
     logits = model(torch.tensor([[*context, *own]]), use_cache=False).logits[0].double()
     table = torch.log_softmax(logits, -1)
     return [table[len(context) + k - 1, token].item() for k, token in enumerate(own)]

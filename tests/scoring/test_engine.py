@@ -69,8 +69,6 @@ def test_an_encoder_s_source_is_one_group_whatever_the_decoder_reads():
 
 
 class Unrun:
-    """A network that runs no batch."""
-
     device = torch.device("cpu")
 
 

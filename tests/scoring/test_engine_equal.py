@@ -117,7 +117,6 @@ def test_bfloat16_is_near_and_its_log_softmax_in_float32(kind, kinds, wanted):
 
 
 def limit(monkeypatch, model, most):
-    """Make the model run out of memory above a number of tokens."""
 
     def greedy(whole, ids):
         if ids.numel() > most:

@@ -31,13 +31,11 @@ def onednn():
 
 @pytest.fixture
 def scorer(scorers):
-    """A scorer of its own, whose kernels a test may change."""
     known = scorers("llama")
     return type(known)(known.model, known.tokenizer)
 
 
 def count_calls(module, name, monkeypatch):
-    """Return the arguments of each call of a function from now on."""
     calls, called = [], getattr(module, name)
 
     def counted(*arguments, **more):

@@ -209,7 +209,6 @@ def test_effects_come_back_from_the_store_and_older_rows_have_none(tmp_path):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Return the folder of a run of the embedded model, and its scorer."""
     folder = tmp_path_factory.mktemp("run") / "geo"
     options = {"languages": ["en", "el"], "sample": 8, "scoring": "letters"}
     evaluate_model("geolm", "geofacts", output=folder, **options)

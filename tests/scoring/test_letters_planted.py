@@ -51,7 +51,6 @@ class Planted:
         return read
 
     def simulate(self, seed):
-        """Return the results of a model that has drawn which facts it knows."""
         self.random = np.random.default_rng(seed)
         self.bias = BIAS + self.random.normal(0, 0.7, (N, SIZE))  # its own in each question
         answers = self.random.integers(SIZE, size=N)

@@ -99,7 +99,6 @@ def no_tokenizer(folder):
 
 
 def say(**said):
-    """Return a function that changes values in config.json."""
 
     def spoil(folder):
         file = folder / "config.json"

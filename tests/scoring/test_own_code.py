@@ -72,7 +72,6 @@ def llama(tmp_path_factory):
 
 @pytest.fixture
 def own(llama, tmp_path):
-    """A model whose configuration class no test before has loaded."""
     folder = add_code(shutil.copytree(llama, tmp_path / "own"))
     with (folder / "configuration_own.py").open("a") as file:
         file.write(f"# {tmp_path.name}\n")

@@ -42,7 +42,6 @@ def loaded(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trondheim():
-    """Return a model and a tokenizer with a few given pieces."""
     tokenizer = Tokenizer(
         models.WordPiece({piece: k for k, piece in enumerate(PIECES)}, unk_token="[UNK]")
     )
@@ -189,8 +188,7 @@ def test_words_are_whole(name, text, apart, together):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"),
-    [("WordPiece", [0, 1, 2, 3, 4, 5, 6, 7]), ("▁", [0] * 9)],
+    ("name", "words"), [("WordPiece", [0, 1, 2, 3, 4, 5, 6, 7]), ("▁", [0] * 9)]
 )
 def test_without_blanks_han_characters_are_words_of_wordpiece_alone(name, words):
     text = "法国首都巴黎。是"

@@ -155,7 +155,6 @@ def test_the_candidate_is_never_joined_to_the_prompt(scorers):
 
 
 def llama_2_like():
-    """Return a BPE tokenizer that puts `▁` before every text and merges two of them first."""
     words = [
         "▁Paris",
         "▁is",
@@ -230,9 +229,7 @@ def test_one_input_a_prompt_and_length_and_one_place_a_mask(scoring, scorers, mo
     inputs, places = [], []
     run, take = scorer.engine.path.states, type(scorer).values
     monkeypatch.setattr(
-        scorer.engine.path,
-        "states",
-        lambda plan, batch: inputs.extend(batch) or run(plan, batch),
+        scorer.engine.path, "states", lambda plan, batch: inputs.extend(batch) or run(plan, batch)
     )
     monkeypatch.setattr(
         type(scorer),

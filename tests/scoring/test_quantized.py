@@ -220,7 +220,6 @@ def test_a_model_object_with_outliers_is_explained(threshold, tokenizer):
 
 
 def train(tokenizer, between):
-    """Return adapter weights after two steps on a 4-bit base, with a call between them."""
     base = AutoModelForCausalLM.from_pretrained(GEOLM, quantization_config=NF4, dtype=FULL)
     torch.manual_seed(5)
     model = get_peft_model(base, LoraConfig(r=4, target_modules=["q_proj"]))

@@ -49,7 +49,6 @@ def make_table(rows, columns) -> pa.Table:
 
 
 def load_module(file: Path) -> ModuleType:
-    """Return the module in a file outside the package."""
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -47,7 +47,6 @@ def work(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[dict]]:
-    """Every 23rd row of geofacts, and one with two correct answers."""
     names = ["prompt", "candidates", "answers"]
     found = {}
     for language in LANGUAGES:
@@ -64,7 +63,6 @@ def dataset(work, rows) -> Path:
 
 
 def run_line(harness: str, file: Path, *others: str, model: str) -> None:
-    """Run the command at the head of an exported file, in the file's folder."""
     lines = file.read_text("utf-8").replace("\\\n", " ").splitlines()
     (line,) = (x for x in lines if x.removeprefix("# ").startswith(("lm_eval run", "lighteval ac")))
     command = shlex.split(line.removeprefix("# ").replace("MODEL", model))
@@ -72,7 +70,6 @@ def run_line(harness: str, file: Path, *others: str, model: str) -> None:
 
 
 def score(model: Path, own: list[dict], **options) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return polyprobe's scores of the rows, and their numbers of tokens."""
     scorer = load_scorer(str(model), device="cpu", **options)
     asked = ([row[name] for row in own] for name in ("prompt", "candidates"))
     scored = scorer.score_counted(*asked)
@@ -128,7 +125,6 @@ def test_lm_eval_runs_as_the_head_of_the_group_says(work, rows, dataset):
 
 
 def run_lighteval(work: Path, dataset: Path, model: str, suffix: str = "") -> dict[str, list]:
-    """Return lighteval's results of the rows, by language."""
     tasks = work / f"lighteval{suffix}"
     stem = export_dataset(dataset, "lighteval", tasks)[0].stem
     return PEERS.run_lighteval(tasks, f"{stem}{suffix}", work / model, LANGUAGES)

@@ -20,7 +20,6 @@ EVERY = [row for rows in ROWS.values() for row in rows]
 
 
 def list_sentences(prompt: str, candidates: list[str]) -> list[str]:
-    """Return the texts that CausalScorer tokenizes."""
     seen: list[str] = []
     scorer = CausalScorer.__new__(CausalScorer)
     scorer._sentence_ids = lambda sentences: seen.extend(sentences) or [(0, 1)] * len(sentences)
@@ -29,7 +28,6 @@ def list_sentences(prompt: str, candidates: list[str]) -> list[str]:
 
 
 def list_prefix(prompt: str) -> str:
-    """Return the text that CausalObjectScorer tokenizes before the candidates."""
     seen: list[str] = []
     scorer = CausalObjectScorer.__new__(CausalObjectScorer)
     scorer.prefixes = lambda texts: seen.extend(texts) or [(0,)] * len(texts)

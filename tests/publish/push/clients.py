@@ -29,7 +29,7 @@ def api(hub, monkeypatch) -> HfApi:
 
 
 def hub_token(user, **rights):
-    from tests.hub.tokens import Token
+    from tests.hub.messages import Token
 
     return Token(user, **rights)
 

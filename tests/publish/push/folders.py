@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[3]
 
 
 def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en", "fr")) -> Path:
-    """The first rows of some splits of geofacts, with the builder's card."""
     (folder / "data" / "default").mkdir(parents=True)
     for split in splits:
         path = Path("data", "default", f"{split}.parquet")
@@ -25,12 +24,10 @@ def small_dataset(folder: Path, rows: int = 20, splits: tuple[str, ...] = ("en",
 
 
 def metric(folder: Path, name: str = "rankc") -> Path:
-    """A metric's folder, self-contained."""
     return bundle(ROOT / "metrics" / name, folder)
 
 
 def change(path: Path, **columns: pa.Array) -> None:
-    """Replace columns of a Parquet file."""
     table = pq.read_table(path)
     for name, column in columns.items():
         table = table.set_column(table.column_names.index(name), name, column)
@@ -38,7 +35,6 @@ def change(path: Path, **columns: pa.Array) -> None:
 
 
 def edit(path: Path, old: str, new: str) -> None:
-    """Replace a text in a file."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")

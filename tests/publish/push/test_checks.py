@@ -85,10 +85,7 @@ DATASETS = {
         lambda folder: edit(folder / "README.md", "configs:", "config:"),
         "README.md: 'configs' lists no data_files",
     ),
-    "missing-file": (
-        lambda folder: (folder / FR).unlink(),
-        f"default/fr is {FR}: no such file",
-    ),
+    "missing-file": (lambda folder: (folder / FR).unlink(), f"default/fr is {FR}: no such file"),
     "unlisted-file": (
         lambda folder: (folder / FR).rename(folder / "data/default/de.parquet"),
         "data/default/de.parquet is in no configuration of README.md",

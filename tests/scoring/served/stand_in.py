@@ -240,7 +240,6 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving(dialect="vllm", lies=(), port=0, model=None):
-    """Yield a running server."""
     server = StandIn(dialect, lies, port, model)
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()

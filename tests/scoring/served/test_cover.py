@@ -26,7 +26,6 @@ def plan_of(sentences, starts):
 
 
 def answered(one):
-    """Return (number of a read, the beginning that ends with its token) of a request."""
     ids, children, path = one.prompt
     yield from ((n, ids[: k + 2]) for k, numbers in enumerate(one.path) for n in numbers)
     pairs = zip(children, one.children, strict=True)

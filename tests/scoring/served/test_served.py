@@ -28,10 +28,7 @@ CANDIDATES = [
 ]
 # What each lie is, by dialect, as a part of the refusal; a dialect that cannot tell it has none.
 LIES = {
-    "no echo": {
-        "vllm": "0 log-probabilities for the",
-        "completions": "echo is ignored",
-    },
+    "no echo": {"vllm": "0 log-probabilities for the", "completions": "echo is ignored"},
     "bos": {
         "vllm": "of tokens that were not sent",
         "llama.cpp": "tokens in a prompt of",

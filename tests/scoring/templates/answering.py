@@ -82,9 +82,7 @@ ANSWERING = {
     ),
     # Roles as words; the new answer begins without the blank of older ones.
     "falcon": Case(
-        read_template("falcon"),
-        "User: \nFalcon: ",
-        "System: Be brief.\nUser: Say it.\nFalcon: ",
+        read_template("falcon"), "User: \nFalcon: ", "System: Be brief.\nUser: Say it.\nFalcon: "
     ),
     # Two newlines as words; EOS behind every turn.
     "zephyr": Case(

@@ -30,5 +30,4 @@ THINK = ("<think>", "</think>")
 
 
 def read_template(name: str) -> str:
-    """Return the chat template in a file of this folder."""
     return Path(__file__).with_name(f"{name}.jinja").read_text(encoding="utf-8")
