@@ -49,7 +49,6 @@ class ContentStore:
         remedy: the last resort in error messages.
         seal: bytes that the checksums depend on; None for values without a checksum. SQLite does
             not checksum its pages.
-        older: accept values that are text, which older versions stored without a checksum.
 
     Raises:
         PolyprobeError: in every method, if the file is damaged, in use for too long, or cannot be
@@ -60,7 +59,6 @@ class ContentStore:
     table: str
     remedy: str = ELSEWHERE
     seal: bytes | None = None
-    older: bool = False
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
         """Return {key: value} of the keys that are stored; a value is bytes or text, as added.
@@ -99,8 +97,6 @@ class ContentStore:
         return hashlib.sha256((self.seal or b"") + key + value).digest()[:CHECKSUM]
 
     def _unseal(self, key: bytes, row: object) -> bytes | None:
-        if self.older and isinstance(row, str):
-            return row.encode()
         intact = isinstance(row, bytes) and row[:CHECKSUM] == self._checksum(key, row[CHECKSUM:])
         return row[CHECKSUM:] if isinstance(row, bytes) and intact else None
 

@@ -8,7 +8,6 @@ import pytest
 from huggingface_hub import DatasetCard
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_balanced
 from polyprobe.builder.recipes.balanced import build as balanced
@@ -17,7 +16,6 @@ from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.cli.build import app
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 from tests.builder.worlds import ENTITIES, RELATIONS, balance, worlds
@@ -92,23 +90,6 @@ def test_a_fact_with_a_sentence_in_every_language_takes_it_and_its_inflected_for
     )
 
 
-def test_what_is_true_by_facts_without_a_row_is_not_a_distractor():
-    """Q1 is in Q10 (P17) and, by an excluded relation with the same template, in Q11."""
-    names = {i: f"entity {i}" for i in ("Q1", "Q2", "Q3", "Q10", "Q11", "Q12")}
-    facts = [("P17", "Q1", "Q10"), ("P17", "Q2", "Q11"), ("P17", "Q3", "Q12")]
-    template = "[X] is located in [Y]"
-    known = make_facts(
-        [*facts, ("P276", "Q1", "Q11")], {"en": names}, {"en": {"P17": template, "P276": template}}
-    )
-    made = balance(known, BalancedRequest("tiny", ("en",), exclude=("P276",)))
-    assert [set(row.candidate_ids) for row in made.rows["en"]] == [
-        {"Q10", "Q12"},
-        {"Q10", "Q11", "Q12"},
-        {"Q10", "Q11", "Q12"},
-    ]
-    assert left_out(made) == {("relation not requested", ""): 1}
-
-
 def test_max_per_relation_keeps_the_first_by_hash_whatever_it_is():
     labels = {"en": {f"Q{i}": f"entity {i}" for i in range(40)}}
     facts = [("P1", f"Q{i}", f"Q{i + 20}") for i in range(20)]
@@ -142,20 +123,6 @@ def test_labels_are_lent_in_order(monkeypatch):
         (name, role, f"someone/{name}", "0123456789abcdef", f"licence of {name}")
         for name, role in (("tiny", "facts"), ("first", "labels"), ("second", "labels"))
     ]
-
-
-def test_the_command_builds_the_same(monkeypatch, tmp_path):
-    serve(monkeypatch, "tiny", CAPITALS)
-    request = BalancedRequest("tiny", ("en", "fr"), candidates=2, exclude=(), seed=3)
-    folder, notes = build_balanced(request, None, tmp_path / "a")
-    assert notes.command == (
-        "polyprobe build balanced --source tiny --languages en,fr --candidates 2 "
-        "--draw frequency --seed 3 --config tiny-2"
-    )
-    words = [*notes.command.split()[2:], "--output", str(tmp_path / "b")]
-    assert CliRunner().invoke(app, words).exception is None
-    for path in ("data/tiny-2/en.parquet", "data/tiny-2/fr.parquet"):
-        assert (folder / path).read_bytes() == (tmp_path / "b" / path).read_bytes()
 
 
 def test_configurations_lie_side_by_side(monkeypatch, tmp_path):

@@ -17,13 +17,12 @@ from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import build as balanced_card
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.build import level_templates
-from polyprobe.builder.recipes.balanced.material import choose_templates
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
-from tests.builder.worlds import NONE, balance
+from tests.builder.worlds import balance
 
 GREEK = ["[X]: πρωτεύουσα [Y].", "[Y], πρωτεύουσα: [X]"]
 # The first and the third are equal once the zero-width space is gone, the last one's case counts.
@@ -160,12 +159,6 @@ def test_the_choice_of_templates_against_brute_force(own, lent, most):
         size = min([most, *(len(part) for part in texts.values() if part)])
         expected |= {(relation, x): part[:size] for x, part in texts.items() if part}
     assert found == expected
-
-
-def test_templates_keep_the_order_of_the_source():
-    shuffled = tell({"fr": {"P2": ["d", "c"], "P1": ["b", "a"]}, "en": {"P1": ["z", "y"]}})
-    chosen = choose_templates(shuffled.sort("template", descending=True), NONE)
-    assert chosen["template"].to_list() == ["z", "y", "b", "a", "d", "c"]
 
 
 def test_name_and_command_tell_the_templates_where_there_are_several():

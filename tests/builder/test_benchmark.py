@@ -42,12 +42,6 @@ def test_committed_files_keep_the_documented_rules(name):
     assert len({task["id"] for task in made["tasks"]}) == len(made["tasks"])
 
 
-def test_what_the_hub_is_asked_for_is_reported():
-    text = (DATASETS / "geofacts" / "eval.yaml").read_text(encoding="utf-8")
-    assert "packages/tasks/src/eval.ts" in text
-    assert yaml.safe_load(text)["evaluation_framework"] == "polyprobe"
-
-
 def test_committed_geofacts_has_what_the_builder_writes():
     folder = DATASETS / "geofacts"
     known = list_versions(folder, RECIPES["geofacts"].configs)

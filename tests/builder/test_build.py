@@ -48,24 +48,12 @@ def test_building_imports_no_model():
     assert done.stdout == "set()\n"
 
 
-def test_without_config_all_are_built(tiny, tmp_path):
-    folder = build_dataset("bmlama", PUBLISHED, mirror=tiny, output=tmp_path / "a" / "b")
-    assert folder == tmp_path / "a" / "b"
-    assert listing(folder) == ["README.md", *TINY_FILES, "eval.yaml"]
-
-
 def test_each_configuration_is_a_line_of_a_log(tiny, tmp_path, capsys):
     build_dataset("bmlama", ["17", "53"], tiny, tmp_path / "out")
     assert capsys.readouterr().err.splitlines() == [
         "building bmlama/17 (1 of 2)",
         "building bmlama/53 (2 of 2)",
     ]
-
-
-def test_default_output_is_under_the_current_folder(tiny, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    build_dataset("bmlama", ["17"], mirror=tiny)
-    assert listing(tmp_path / "datasets" / "bmlama") == ["README.md", *TINY_FILES[:3], "eval.yaml"]
 
 
 def test_building_one_keeps_the_other(tiny, tmp_path):

@@ -55,19 +55,6 @@ def test_committed_cards_load_on_the_hub(name):
     assert "<!-- statistics" not in card.text
 
 
-def test_licences_are_reported():
-    bmlama, geofacts = (
-        DatasetCard.load(DATASETS / name / "README.md") for name in ("bmlama", "geofacts")
-    )
-    assert bmlama.data.license == "cc-by-nc-4.0"
-    assert "says Apache-2.0" in bmlama.text
-    assert (geofacts.data.license, geofacts.data.license_name) == (
-        "other",
-        "apache-2.0-and-unicode-3.0",
-    )
-    assert "COPYRIGHT AND PERMISSION NOTICE" in geofacts.text
-
-
 def test_every_column_is_described():
     assert list(DESCRIPTIONS) == list(
         dict.fromkeys([*REPAIRED.names, *SENTENCES.names, *RELEASED.names])
@@ -95,18 +82,6 @@ def test_the_card_lists_what_is_present(bmlama, tmp_path):
 
 
 @pytest.mark.upstream
-def test_figures_of_both_configurations(bmlama):
-    card = DatasetCard.load(bmlama / "README.md")
-    assert "| `17` | 17 | 6,792 | 41 | 9.71 | 2 | 10 |" in card.text
-    assert "| `53` | 53 | 3,070 | 30 | 9.56 | 1 | 10 |" in card.text
-    # 17 · 6,792 + 53 · 3,070 + 17 · 6,792 + 53 · 3,066 = 556,136
-    assert card.data.size_categories == ["100K<n<1M"]
-    for info in card.data.dataset_info:
-        folder = bmlama / "data" / info["config_name"]
-        assert info["download_size"] == sum(p.stat().st_size for p in folder.iterdir())
-
-
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("names", "languages", "rows", "schema"),
     [
@@ -125,12 +100,6 @@ def test_load_dataset_reads_the_folder(bmlama, load, names, languages, rows, sch
     assert english.features.arrow_schema.remove_metadata() == schema
     path = bmlama / "data" / (names[0] if names else "17-repaired") / "en.parquet"
     assert english[-1] == pq.read_table(path).to_pylist()[-1]
-
-
-@pytest.mark.upstream
-def test_load_dataset_by_bare_name_from_the_parent(bmlama, load, monkeypatch):
-    monkeypatch.chdir(bmlama.parent)
-    assert len(load("bmlama", "53")) == 53
 
 
 @pytest.mark.upstream

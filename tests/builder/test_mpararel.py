@@ -170,10 +170,3 @@ def test_tables_of_the_release(everything):
     left_out = repairs[mpararel.BROKEN] + repairs[mpararel.DOUBLED]
     assert templates.filter(pl.col("language") != "zh").height == 15_794 - left_out
     assert (repairs[mpararel.REPAIRED], left_out, repairs[mpararel.BLANKS]) == (103, 1 + 30, 2)
-
-
-@pytest.mark.upstream
-def test_sums_name_the_files_that_hold_something():
-    folders = [path.split("/")[2] for path in mpararel.REPOSITORY.sha256]
-    assert folders.count("patterns") == 1708
-    assert folders.count("tuples") == 104 * 41 - 41 - 118

@@ -169,11 +169,3 @@ def test_share_of_released_templates_that_two_translators_give(replay):
     """54.8 %; the paper's footnote 5 says 60 %, before review."""
     assert sum(counts["by_two"] for counts in replay.values()) == 8_475
     assert sum(counts["released"] for counts in replay.values()) == 15_466  # but the 328 English
-
-
-@pytest.mark.upstream
-def test_a_released_template_of_two_translators(upstream):
-    votes = vote_for_templates(upstream, "zh-hant").filter(relation="P103")
-    assert all(len(names) > 1 or names == ["bing"] for names in votes["translators"].to_list())
-    patterns = mpararel.read_patterns(upstream, "zh-hant").filter(relation="P103")["pattern"]
-    assert {*patterns} <= {*votes["pattern"]}

@@ -187,13 +187,6 @@ def test_the_commands_read_it(tmp_path, monkeypatch):
     assert any(re.search(r"me/own.*6 files|me/own.*5 files", line) for line in lines)
 
 
-@pytest.mark.slow
-def test_a_model_runs_on_it(example, tmp_path, monkeypatch):
-    monkeypatch.chdir(example.parent)
-    run("eval", "geolm", "--dataset", "nations", "--output", tmp_path / "run", "--no-cache")
-    assert (tmp_path / "run" / "results.json").is_file()
-
-
 def test_a_sentence_version_of_it(tmp_path):
     """Each prompt with its answer, as a translator would return it, gives the same rows."""
     request = OwnRequest(EXAMPLE / "facts.csv", EXAMPLE / "templates.toml")

@@ -4,8 +4,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts
-from polyprobe.builder.sources import mpararel, polyglot, read_source
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.builder.sources import mpararel, polyglot
 from tests.builder.tiny import place_archive
 from tests.builder.tiny_polyglot import ROWS, known
 
@@ -103,11 +102,6 @@ def test_english_is_read_for_the_ids_and_not_given_unasked(mirror):
     both = polyglot.read_facts(mirror, ["en", "de"])
     assert german.facts.equals(both.facts)
     assert set(german.labels["language"]) == set(german.prompts["language"]) == {"de"}
-
-
-def test_unknown_language_names_the_nearest():
-    with pytest.raises(PolyprobeError, match="unknown language 'sv2' in polyglot; did you mean 's"):
-        read_source("polyglot", None, ["sv2"])
 
 
 @pytest.fixture(scope="module")

@@ -264,16 +264,6 @@ def encodes(character, encoding):
     return bool(character.encode(encoding, "ignore"))
 
 
-def test_the_wrong_capitals_are_gone(tables):
-    words = {"zh": "大写", "cs": "kapitál", "ja": "大文字"}
-    for language, word in words.items():
-        for config in PUBLISHED:
-            if language in tables[config]:
-                assert not any(word in p for p in tables[f"{config}-repaired"][language]["prompt"])
-    wrong = [p for p in tables["53"]["zh"]["prompt"] if "大写" in p]
-    assert len(wrong) == 262
-
-
 @pytest.mark.parametrize("config", PUBLISHED)
 def test_answers_and_candidates_stay_parallel_for_who_ignores_the_ids(bmlama, config):
     """The dictionary that finds errors in the published files finds none in these."""

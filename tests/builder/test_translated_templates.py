@@ -290,14 +290,6 @@ def test_templates_are_lent_where_they_lack():
     assert engine.asked == lacking
 
 
-def test_where_nothing_lacks_nobody_is_asked():
-    own = pl.concat([table(BORN), table("[X] nació en [Y]", language="es")])
-    engine = Dictionary("a", {}, targets=[])
-    found = fill_missing(own, ["es"], ["P19"], {"a": engine}, ["a"])
-    assert found.templates.height == 0
-    assert engine.asked == []
-
-
 def test_tables_have_their_schemas_empty_or_not():
     for templates in (table(), table(BORN)):
         found = translate(templates, Dictionary("a", {BORN: "[X] n [Y]"}), trusted=["a"])
@@ -368,12 +360,6 @@ def test_slots_are_found_again_or_lost(style, text, template):
     assert restore_slots(text, style) == template
 
 
-@pytest.mark.parametrize("style", STYLES)
-def test_what_is_put_in_is_found_again(style):
-    for template in (BORN, "In [Y], [X] is official", "[X][Y]" if style == "brackets" else DIED):
-        assert restore_slots(put_slots(template, style), style) == template
-
-
 DAMAGES = [
     ("[x]", "[y]"),
     ("[ X ]", "[ Y ]"),
@@ -438,15 +424,6 @@ def test_apertium_keeps_slots_in_every_style(style, apy):
     kept = count_outcomes(found.outcomes).filter(outcome="trusted")
     assert dict(kept.select("language", "count").rows()) == dict.fromkeys(targets, len(templates))
     assert all(map(is_template, found.templates["template"]))
-
-
-@needs_apertium
-def test_apertium_and_a_dictionary_agree_on_some(apy):
-    words = {BORN: "[X] nació en [Y]", DIED: "[X] falleció en [Y]"}
-    named = {"apertium": load_translator("apertium", url=apy), "b": Dictionary("b", words)}
-    found = translate_templates(table(BORN, DIED), "en", ["es"], named)
-    assert found.templates["template"].to_list() == ["[X] nació en [Y]."]
-    assert outcomes(found)["apertium", "ours:P19:1"] == "alone"
 
 
 def test_each_template_is_asked_with_the_engine_of_its_relation():

@@ -8,7 +8,6 @@ import pytest
 from polyprobe.builder.output.folder import recover, write_config
 from polyprobe.schema.columns import SCHEMA, Row
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import write_text
 
 
 def rows(*subjects: str) -> list[Row]:
@@ -96,12 +95,6 @@ def test_a_build_killed_between_its_renames_is_put_right(tmp_path):
     assert snapshot(tmp_path) == before
     recover(tmp_path, "c")
     assert snapshot(tmp_path) == before
-
-
-def test_text_is_replaced_whole(tmp_path):
-    write_text(tmp_path / "a.md", "ä\n")
-    write_text(tmp_path / "a.md", "b\n")
-    assert snapshot(tmp_path) == {"a.md": b"b\n"}
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path):

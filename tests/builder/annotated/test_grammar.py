@@ -27,65 +27,6 @@ def write_prompt(nodes):
     return "".join(map(write_node, nodes))
 
 
-def gendered(end, *forms):
-    values = VALUES["Gender"]
-    pairs = zip(forms, values[: len(forms)], strict=True)
-    return Alternatives(
-        tuple(Option(form, (Condition(end, "Gender", value),)) for form, value in pairs)
-    )
-
-
-@pytest.mark.parametrize(
-    ("prompt", "nodes"),
-    [
-        ("", ()),
-        ("ab c", (Text("ab c"),)),
-        ("x[Y]", (Text("x"), Slot("Y"))),
-        ("[X][Y]", (Slot("X"), Slot("Y"))),
-        ("[X.Nom]", (Slot("X", "Nom"),)),
-        ("[Y.IN+ESS]", (Slot("Y", "IN+ESS"),)),
-        ("[Y;be]", (Slot("Y", copula=True),)),
-        ("[DEF;X]", (Article("DEF", "X"),)),
-        ("[PREPDEF-à;Y]", (Article("PREPDEF-à", "Y"),)),
-        ("[DEF.Gen;X]", (Article("DEF", "X", "Gen"),)),
-        ("[DEF;Y.Fem]", (Article("DEF", "Y", tag="Fem"),)),
-        ("[ART;Y-Gender]", (Article("ART", "Y", tag="Gender"),)),
-        ("[a;X-Gender=MASC|b c;X-Gender=FEM]", (gendered("X", "a", "b c"),)),
-        (
-            "[a;Y-Gender=MASC|b;Y-Gender=FEM|c;Y-Gender=NEUT]",
-            (gendered("Y", "a", "b", "c"),),
-        ),
-        (
-            "[a;X-Gender=FEM;X-Number=SG|b;X-Number=PL]",
-            (
-                Alternatives(
-                    (
-                        Option(
-                            "a", (Condition("X", "Gender", "FEM"), Condition("X", "Number", "SG"))
-                        ),
-                        Option("b", (Condition("X", "Number", "PL"),)),
-                    )
-                ),
-            ),
-        ),
-        (
-            "[human: a ; non-human: b]",
-            (
-                Alternatives(
-                    (
-                        Option("a", (Condition("X", "Human", "YES"),)),
-                        Option("b", (Condition("X", "Human", "NO"),)),
-                    )
-                ),
-            ),
-        ),
-    ],
-)
-def test_tree_of_each_construct(prompt, nodes):
-    assert parse_prompt(prompt) == nodes
-    assert write_prompt(nodes) == prompt
-
-
 @pytest.mark.parametrize(
     ("prompt", "position"),
     [

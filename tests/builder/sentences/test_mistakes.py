@@ -106,22 +106,6 @@ def test_a_password_is_not_in_the_line_of_an_engine_that_does_not_answer():
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        ("apertium", {"timeout": "inf"}),
-        ("apertium", {"timeout": "nan"}),
-        ("openai", {"model": "m", "temperature": "nan"}),
-        ("openai", {"model": "m", "temperature": "inf"}),
-        ("openai", {"model": "m", "temperature": "-1"}),
-    ],
-)
-def test_numbers_that_no_engine_takes_are_mistakes(name, options):
-    *_, value = options.values()
-    with pytest.raises(PolyprobeError, match=f"'{value}' for (timeout|temperature) .* expected"):
-        load_translator(name, **options)
-
-
 def test_a_translator_whose_signature_has_bars_does_not_break_a_table():
     table = markdown_table(("source", "home"), [("translated", "apertium|3.8 | 1.0")])
     assert table.splitlines()[2] == r"| translated | apertium\|3.8 \| 1.0 |"

@@ -231,11 +231,6 @@ def test_the_configuration_stays_and_the_card_tells_of_both(tiny):
     assert "### `default-sentence`" in (tiny / "README.md").read_text(encoding="utf-8")
 
 
-def test_without_a_sentence_version_the_card_says_nothing(tiny):
-    build_dataset("tiny", output=tiny)
-    assert "# tiny\n\nof its own: default, more\n" in (tiny / "README.md").read_text("utf-8")
-
-
 def test_a_sentence_version_made_otherwise_is_not_replaced(tiny):
     build(tiny, phrasebook())
     before = snapshot(tiny)

@@ -33,22 +33,6 @@ def ask_apy(address, sentence, pair, mark="no"):
 
 
 @needs_apertium
-@pytest.mark.parametrize(
-    ("target", "expected"),
-    [
-        ("es", "Oslo y Roma son ciudades."),
-        ("ca", "Oslo i Roma són ciutats."),
-        ("gl", "Oslo e Roma son cidades."),
-        ("spa", "Oslo y Roma son ciudades."),
-    ],
-)
-def test_a_sentence(target, expected, apy):
-    assert load_translator("apertium", url=apy).translate(
-        ["Oslo and Rome are cities."], "en", target
-    ) == [expected]
-
-
-@needs_apertium
 @pytest.mark.parametrize(("target", "code"), [("es", "spa"), ("ca", "cat"), ("gl", "glg")])
 def test_batches_are_what_the_service_says_of_each_alone(target, code, apy):
     without_stop = [sentence.rstrip(".") for sentence in SENTENCES[:4]]
@@ -95,43 +79,6 @@ def test_a_pair_that_is_not_there_is_answered_with_those_that_are(apy):
         assert "eng-spa" in str(raised.value)
         assert "apertium-SOURCE-TARGET" in str(raised.value)
         assert "\n" not in str(raised.value)
-
-
-@needs_apertium
-@pytest.mark.acceptance
-def test_a_service_that_ends_in_mid_run_loses_nothing():
-    port = find_port()
-    with start_apy(port) as address:
-        translator = load_translator("apertium", url=address, batch_size="2", concurrency="1")
-        translator.pace = QUICK
-        ask, batches = translator.ask, []
-
-        async def ask_and_note(batch, *rest):
-            if len(batches) == 3:
-                translator.url = f"http://127.0.0.1:{find_port()}"  # no server on this port
-            batches.append(list(batch))
-            return await ask(batch, *rest)
-
-        translator.ask = ask_and_note
-        with pytest.raises(PolyprobeError) as raised:
-            translator.translate(SENTENCES, "en", "es")
-    assert str(raised.value).startswith(
-        "apertium failed 2 batches in a row (no answer: no connection, 2 times); "
-        "6 of 16 sentences are translated and stored in "
-    )
-    assert "\n" not in str(raised.value)
-    with start_apy(port) as address:
-        again = load_translator("apertium", url=address)
-        ask, asked = again.ask, []
-
-        async def note(batch, *rest):
-            asked.extend(batch)
-            return await ask(batch, *rest)
-
-        again.ask = note
-        texts = again.translate(SENTENCES, "en", "es")
-        assert all(texts)
-    assert sorted(asked) == sorted(SENTENCES[6:])
 
 
 def test_no_service_is_one_line_that_says_how_to_start_it():

@@ -124,21 +124,6 @@ def test_what_asking_again_does_not_mend_stops_with_the_remedy(engine, server, s
     assert len(server.sentences) == 1
 
 
-def test_a_run_without_any_answer_stops_and_goes_on_later(engine, server):
-    sentences = [f"sentence {number}" for number in range(9)]
-    engine.concurrency = 1
-    server.plan.extend(["fine"] * 2 + ["429"] * 12)
-    with pytest.raises(
-        PolyprobeError, match=r"4 batches in a row \(no answer: HTTP 429, 3 times\)"
-    ) as caught:
-        engine.translate(sentences, "en", "es")
-    assert "2 of 9 sentences are translated and stored in" in str(caught.value)
-    assert len(server.sentences) == 2 + 4 * 3
-    server.sentences.clear()
-    assert engine.translate(sentences, "en", "es") == [text.upper() for text in sentences]
-    assert sorted(server.sentences) == sentences[2:]
-
-
 def test_googles_codes_are_sent_and_checked(server):
     engine = make("googletrans", server)
     for target in ("zh-hant", "br"):
@@ -177,6 +162,8 @@ def test_translators_are_made_from_the_text_of_options(server, monkeypatch):
         ("openai", {}, "the translator openai needs the option model=…"),
         ("openai", {"modell": "m"}, "unknown option 'modell' in translator openai; did you mean"),
         ("openai", {"model": "m", "temperature": "hot"}, "'hot' for temperature"),
+        ("openai", {"model": "m", "temperature": "nan"}, "'nan' for temperature .* expected"),
+        ("apertium", {"timeout": "inf"}, "'inf' for timeout .* expected"),
         ("openai", {"model": "m", "base_url": "localhost:1"}, "invalid address of openai"),
         ("openai", {"model": "m", "examples": "file"}, "cannot read examples=file: No such file"),
         ("googletrans", {"per_second": "many"}, "'many' for per_second .* a number above 0"),

@@ -105,12 +105,6 @@ def test_file_and_system_message_are_signed_and_texts_are_kept_apart(server, fil
     assert len(server.bodies) == 3 * len(SENTENCES)
 
 
-def test_translations_are_in_the_order_of_the_sentences(server, file):
-    server_free = make(server, examples=str(file))
-    found = server_free.translate_each(SENTENCES[::-1], "en", "ru", relations=RELATIONS)
-    assert [one.text for one in found] == [sentence.upper() for sentence in SENTENCES[::-1]]
-
-
 def test_a_language_without_a_section_is_refused(server, file):
     with pytest.raises(PolyprobeError, match=r"toml has no examples for 'es'; it has ru, cs"):
         make(server, examples=str(file)).translate(SENTENCES, "en", "es")
@@ -140,8 +134,6 @@ def test_a_file_of_another_form(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_other_values_are_refused(server, tmp_path):
-    with pytest.raises(PolyprobeError, match="cannot read examples=.*none.toml: No such file"):
-        make(server, examples=str(tmp_path / "none.toml"))
+def test_other_values_are_refused(server):
     with pytest.raises(PolyprobeError, match="'yes' for system of the translator openai"):
         make(server, system="yes")

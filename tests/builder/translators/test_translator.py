@@ -198,11 +198,6 @@ def test_requests_are_spread_by_the_rate(monkeypatch):
     assert len(taken) == 10  # one of them a second try
 
 
-def test_nothing_is_drawn_into_a_pipe(capfd):
-    Engine().translate(["a"], "en", "es")
-    assert capfd.readouterr() == ("", "")
-
-
 def test_a_terminal_sees_a_bar(capfd, monkeypatch):
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     Engine().translate([*"abcdefgh"], "en", "es")
