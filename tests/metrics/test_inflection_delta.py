@@ -66,7 +66,6 @@ def test_expected_ranks_of_tied_scores_are_taken():
 
 
 ERRORS = {
-    "no queries": ([], [], "no queries in 'predictions'"),
     "unequal": ([1, 2], [1], "2 queries in 'predictions', 1 in 'references'; expected two ranks"),
     "nan": ([1, 2], [1, math.nan], "rank nan of query 1 in 'references'; expected a number from 0"),
     "none": ([1, None], [1, 1], "rank nan of query 1 in 'predictions'; expected a number from 0"),

@@ -15,7 +15,7 @@ from polyprobe.metrics.rankc.formulas import (
     rankc_matrix,
     rankc_per_query,
 )
-from polyprobe.metrics.shared.ranks import WEIGHTS, rank_weights
+from polyprobe.metrics.shared.ranks import WEIGHTS
 from tests.metrics.definitions import (
     compare_orders,
     draw_pools,
@@ -170,13 +170,6 @@ def test_float32_scores_are_compared_as_given():
     assert rankc_per_query(near, [[1, 2, 0]])[0] == pytest.approx(1)
     tied = rankc_per_query(near.astype(np.float32), [[1, 2, 0]])[0]
     assert tied == pytest.approx(enumerate_rankc([1, 1, 0], [1, 2, 0], "softmax"))
-
-
-def test_weights_sum_to_one_and_do_not_rise():
-    for weights, size in product(WEIGHTS, [1, 2, 10, 2000]):
-        values = rank_weights(size, weights)
-        assert values.sum() == pytest.approx(1)
-        assert (np.diff(values) <= 0).all()
 
 
 NAN = float("nan")

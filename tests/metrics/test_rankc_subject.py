@@ -194,11 +194,6 @@ ROWS = [[2, 1], [1, 2]]
         (3, [[2, 1, 3], [1, 2]], {}, "query 0 has 2 candidates in 'predictions', 3 in 'donor_ref"),
         (3, [[2, math.nan], [1, 2]], {}, "NaN among the scores of query 0 in 'donor_references'"),
         (2, [None, [1, 2]], {}, "query 0 of 'donor_predictions' is None; expected a list"),
-        (0, ROWS, {"ties": "x"}, "unknown ties 'x'"),
-        (0, ROWS, {"weights": "x"}, "unknown weights 'x'"),
-        (0, ROWS, {"groups": ["a"]}, "1 in 'groups', 2 queries"),
-        (0, ROWS, {"clusters": ["a"]}, "1 in 'clusters', 2 queries"),
-        (0, ROWS, {"average": "x"}, "unknown average 'x'"),
     ],
 )
 def test_mistakes_name_the_argument(place, rows, options, message):

@@ -123,21 +123,7 @@ def test_several_of_one_tie_count_once_and_repeated_indices_too():
 
 
 ERRORS = {
-    "no queries": ([], [], {}, "no queries in 'predictions'"),
-    "empty row": ([[1], []], [[0], [0]], {}, "query 1 of 'predictions' has no scores"),
-    "nan": ([[1, 2], [math.nan, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
-    "none": ([[1, 2], [None, 1]], [[0], [0]], {}, "NaN among the scores of query 1"),
-    "flat": ([1.0, 2.0], [[0], [0]], {}, "query 0 of 'predictions' is 1.0; expected a list"),
-    "no list": ([[1, 2]], [None], {}, "references of query 0 are None; expected a list"),
-    "no right": ([[1], [1, 2]], [[0], []], {}, "query 1 has no correct answer"),
-    "too large": ([[1], [1, 2]], [[0], [2]], {}, "answer 2 of query 1 is out of range"),
-    "negative": ([[1, 2]], [[-1]], {}, "answer -1 is not an index; expected integers from 0"),
-    "unequal": ([[1, 2]], [[0], [0]], {}, "1 queries in 'predictions', 2 in 'references'"),
-    "groups": ([[1, 2]], [[0]], {"groups": ["a", "b"]}, "2 in 'groups', 1 queries; expected one"),
     "k of 0": ([[1, 2]], [[0]], {"k": [1, 0]}, "depth 0 in 'k' is invalid; expected integers"),
-    "fraction": ([[1, 2]], [[0]], {"k": 1.5}, "depth 1.5 in 'k' is invalid"),
-    "no k": ([[1, 2]], [[0]], {"k": []}, "no depths in 'k'; expected one or more"),
-    "text": ([[1, 2]], [[0]], {"k": "5"}, "depth '5' in 'k' is invalid; expected integers"),
     "ties": ([[1, 2]], [[0]], {"ties": "first"}, "unknown ties 'first'; known: expected, released"),
 }  # fmt: skip
 
