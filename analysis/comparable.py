@@ -82,11 +82,7 @@ def list_loading(settings: Sequence[Settings]) -> list[str]:
 
 
 def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]]) -> None:
-    """Refuse rows that differ.
-
-    Raises:
-        PolyprobeError: one line that lists the rows by value.
-    """
+    """Refuse rows that differ."""
     parts = []
     for setting, values in differing.items():
         rows: dict[str, list[str]] = {}

@@ -62,21 +62,13 @@ class TokenCounts(NamedTuple):
 
 
 def find_tokenizer(model: str, revision: str | None = None) -> Place:
-    """Find where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`.
-
-    Raises:
-        PolyprobeError: no such model, or a revision of files that are not on the Hub.
-    """
+    """Find where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`."""
     check_model_revision(model, revision)
     return locate_model(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
 
 
 def load_tokenizer(place: Place) -> Any:
-    """Load a tokenizer of transformers.
-
-    Raises:
-        PolyprobeError: none of the files is a tokenizer that can be loaded.
-    """
+    """Load a tokenizer of transformers."""
     from transformers import AutoTokenizer
 
     try:

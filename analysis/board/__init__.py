@@ -11,11 +11,7 @@ TABLES = (".csv", ".tex", ".md")  # of --table
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a file, and a folder that has files but no board.
-
-    Raises:
-        PolyprobeError: the folder has files and no board.
-    """
+    """Refuse a file, and a folder that has files but no board."""
     if folder.suffix.lower() == ".html" or folder.is_file():
         raise PolyprobeError(f"--output {folder}: expected a folder for {PAGE}")
     if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():

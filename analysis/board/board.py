@@ -133,10 +133,6 @@ def make_board(
             runs have.
         parameters: a file of parameter counts, see `read_parameters`.
         despite: accept runs that are not comparable, and show their differences.
-
-    Raises:
-        PolyprobeError: runs that cannot be compared or have no common figure, an unknown figure, or
-            see `read_entries` and `read_parameters`.
     """
     entries = read_entries(folders)
     if not despite:  # before anything else: other errors would hide the reason
@@ -215,10 +211,6 @@ def read_parameters(file: Path) -> dict[str, float]:
     """Read the parameter counts by model, from lines of a name, a tab and a number.
 
     The first line is a heading if its second field is `parameters`.
-
-    Raises:
-        PolyprobeError: a file that cannot be read, or a line with another number of fields, a
-            number that is not above 0, or a repeated name.
     """
     counts: dict[str, float] = {}
     for number, cells in read_tsv(file, "--parameters"):

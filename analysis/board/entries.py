@@ -72,10 +72,6 @@ def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
     language is in two of them: many datasets have a configuration for each language. Such a row
     has only the figures of languages. It has no interval of their mean, because the runs were not
     resampled together.
-
-    Raises:
-        PolyprobeError: a folder given twice, a folder that is not a run, or a results.json that is
-            missing, damaged or of older scores.
     """
     places = [folder.resolve() for folder in folders]
     if doubled := [

@@ -72,9 +72,6 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutc
 
     Free predictions have no such effect: they are compared fact by fact. More than two runs are
     compared as wordings of one configuration.
-
-    Raises:
-        PolyprobeError: runs that are not comparable, or measures of wordings for other runs.
     """
     requests, keywords = options.requests, options.keywords
     if len(runs) > 2:

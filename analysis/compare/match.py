@@ -33,12 +33,7 @@ class Match(NamedTuple):
 
 
 def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
-    """Match the languages and facts of two runs; flags of rows are those of the first run.
-
-    Raises:
-        PolyprobeError: no common language or fact, other candidates for the same fact, or one run
-            of scores and one of free predictions.
-    """
+    """Match the languages and facts of two runs; flags of rows are those of the first run."""
     runs = (first, second)
     _check_kinds(runs)
     tables = (read_run_tables(first), read_run_tables(second))

@@ -106,9 +106,6 @@ def compare_runs(
     out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
     headline figures are also compared in each relation. `options` has the weights and ties, and
     the choice of fillings. `test` has the options of `significance.compare_figures`.
-
-    Raises:
-        PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
     runs = (first, second)
     match = match_runs(first, second, choice)

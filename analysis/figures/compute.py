@@ -62,10 +62,6 @@ def find_results(
     `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
     reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95% bootstrap
     interval of every figure. `options` are those that are not the default, if there are any.
-
-    Raises:
-        PolyprobeError: options of another kind of run; see `read_aligned`, `choose` and
-            `choose_again`.
     """
     settings, facts = run.settings(), None
     head: dict[str, Any] = {"signature": settings.signature, "subset": None}
@@ -111,9 +107,6 @@ def read_scored(
     """Validate the facts of some rows of a run's scores.
 
     Languages have their own candidates if they differ in any row of the run, chosen or not.
-
-    Raises:
-        PolyprobeError: scores that are not numbers.
     """
     settings, own_candidates = run.settings(), False
     if protocol_of(settings.scoring).contrasts:

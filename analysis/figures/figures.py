@@ -443,11 +443,7 @@ for _figure in FIGURES:
 
 
 def expand_names(names: Sequence[str]) -> dict[str, set[str]]:
-    """List the figures that each name means: a figure, the figures of a module, or `default`.
-
-    Raises:
-        PolyprobeError: an unknown name.
-    """
+    """List the figures that each name means: a figure, the figures of a module, or `default`."""
     default = {figure.name for figure in FIGURES if not figure.on_request}
     meanings = {EVERY: default, **{figure.name: {figure.name} for figure in FIGURES}}
     for module, figures in OF_MODULES.items():

@@ -63,11 +63,7 @@ class PredictedFacts:
 def read_predictions(
     run: Run, tables: Mapping[str, pa.Table], options: FillingOptions
 ) -> PredictedFacts:
-    """Read rows of a run's predictions, with the winners of the options.
-
-    Raises:
-        PolyprobeError: see `choose_again`.
-    """
+    """Read rows of a run's predictions, with the winners of the options."""
     normalised = is_normalised(run.settings().scoring)
     norm = normalised if options.length_norm is None else options.length_norm
     tables = choose_again(tables, options.length_norm, options.max_masks, normalised, run.folder)

@@ -82,11 +82,7 @@ class Units(NamedTuple):
 
 
 def resolve_clusters(table: pa.Table, kind: str) -> str:
-    """Choose the resampling unit: for `auto` `subject` if all fact ids name one, else `none`.
-
-    Raises:
-        PolyprobeError: an unknown kind.
-    """
+    """Choose the resampling unit: for `auto` `subject` if all fact ids name one, else `none`."""
     check_option("--cluster", kind, CLUSTERS)
     if kind != "auto":
         return kind
@@ -97,9 +93,6 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
     """Read the relation of each row, or the subject in its fact id; None for `none`.
 
     Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
-
-    Raises:
-        PolyprobeError: an unknown kind, or fact ids without a subject (RELATION:SUBJECT:OBJECT).
     """
     kind = resolve_clusters(table, kind)
     if kind == "none":

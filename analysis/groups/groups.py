@@ -188,9 +188,6 @@ def group_run(
         each_language: test groups of facts separately in each language.
         choice: choice of the run's rows.
         bootstrap: options of the intervals; the permutations use the same seed.
-
-    Raises:
-        PolyprobeError: see `find_labels` and `read_chosen`; a unit that spans several groups.
     """
     settings = run.settings()
     tables, left_out = read_chosen(run, choice)

@@ -52,12 +52,7 @@ class Grouping(NamedTuple):
 
 
 def find_labels(grouping: Grouping) -> Labels:
-    """Find the group of each language or row.
-
-    Raises:
-        PolyprobeError: an unknown name, an unknown language, a fact id without subject and
-            object, a dataset without continents, or a file that cannot be read or matches nothing.
-    """
+    """Find the group of each language or row."""
     by = grouping.by
     check_by(by)
     if (by == "gender") != (grouping.gender is not None):
@@ -171,11 +166,7 @@ def _split(grouping: Grouping) -> dict[str, list[str]]:
 
 
 def _match(keys: Sequence[str], groups: Mapping[str, str], kind: str, source: str) -> Labels:
-    """Look up the group of each key; at least one key must have one.
-
-    Raises:
-        PolyprobeError: no key has a group.
-    """
+    """Look up the group of each key; at least one key must have one."""
     distinct = {key: groups.get(key) for key in keys}
     matched = sum(group is not None for group in distinct.values())
     if not matched:

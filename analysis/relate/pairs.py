@@ -87,11 +87,7 @@ class Similarity(NamedTuple):
 def read_run_rows(
     run: Run, choice: Choice, languages: Collection[str] | None = None
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
-    """Read the chosen rows of a run in some languages (None: all), and count the other rows.
-
-    Raises:
-        PolyprobeError: an unknown language, or fewer than 3 languages.
-    """
+    """Read the chosen rows of a run in some languages (None: all), and count the other rows."""
     tables, left_out = read_chosen(run, choice)
     for language in languages or ():
         if language not in tables:
@@ -111,9 +107,6 @@ def measure_pairs(
     """Measure a figure of all pairs of a run's languages, from the rows of `read_run_rows`.
 
     Free predictions have no figure but COverlap.
-
-    Raises:
-        PolyprobeError: a figure that is not in `EXPLAINED`, or that the run does not have.
     """
     check_option("--of", of, EXPLAINED)
     settings, figure = run.settings(), BY_NAME[of]

@@ -34,11 +34,7 @@ class QueryOverlaps(NamedTuple):
 
 
 def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> QueryOverlaps:
-    """Correlate overlap and RankC over queries; `options` are those of the bootstrap.
-
-    Raises:
-        PolyprobeError: a run without RankC.
-    """
+    """Correlate overlap and RankC over queries; `options` are those of the bootstrap."""
     if pairs.facts is None or not pairs.facts.matched:
         raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
     overlaps = overlap_queries(corpus)

@@ -139,9 +139,6 @@ def relate_run(
         items: names of similarities, TSV files and run folders, see `sources.find_similarities`.
         options: the figure, the rows and the tests.
         languages: splits; None: all.
-
-    Raises:
-        PolyprobeError: any mistake that the caller can correct, in one line.
     """
     check_option("--of", options.of, EXPLAINED)  # before anything slow
     sources = [*items, options.control] if options.control else [*items]

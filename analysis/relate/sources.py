@@ -52,9 +52,6 @@ def find_similarities(
         pairs: figure of the run.
         choice: choice of rows, also in another run.
         subwords: vocabularies; None unless `subwords` is an item.
-
-    Raises:
-        PolyprobeError: an unknown name, or a file or run that cannot be read.
     """
     check_with(item)
     if item in DISTANCES:
@@ -136,10 +133,6 @@ def read_table(file: Path, languages: Sequence[str]) -> Similarity:
     Each line has a language and a number, or two languages and a number; the first line may be a
     heading. From numbers of single languages, a pair has the smaller number. Languages are named by
     split, code, ISO 639-3 code, name in FLORES-200 or English name. Other languages are ignored.
-
-    Raises:
-        PolyprobeError: a file that cannot be read, a malformed line, two values of one language or
-            pair, or no language of the run.
     """
     values_of = _read_lines(file, languages)
     names = {name for key in values_of for name in key}

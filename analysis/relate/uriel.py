@@ -36,9 +36,6 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
 
     Languages without an ISO 639-3 code in `schema/languages.tsv` or in URIEL are missing. For
     `genetic`, languages without a family, such as Basque, are missing too.
-
-    Raises:
-        PolyprobeError: lang2vec is not installed.
     """
     codes = [_list_codes(split, name) for split in languages]
     try:

@@ -135,9 +135,6 @@ def read_subwords(
         tables: rows of the run by language.
         name: name of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
         model: model of the tokenizer; None: that of the run.
-
-    Raises:
-        PolyprobeError: the run's dataset has changed, or the corpus or tokenizer cannot be read.
     """
     tokenizer = read_tokenizer(find_place(run.settings(), model))
     if name in (FILLED, PROMPTS):
@@ -220,9 +217,6 @@ def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
     A folder has one or several files for each language, whose names start with the language and a
     dot (`eng_Latn.devtest`, `en.txt`); several files are joined. A dataset has a split for each
     language. Languages are named as in `sources.read_table`.
-
-    Raises:
-        PolyprobeError: no language of the run, or languages with different numbers of sentences.
     """
     parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)

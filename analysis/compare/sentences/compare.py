@@ -205,9 +205,6 @@ def compare_versions(
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
-
-    Raises:
-        PolyprobeError: runs that are not comparable, or an invalid gender file.
     """
     genders = read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)

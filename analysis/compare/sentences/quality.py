@@ -139,11 +139,7 @@ def measure_quality(texts: WordingTexts, comet: Comet, paired: Mapping[str, Any]
 
 
 def score_translations(pairs: Sequence[Translation], comet: Comet) -> tuple[list[float], str]:
-    """Score (source, translation) pairs with COMET; return scores and COMET's version.
-
-    Raises:
-        PolyprobeError: it failed; one line, with the remedy.
-    """
+    """Score (source, translation) pairs with COMET; return scores and COMET's version."""
     lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
     try:
         process = subprocess.run(

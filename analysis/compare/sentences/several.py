@@ -56,9 +56,6 @@ def compare_several(
 
     Keywords are those of `compare_versions`. All runs must have the same rows, so that the
     reference has one value in all comparisons.
-
-    Raises:
-        PolyprobeError: runs that are not wordings of one configuration, or have other rows.
     """
     reference, *variants = _sort_runs(runs)
     pairs = [find_versions(variant, reference) for variant in variants]

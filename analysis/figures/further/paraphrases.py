@@ -36,10 +36,6 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
     `NAME_sd` is the standard deviation over relations, which the released code reports.
     Of equally scored candidates the one with the fewest tokens is the answer, then the first one.
     `n_same_labels`, with `label`, are tuples with both labels of an earlier one.
-
-    Raises:
-        PolyprobeError: templates of a fact with other candidates; a run without the marks that
-            they need; no reviewed template.
     """
     table, choices = facts.tables[language], facts.options
     predicted: dict[str, list[str]] = {}

@@ -19,12 +19,7 @@ PARTS = 5
 
 
 def read_popularity(run: Run, tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
-    """Read the popularity of rows of a run by language, NaN where it is unknown.
-
-    Raises:
-        PolyprobeError: a dataset that cannot be read, has changed, or has no such column of
-            numbers.
-    """
+    """Read the popularity of rows of a run by language, NaN where it is unknown."""
     splits = load_again(run.settings(), list(tables))
     return {
         language: _read(splits[language], table, language) for language, table in tables.items()

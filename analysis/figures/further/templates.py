@@ -37,11 +37,7 @@ class Templates(NamedTuple):
 
 
 def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
-    """Read the templates of rows of a run, from its dataset.
-
-    Raises:
-        PolyprobeError: the dataset cannot be read, or has changed.
-    """
+    """Read the templates of rows of a run, from its dataset."""
     settings, first = run.settings(), next(iter(tables))
     splits = load_again(settings, list(tables))
     keys = key_rows(tables[first]["fact_id"].to_pylist())
