@@ -34,6 +34,12 @@ def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
     return keys
 
 
+def place_rows(table: pa.Table, ids: Sequence[str]) -> list[int]:
+    """List where the rows of these fact ids are in a table that has all of them, see `key_rows`."""
+    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
+    return [places[key] for key in key_rows(ids)]
+
+
 def split_fact(fact: str) -> tuple[str, str, str] | None:
     """Return relation, subject and object of a fact id; None if it does not name them.
 

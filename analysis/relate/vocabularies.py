@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
 from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.schema.identity import key_rows
+from polyprobe.schema.identity import place_rows
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
@@ -138,7 +138,7 @@ def read_subwords(
     """
     tokenizer = read_tokenizer(find_place(run.settings(), model))
     if name in (FILLED, PROMPTS):
-        texts = list_texts(run, tables, name)
+        texts = _list_texts(run, tables, name)
     else:
         texts = read_parallel(name, [*tables])
     corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
@@ -189,26 +189,20 @@ def read_tokenizer(place: Place) -> Tokenizer:
     return Tokenizer(place.label, lambda texts: [x.ids for x in call(texts)], gather, special)
 
 
-def list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, Texts]:
-    """List the run's prompts, and for `filled` their candidates."""
-    texts = {}
-    for language, table in read_asked(run, rows).items():
-        candidates = table["candidates"].combine_chunks() if name == FILLED else None
-        prompts = table["prompts"].to_pylist() if has_prompts(table) else None
-        texts[language] = Texts(table["prompt"].to_pylist(), candidates, prompts)
-    return texts
-
-
-def read_asked(run: Run, rows: Mapping[str, pa.Table]) -> dict[str, pa.Table]:
-    """Read the prompts and candidates of a run's rows as the model read them."""
+def _list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, Texts]:
+    """List the run's prompts as the model read them, and for `filled` their candidates."""
     settings, scored = run.settings(), next(iter(rows.values()))
     stop = settings.further.get(FINAL_STOP, "none")
     tables = as_asked(load_again(settings, [*rows]), settings.scoring, final_stop=stop)
-    first = next(iter(tables.values()))
-    places = {key: row for row, key in enumerate(key_rows(first["fact_id"].to_pylist()))}
-    order = [places[key] for key in key_rows(scored["fact_id"].to_pylist())]
-    same = order == [*range(len(first))]
-    return {x: table if same else table.take(order) for x, table in tables.items()}
+    order = place_rows(next(iter(tables.values())), scored["fact_id"].to_pylist())
+    texts = {}
+    for language, table in tables.items():
+        # Taking rows would copy every list of candidates.
+        part = table if order == [*range(len(table))] else table.take(order)
+        candidates = part["candidates"].combine_chunks() if name == FILLED else None
+        prompts = part["prompts"].to_pylist() if has_prompts(part) else None
+        texts[language] = Texts(part["prompt"].to_pylist(), candidates, prompts)
+    return texts
 
 
 def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:

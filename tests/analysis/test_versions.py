@@ -10,7 +10,12 @@ import sacrebleu
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.deltas import Ranks, rank_answers, summarize_ranks
+from polyprobe.analysis.compare.sentences.deltas import (
+    Ranks,
+    WordingTest,
+    rank_answers,
+    summarize_ranks,
+)
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
@@ -194,7 +199,7 @@ def test_chrf_is_sacrebleu_s_of_the_filled_texts(runs):
     texts = load_texts(find_versions(*reversed(runs)), ["ru"], ids)
     assert (texts.reference["ru"], texts.variant["ru"]) == (TEMPLATES, SENTENCES)
     assert texts.english == ["Olga was born in Moscow.", "Ivan was born in Paris."]
-    found = measure_overlap(texts, {"clusters": None})
+    found = measure_overlap(texts, WordingTest([], None, {}))
     chrf = found.by_language["ru"]
     assert chrf.corpus == sacrebleu.corpus_chrf(SENTENCES, [TEMPLATES]).score
     each = [

@@ -15,7 +15,7 @@ import pyarrow as pa
 from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
 from polyprobe.analysis.figures.units import read_clusters
-from polyprobe.metrics.joint.significance import Averages, swap_averages
+from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.schema.run.folder import PROMPT
 from polyprobe.schema.run.naming import list_differing
@@ -24,7 +24,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .deltas import (
     Inflection,
-    Ranks,
+    WordingTest,
     compare_ranks,
     measure_inflection,
     rank_answers,
@@ -33,6 +33,7 @@ from .deltas import (
 from .gender import (
     VERB_FORMS,
     Feminine,
+    RanksOfBoth,
     Words,
     measure_feminine,
     measure_words,
@@ -101,9 +102,12 @@ class VersionComparison(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """List figure, average, language, values; sides have the names of the wordings."""
         sides, (reference, variant) = self.versions.sides, self.versions.wordings
-        inflection, feminine, quality = self.inflection, self.feminine, self.quality
-        overlap, words = self.overlap, self.words
         names = {"first": sides[0], "second": sides[1], "reference": reference, "variant": variant}
+        words, feminine, overlap = self.words, self.feminine, self.overlap
+        quality = _name_measure(self.quality, names)
+        if quality:
+            del quality["change"]
+        forms = feminine.forms.items() if feminine else ()
         return {
             "difference": self.direction,
             "languages": self.languages,
@@ -115,8 +119,7 @@ class VersionComparison(NamedTuple):
                 language: {side: box._asdict() for side, box in zip(sides, boxes, strict=True)}
                 for language, boxes in self.boxes.items()
             },
-            "inflection_delta": inflection
-            and {**_name_rows(inflection.delta, names), "n_queries": inflection.n_queries},
+            "inflection_delta": _name_measure(self.inflection, names),
             "verb_forms": words
             and {
                 **{name: _name_rows(rows, names) for name, rows in words.figures.items()},
@@ -124,10 +127,8 @@ class VersionComparison(NamedTuple):
             },
             "feminine_forms": feminine
             and {
-                **_name_rows(feminine.share, names),
-                "n_facts": feminine.n_facts,
-                "forms": {x: _name_fields(forms, names) for x, forms in feminine.forms.items()},
-                "without_tagger": feminine.without_tagger,
+                **(_name_measure(feminine, names) or {}),
+                "forms": {x: _name_fields(counts, names) for x, counts in forms},
             },
             "chrf": overlap
             and {
@@ -135,14 +136,7 @@ class VersionComparison(NamedTuple):
                 "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
                 "signature": overlap.signature,
             },
-            "qe": quality
-            and {
-                **_name_rows(quality.score, names),
-                "n_queries": quality.n_queries,
-                "source": quality.source,
-                "model": quality.model,
-                "version": quality.version,
-            },
+            "qe": quality,
             "by_relation": {
                 "difference": self.relation_direction,
                 **{x: part.as_json() for x, part in self.by_relation.items()},
@@ -151,26 +145,15 @@ class VersionComparison(NamedTuple):
             "failures": self.failures,
         }
 
-    def swap(self) -> "VersionComparison":
-        """Put the second side first; differences change their signs."""
-        inflection, feminine, quality = self.inflection, self.feminine, self.quality
-        return self._replace(
-            words=self.words and self.words._replace(figures=_swap_all(self.words.figures)),
-            left_out=self.left_out[::-1],
-            ranks=_swap_all(self.ranks),
-            boxes={language: boxes[::-1] for language, boxes in self.boxes.items()},
-            inflection=inflection and inflection._replace(delta=_swap(inflection.delta)),
-            feminine=feminine and feminine._replace(share=_swap(feminine.share)),
-            quality=quality and quality._replace(score=_swap(quality.score)),
-        )
 
-
-def _swap(averages: Averages | None) -> Averages | None:
-    return averages and swap_averages(averages)
-
-
-def _swap_all(figures: Mapping[str, Averages]) -> dict[str, Averages]:
-    return {name: swap_averages(averages) for name, averages in figures.items()}
+def _name_measure(
+    measure: Inflection | Feminine | Quality | None, names: Mapping[str, str]
+) -> dict[str, Any] | None:
+    """List the rows of a measure's averages, its first field, and the other fields."""
+    if measure is None:
+        return None
+    _, *others = measure._asdict().items()
+    return {**_name_rows(measure[0], names), **dict(others)}
 
 
 def _name_rows(averages: Averages | None, names: Mapping[str, str]) -> dict[str, Any]:
@@ -199,9 +182,9 @@ def compare_versions(
     *,
     clusters: str = "auto",
     choice: Choice = ALL_ROWS,
-    **test: Any,
+    **keywords: Any,
 ) -> VersionComparison:
-    """Compare two wordings; clusters, choice and test are as in `runs.compare_runs`.
+    """Compare two wordings; clusters, choice and keywords are as in `runs.compare_runs`.
 
     Measures of the texts are omitted if a dataset is missing or has changed, as are requested
     measures that fail (stanza, COMET): see `notes` and `failures`.
@@ -210,20 +193,23 @@ def compare_versions(
     match = match_runs(versions.variant, versions.reference, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     relations, units = table["relation"].to_pylist(), read_clusters(table, clusters)
-    paired = {**test, "relations": relations, "clusters": units}
-    variant, reference = map(rank_answers, match.tables)
-    boxes = zip(summarize_ranks(variant), summarize_ranks(reference), strict=True)
-    measures = list_measures(match.tables, options, genders, (variant, reference), paired)
-    ranks = compare_ranks(variant, reference, paired)
+    swapped = versions.sides == versions.wordings
+    test = WordingTest(relations, units, keywords, swapped)
+    ranks = (rank_answers(match.tables[0]), rank_answers(match.tables[1]))
+    # ranks and tables are of variant and reference, what is listed is in the order of the runs
+    first, second = ranks[::-1] if swapped else ranks
+    boxes = zip(summarize_ranks(first), summarize_ranks(second), strict=True)
+    measures = _list_measures(match.tables, options, genders, ranks, test)
+    averages = compare_ranks(*ranks, test)
     results, failures = _measure(versions, match.languages, table, measures)
-    changes = list_changes(match.tables, (variant, reference), results)
-    comparison = VersionComparison(
+    changes = _list_changes(match.tables, ranks, results)
+    return VersionComparison(
         versions,
         match.languages,
         match.left_out_languages,
         len(table),
-        match.left_out,
-        ranks,
+        match.left_out[::-1] if swapped else match.left_out,
+        averages,
         dict(zip(match.languages, boxes, strict=True)),
         results.get("inflection delta"),
         results.get("verb forms"),
@@ -231,39 +217,38 @@ def compare_versions(
         results.get("chrF"),
         results.get("QE"),
         split_by_relation(relations, changes, match.languages),
-        [*note_settings(versions), *note_missing(results, versions)],
+        [*_note_settings(versions), *_note_missing(results, versions)],
         failures,
     )
-    return comparison.swap() if versions.sides == versions.wordings else comparison
 
 
-def list_measures(
+def _list_measures(
     tables: Pair,
     options: WordingOptions,
     genders: Mapping[str, str] | None,
-    ranks: tuple[Ranks, Ranks],
-    paired: Mapping[str, Any],
+    ranks: RanksOfBoth,
+    test: WordingTest,
 ) -> dict[str, Measure]:
     """List the measures of texts by name: always two, others if the options ask for them."""
     comet, stanza = options.comet, options.stanza
     verbs = read_verb_forms(options.verb_forms or VERB_FORMS)
     measures: dict[str, Measure] = {
-        "inflection delta": lambda texts: measure_inflection(tables, texts, paired),
-        "chrF": lambda texts: measure_overlap(texts, paired, options.chrf_on),
+        "inflection delta": lambda texts: measure_inflection(tables, texts, test),
+        "chrF": lambda texts: measure_overlap(texts, test, options.chrf_on),
     }
     if genders is not None and stanza is not None:
         measures["feminine verb forms"] = lambda texts: measure_feminine(
-            texts, genders, stanza, paired
+            texts, genders, stanza, test
         )
     if comet is not None:
-        measures["QE"] = lambda texts: measure_quality(texts, comet, paired)
+        measures["QE"] = lambda texts: measure_quality(texts, comet, test)
     if genders is not None:
-        measures["verb forms"] = lambda texts: measure_words(texts, genders, verbs, ranks, paired)
+        measures["verb forms"] = lambda texts: measure_words(texts, genders, verbs, ranks, test)
     return measures
 
 
-def list_changes(
-    tables: Pair, ranks: tuple[Ranks, Ranks], results: Mapping[str, Any]
+def _list_changes(
+    tables: Pair, ranks: RanksOfBoth, results: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
     """List each figure's change of each row [rows, L], variant - reference, NaN where unknown."""
     variant, reference = ranks
@@ -282,7 +267,7 @@ def list_changes(
     return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
-def note_settings(versions: Versions) -> list[str]:
+def _note_settings(versions: Versions) -> list[str]:
     """Write a line on the settings that differ between the runs besides the data, if any."""
     differing = {*list_differing(versions.runs)} - {"data", "other languages"}
     names = ", ".join(sorted(differing))
@@ -290,7 +275,7 @@ def note_settings(versions: Versions) -> list[str]:
     return [line] if differing else []
 
 
-def note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
+def _note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
     """Write a line on each measured figure without a value, with its count."""
     lines = []
     names = ("inflection delta", "verb forms", "feminine verb forms", "QE")

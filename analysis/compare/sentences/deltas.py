@@ -10,19 +10,43 @@ from rich.console import Console
 from polyprobe.analysis.compare.match import Pair, Tables
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.metrics.inflection_delta.formulas import rank_delta
-from polyprobe.metrics.joint.significance import Averages, compare_averages
+from polyprobe.metrics.joint.significance import Averages, compare_averages, swap_averages
 from polyprobe.metrics.pictures.picture import Quartiles
-from polyprobe.metrics.recall_at_k.formulas import (
-    expected_rank,
-    find_standing,
-    recall_probability,
-)
+from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing, recall_probability
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.rows import take
 
 from .texts import FormPair, WordingTexts
 
 DEEPEST = 10
+
+
+class WordingTest(NamedTuple):
+    """How the rows of two wordings are compared.
+
+    Attributes:
+        relations, clusters: of each row; see `significance.compare_averages`.
+        options: of `significance.compare_figures`.
+        swapped: the reference is the first run; measures give the variant first.
+    """
+
+    relations: Sequence[str]
+    clusters: Sequence[str] | None
+    options: Mapping[str, Any]
+    swapped: bool = False
+
+    def compare(
+        self,
+        languages: Sequence[str],
+        measures: Mapping[str, tuple[Ratio, Ratio]],
+        rows: Sequence[int] | None = None,
+    ) -> dict[str, Averages]:
+        """Compare measures of some of the rows (None: all), in the order of the runs."""
+        rows = range(len(self.relations)) if rows is None else rows
+        relations = [self.relations[row] for row in rows]
+        options = {**self.options, "clusters": take(self.clusters, rows)}
+        averages = compare_averages(languages, measures, relations, **options)
+        return {x: swap_averages(y) if self.swapped else y for x, y in averages.items()}
 
 
 class Ranks(NamedTuple):
@@ -65,11 +89,8 @@ def rank_answers(tables: Tables) -> Ranks:
     )
 
 
-def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dict[str, Averages]:
-    """Compare recall@1 … and mean_rank of both runs, by language.
-
-    `paired` has relations, clusters and the options of `significance.compare_figures`.
-    """
+def compare_ranks(first: Ranks, second: Ranks, test: WordingTest) -> dict[str, Averages]:
+    """Compare recall@1 … and mean_rank of both runs, by language."""
     ones = np.ones((len(first.rank), 1))
     measures = {
         f"recall@{k}": (Ratio(before, ones, share=True), Ratio(after, ones, share=True))
@@ -77,59 +98,44 @@ def compare_ranks(first: Ranks, second: Ranks, paired: Mapping[str, Any]) -> dic
     }
     measures["mean_rank"] = (Ratio(first.rank, ones), Ratio(second.rank, ones))
     with Console(stderr=True).status("comparing ranks"):
-        return compare_averages(first.languages, measures, **paired)
-
-
-def compare_some(
-    languages: Sequence[str],
-    measures: Mapping[str, tuple[Ratio, Ratio]],
-    rows: Sequence[int],
-    paired: Mapping[str, Any],
-) -> dict[str, Averages]:
-    """Compare measures of some of the rows; `paired`, of all rows, is as in `compare_ranks`."""
-    labels = {name: take(paired[name], [*rows]) for name in ("relations", "clusters")}
-    return compare_averages(languages, measures, **{**paired, **labels})
+        return test.compare(first.languages, measures)
 
 
 def summarize_ranks(ranks: Ranks) -> Iterator[Quartiles]:
-    """Yield the quartiles of each language; whiskers end at the last ranks within 1.5 of them."""
+    """Yield the quartiles of each language."""
     for column in ranks.rank.T:
         q1, median, q3 = np.quantile(column, [0.25, 0.5, 0.75])
-        reach = 1.5 * (q3 - q1)
+        reach = 1.5 * (q3 - q1)  # whiskers end at the last ranks within it (Tukey)
         inside = column[(column >= q1 - reach) & (column <= q3 + reach)]
         numbers = (inside.min(), q1, median, q3, inside.max(), column.mean())
         yield Quartiles(*map(float, numbers))
 
 
-def measure_inflection(tables: Pair, texts: WordingTexts, paired: Mapping[str, Any]) -> Inflection:
-    """Compare the deltas of the variant with those of the reference.
-
-    Only rows with two correct forms in both wordings count; `paired` is as in `compare_ranks`.
-    """
+def measure_inflection(tables: Pair, texts: WordingTexts, test: WordingTest) -> Inflection:
+    """Compare the deltas of the variant with those of the reference."""
     counts = {x: len(forms) - forms.count(None) for x, forms in texts.forms.items()}
     languages = [language for language, count in counts.items() if count]
     if not languages:
         return Inflection(None, counts)
     marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
     rows = np.flatnonzero(marks.any(axis=1))
+    weights = marks[rows].astype(float)
     variant, reference = (
-        np.column_stack([find_deltas(side[x], texts.forms[x]) for x in languages])
+        Ratio(
+            np.column_stack([_find_deltas(side[x], texts.forms[x]) for x in languages])[rows],
+            weights,
+        )
         for side in tables
     )
-    weights = marks[rows].astype(float)
-    ratios = (Ratio(variant[rows], weights), Ratio(reference[rows], weights))
-    return Inflection(
-        compare_some(languages, {"delta": ratios}, rows.tolist(), paired)["delta"], counts
-    )
+    measures = {"delta": (variant, reference)}
+    return Inflection(test.compare(languages, measures, rows.tolist())["delta"], counts)
 
 
-def find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarray:
-    """Compute rank(label) - rank(form) of each row, 0 for rows without two forms.
-
-    Ranks are among all candidates, ties in expectation.
-    """
+def _find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarray:
+    """Compute rank(label) - rank(form) of each row, 0 for rows without two forms."""
     rows = [row for row, form in enumerate(forms) if form]
     pairs = [form for form in forms if form]
+    # Both are ranked among all candidates: each may stand before the other.
     scores = masked_scores(table.take(rows))
     label, form = (
         expected_rank(find_standing(scores, [[pair[place]] for pair in pairs])) for place in (0, 1)

@@ -15,7 +15,7 @@ from polyprobe.system.extras import missing
 from polyprobe.system.files import TAB, read_tsv
 from polyprobe.system.progress import track
 
-from .deltas import Ranks, compare_some
+from .deltas import Ranks, WordingTest
 from .texts import WordingTexts
 
 GENDERS = ("female", "male", "none")
@@ -112,15 +112,14 @@ def measure_words(
     genders: Mapping[str, str],
     verbs: Verbs,
     ranks: RanksOfBoth,
-    paired: Mapping[str, Any],
+    test: WordingTest,
 ) -> Words:
     """Compare the figures of women's and of men's facts in both wordings.
 
     A row counts in a language with verb forms for its relation, as in Fluent-mLAMA's appendix D. A
-    form is a whole word of the text with its answer. `paired` is as in `compare_ranks`, `ranks` are
-    of the variant and the reference.
+    form is a whole word of the text with its answer.
     """
-    relations = paired["relations"]
+    relations = test.relations
     with_verb = {x: np.array([(name, x) in verbs for name in relations]) for x in texts.variant}
     figures: dict[str, Averages] = {}
     n_facts = {}
@@ -138,7 +137,7 @@ def measure_words(
                 Ratio((side * marks)[rows], weights, share=name != "mean_rank") for side in sides
             )
             measures[f"{group}: {name}"] = (variant, reference)
-        figures |= compare_some(languages, measures, rows.tolist(), paired)
+        figures |= test.compare(languages, measures, rows.tolist())
     return Words(figures, n_facts)
 
 
@@ -180,11 +179,11 @@ def has_word(text: str, forms: Collection[str]) -> bool:
 
 
 def measure_feminine(
-    texts: WordingTexts, genders: Mapping[str, str], folder: Path, paired: Mapping[str, Any]
+    texts: WordingTexts, genders: Mapping[str, str], folder: Path, test: WordingTest
 ) -> Feminine:
     """Compare the shares of feminine verb forms of both wordings, by language.
 
-    A language without a tagger is excluded and named; `paired` is as in `compare_ranks`.
+    A language without a tagger is excluded and named.
     """
     rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
     counts, forms, without = {}, {}, {}
@@ -208,9 +207,7 @@ def measure_feminine(
     table = np.stack([counts[x] for x in languages], axis=-1)  # wording, row, part, L
     places = np.flatnonzero(table[:, :, 1].any(axis=(0, 2)))
     variant, reference = (Ratio(side[places, 0], side[places, 1], share=True) for side in table)
-    share = compare_some(
-        languages, {"share": (variant, reference)}, [rows[i] for i in places], paired
-    )
+    share = test.compare(languages, {"share": (variant, reference)}, [rows[i] for i in places])
     return Feminine(share["share"], len(rows), forms, without)
 
 

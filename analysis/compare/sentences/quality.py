@@ -4,7 +4,7 @@ import json
 import math
 import os
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
 from polyprobe.system.progress import track
 
-from .deltas import compare_some
+from .deltas import WordingTest
 from .texts import ENGLISH, WordingTexts
 
 # torchmetrics 0.10, which comet 2.2.7 needs, imports pkg_resources
@@ -79,9 +79,7 @@ class Quality(NamedTuple):
     change: np.ndarray
 
 
-def measure_overlap(
-    texts: WordingTexts, paired: Mapping[str, Any], unit: str = "sentence"
-) -> Overlap:
+def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentence") -> Overlap:
     """Compute chrF (Popović 2015) of the variant's texts against those of the reference.
 
     Fluent-mLAMA compares prompts, and a prompt without text has chrF 0.
@@ -91,8 +89,8 @@ def measure_overlap(
     except ImportError:
         raise missing("chrF", "sacrebleu") from None
     chrf = CHRF()
-    resampling = {"n_resamples": min(paired.get("n_resamples", 1000), 1000)}
-    resampling |= {"seed": paired.get("seed", 0), "clusters": paired["clusters"]}
+    n_resamples = min(test.options.get("n_resamples", 1000), 1000)
+    resampling = {"n_resamples": n_resamples, "seed": test.options.get("seed", 0)}
     by_language, columns = {}, []
     for language in track(texts.variant, "chrF"):
         pair = (texts.variant[language], texts.reference[language])
@@ -101,17 +99,17 @@ def measure_overlap(
             chrf.sentence_score(text, [reference]).score
             for text, reference in zip(variants, references, strict=True)
         ]
-        mean = summarize({"chrf": scores}, **resampling)
+        mean = summarize({"chrf": scores}, clusters=test.clusters, **resampling)
         corpus = chrf.corpus_score(variants, [references]).score
         by_language[language] = LanguageOverlap(corpus, mean["chrf"], mean["chrf_ci"])
         columns.append(scores)
     return Overlap(by_language, str(chrf.get_signature()), np.array(columns).T, unit)
 
 
-def measure_quality(texts: WordingTexts, comet: Comet, paired: Mapping[str, Any]) -> Quality:
+def measure_quality(texts: WordingTexts, comet: Comet, test: WordingTest) -> Quality:
     """Compare the mean scores of both wordings, by language but English.
 
-    Rows without an English sentence are excluded; `paired` is as in `compare_ranks`.
+    Rows without an English sentence are excluded.
     """
     change = np.full((len(texts.english), len(texts.variant)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
@@ -134,7 +132,7 @@ def measure_quality(texts: WordingTexts, comet: Comet, paired: Mapping[str, Any]
     change[np.ix_(rows, places)] = variant - reference
     ones = np.ones((len(rows), 1))
     measures = {"qe": (Ratio(variant, ones), Ratio(reference, ones))}
-    averages = compare_some(languages, measures, rows, paired)["qe"]
+    averages = test.compare(languages, measures, rows)["qe"]
     return Quality(averages, len(rows), texts.english_from, comet.model, version, change)
 
 

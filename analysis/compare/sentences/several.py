@@ -52,15 +52,12 @@ def compare_several(
     by_relation: bool = False,
     **test: Any,
 ) -> Several:
-    """Compare each wording with the first of `WORDINGS` among them.
-
-    Keywords are those of `compare_versions`. All runs must have the same rows, so that the
-    reference has one value in all comparisons.
-    """
+    """Compare each wording with the first of `WORDINGS`; keywords are of `compare_versions`."""
     reference, *variants = _sort_runs(runs)
     pairs = [find_versions(variant, reference) for variant in variants]
     comparisons = [compare_versions(pair, options, **test) for pair in pairs if pair]
     languages = comparisons[0].languages
+    # of other rows the reference would have another value in each comparison
     rows = {_list_common(reference, variant, languages) for variant in variants}
     if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
         raise PolyprobeError(
@@ -103,7 +100,6 @@ def _sort_runs(runs: Sequence[Run]) -> list[Run]:
 def _list_common(
     reference: Run, variant: Run, languages: Sequence[str]
 ) -> frozenset[tuple[str, str, int]]:
-    """List the rows that both runs have, as language, fact and its number."""
     rows = (
         {(x, *key) for x in languages for key in key_rows(run.read(x)["fact_id"].to_pylist())}
         for run in (reference, variant)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import key_rows, split_fact
+from polyprobe.schema.identity import key_rows, place_rows, split_fact
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
@@ -17,16 +17,12 @@ from polyprobe.system.errors import PolyprobeError
 WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
 WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
-Key = tuple[str, int]
 FormPair = tuple[int, int]  # indices of label and form among the candidates
 _COLUMNS = ("prompt", "candidates", "answers", "answer_forms")
 
 
 class Versions(NamedTuple):
-    """Two runs on the same facts in two wordings; the reference is the first of `WORDINGS`.
-
-    `sides` are the wordings in the order of the runs; differences are the first less the second.
-    """
+    """Two runs on the same facts in two wordings; `sides` are these in the order of the runs."""
 
     reference: Run
     variant: Run
@@ -68,15 +64,13 @@ class WordingTexts(NamedTuple):
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:
-    """Tell reference and variant apart, in any order of the runs; None if they are not such.
-
-    Their datasets have one name, and their configurations differ in the wording alone.
-    """
-    bases, sides = zip(*map(split_wording, (first, second)), strict=True)
-    if bases[0] != bases[1] or sides[0] == sides[1]:
+    """Tell reference and variant apart; None unless configurations differ in wording alone."""
+    (base, side), (second_base, second_side) = split_wording(first), split_wording(second)
+    if base != second_base or side == second_side:
         return None
-    reference, variant = sorted((first, second), key=_place)
-    return Versions(reference, variant, (sides[0], sides[1]))
+    order = [*WORDINGS]
+    pair = (first, second) if order.index(side) < order.index(second_side) else (second, first)
+    return Versions(*pair, (side, second_side))
 
 
 def split_wording(run: Run) -> tuple[str, str]:
@@ -85,37 +79,36 @@ def split_wording(run: Run) -> tuple[str, str]:
     `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
     """
     name = run.settings().data_name
-    base = name.removesuffix(WIDE)
+    base = name.removesuffix(WIDE)  # the wording stands before it
     for wording, suffix in WORDINGS.items():
         if suffix and base.endswith(suffix):
             return base.removesuffix(suffix) + name[len(base) :], wording
     return name, "template"
 
 
-def _place(run: Run) -> int:
-    return [*WORDINGS].index(split_wording(run)[1])
-
-
 def load_texts(
     versions: Versions, languages: Sequence[str], fact_ids: Sequence[str]
 ) -> WordingTexts:
     """Load the texts of the matched rows; refuse a dataset that differs from the run's."""
-    keys, runs = key_rows(fact_ids), (versions.variant, versions.reference)
+    runs = (versions.variant, versions.reference)
     variants, references = (
-        {x: _pick(table, keys) for x, table in load_again(run.settings(), languages).items()}
+        {
+            x: table.take(place_rows(table, fact_ids))
+            for x, table in load_again(run.settings(), languages).items()
+        }
         for run in runs
     )
     wording_of_reference, wording = versions.wordings
-    english, origin = find_english(runs, (wording, wording_of_reference), keys)
-    forms: dict[str, list[FormPair | None]] = {x: [None] * len(keys) for x in languages}
+    english, origin = _find_english(runs, (wording, wording_of_reference), fact_ids)
+    forms: dict[str, list[FormPair | None]] = {x: [None] * len(fact_ids) for x in languages}
     if not find_obstacle(runs):
-        forms = {x: find_forms(variants[x], references[x]) for x in languages}
+        forms = {x: _find_forms(variants[x], references[x]) for x in languages}
     return WordingTexts(
-        {x: fill_slots(table, wording) for x, table in variants.items()},
-        {x: fill_slots(table, wording_of_reference) for x, table in references.items()},
-        {x: (cut_prompts(variants[x]), cut_prompts(references[x])) for x in languages},
+        {x: _fill_slots(table, wording) for x, table in variants.items()},
+        {x: _fill_slots(table, wording_of_reference) for x, table in references.items()},
+        {x: (_cut_prompts(variants[x]), _cut_prompts(references[x])) for x in languages},
         forms,
-        read_subjects(variants[languages[0]]),
+        _read_subjects(variants[languages[0]]),
         english,
         origin,
     )
@@ -134,15 +127,13 @@ def find_obstacle(runs: Sequence[Run]) -> str:
     return ""
 
 
-def fill_slots(table: pa.Table, wording: str) -> list[str]:
-    """Put the correct answer, as the wording has it, in the slot of each prompt."""
+def _fill_slots(table: pa.Table, wording: str) -> list[str]:
     return [
         row["prompt"].replace(SLOT, find_answer_text(row, wording)) for row in _list_rows(table)
     ]
 
 
-def cut_prompts(table: pa.Table) -> list[str]:
-    """Cut each prompt at the slot."""
+def _cut_prompts(table: pa.Table) -> list[str]:
     return [prompt.partition(SLOT)[0] for prompt in table["prompt"].to_pylist()]
 
 
@@ -162,7 +153,7 @@ def find_answer_text(row: Mapping[str, Any], wording: str) -> str:
     return forms[-1] if forms and forms[-1] in right else right[0]
 
 
-def find_forms(variants: pa.Table, references: pa.Table) -> list[FormPair | None]:
+def _find_forms(variants: pa.Table, references: pa.Table) -> list[FormPair | None]:
     """Find label and form of each row where only these are correct, in both wordings."""
     pairs: list[FormPair | None] = []
     for row, row_of_reference in zip(_list_rows(variants), _list_rows(references), strict=True):
@@ -178,7 +169,7 @@ def _find_answers(row: Mapping[str, Any]) -> dict[str, int]:
     return {row["candidates"][place]: place for place in row["answers"]}
 
 
-def read_subjects(table: pa.Table) -> list[str]:
+def _read_subjects(table: pa.Table) -> list[str]:
     """Read each row's subject id, from the column or the middle of RELATION:SUBJECT:OBJECT."""
     subjects = table["subject_id"].to_pylist() if "subject_id" in table.column_names else []
     if any(subjects):
@@ -187,22 +178,22 @@ def read_subjects(table: pa.Table) -> list[str]:
     return [part[1] if part else "" for part in parts]
 
 
-def find_english(
-    runs: Sequence[Run], wordings: Sequence[str], keys: Sequence[Key]
+def _find_english(
+    runs: Sequence[Run], wordings: Sequence[str], fact_ids: Sequence[str]
 ) -> tuple[list[str | None], str]:
     """Find the English sentence of each row, and its configuration.
 
     Use the first of these with a split `en` and any of the facts: the first run's configuration,
     the second's, the dataset's configuration named `en`.
     """
-    settings = [run.settings() for run in runs]
+    settings, keys = [run.settings() for run in runs], key_rows(fact_ids)
     places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
     for place, wording in zip(places, (*wordings, "template"), strict=True):
         try:
             table = load_facts(*place, [ENGLISH])[ENGLISH]
         except PolyprobeError:
             continue
-        texts = fill_slots(table, wording)
+        texts = _fill_slots(table, wording)
         sentences = dict(zip(key_rows(table["fact_id"].to_pylist()), texts, strict=True))
         english = [sentences.get(key) for key in keys]
         if any(english):
@@ -212,9 +203,3 @@ def find_english(
 
 def _list_rows(table: pa.Table) -> list[dict[str, Any]]:
     return table.select([name for name in _COLUMNS if name in table.column_names]).to_pylist()
-
-
-def _pick(table: pa.Table, keys: Sequence[Key]) -> pa.Table:
-    """Take the rows of these keys; a table with the run's fingerprint has all of them."""
-    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
-    return table.take([places[key] for key in keys])

@@ -9,7 +9,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Resampling, share, summarize
 from polyprobe.metrics.shared.rows import take
-from polyprobe.schema.identity import key_rows
+from polyprobe.schema.identity import place_rows
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
@@ -20,16 +20,23 @@ PARTS = 5
 
 def read_popularity(run: Run, tables: Mapping[str, pa.Table]) -> dict[str, np.ndarray]:
     """Read the popularity of rows of a run by language, NaN where it is unknown."""
-    splits = load_again(run.settings(), list(tables))
-    return {
-        language: _read(splits[language], table, language) for language, table in tables.items()
-    }
+    values, splits = {}, load_again(run.settings(), list(tables))
+    for language, table in tables.items():
+        split = splits[language]
+        kind = split.schema.field(COLUMN).type if COLUMN in split.column_names else None
+        if kind is None or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            reason = "has none" if kind is None else f"has {kind}"
+            raise PolyprobeError(
+                f"--popularity needs a column '{COLUMN}' of numbers; '{language}' of the dataset "
+                f"{reason}; leave it out"
+            )
+        column = split[COLUMN].cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values[language] = column[place_rows(split, table["fact_id"].to_pylist())]
+    return values
 
 
 def measure_popularity(
-    popularity: Mapping[str, np.ndarray],
-    right: Mapping[str, np.ndarray],
-    units: Units,
+    popularity: Mapping[str, np.ndarray], right: Mapping[str, np.ndarray], units: Units
 ) -> dict[str, Any]:
     """Compute the accuracy of each fifth of the facts, from the least to the most popular.
 
@@ -45,21 +52,6 @@ def measure_popularity(
         one may be missing.
     """
     return {x: _measure(values, right[x], units.rows) for x, values in popularity.items()}
-
-
-def _read(split: pa.Table, table: pa.Table, language: str) -> np.ndarray:
-    """Read the popularity of each row of a run, NaN where it is unknown."""
-    kind = split.schema.field(COLUMN).type if COLUMN in split.column_names else None
-    if kind is None or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-        reason = "has none" if kind is None else f"has {kind}"
-        raise PolyprobeError(
-            f"--popularity needs a column '{COLUMN}' of numbers; '{language}' of the dataset "
-            f"{reason}; leave it out"
-        )
-    values = split[COLUMN].cast(pa.float64()).to_numpy(zero_copy_only=False)
-    keys = key_rows(split["fact_id"].to_pylist())
-    by_key = dict(zip(keys, values.tolist(), strict=True))
-    return np.array([by_key[key] for key in key_rows(table["fact_id"].to_pylist())])
 
 
 def split_popularity(values: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
-from polyprobe.schema.identity import key_rows, name_candidates
+from polyprobe.schema.identity import key_rows, name_candidates, place_rows
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked
@@ -40,19 +40,15 @@ def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
     """Read the templates of rows of a run, from its dataset."""
     settings, first = run.settings(), next(iter(tables))
     splits = load_again(settings, list(tables))
-    keys = key_rows(tables[first]["fact_id"].to_pylist())
-    scored = {x: _take_rows(split, keys) for x, split in splits.items()}
+    ids = tables[first]["fact_id"].to_pylist()
+    keys = key_rows(ids)
+    scored = {x: split.take(place_rows(split, ids)) for x, split in splits.items()}
     names = {x: _name_templates(split, keys) for x, split in scored.items()}
     texts = {x: _read_texts(split, names[x]) for x, split in scored.items()}
     # Some protocols rank other candidates than those of the dataset's rows.
     ranked = as_asked({first: splits[first]}, settings.scoring)[first]
-    candidates = name_candidates(_take_rows(ranked, keys))
+    candidates = name_candidates(ranked.take(place_rows(ranked, ids)))
     return Templates(names, texts, _number_candidates(candidates))
-
-
-def _take_rows(table: pa.Table, keys: Sequence[tuple[str, int]]) -> pa.Table:
-    places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
-    return table.take([places[key] for key in keys])
 
 
 def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[str]:
