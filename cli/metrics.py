@@ -47,7 +47,7 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
     def check_pairs(self) -> None:
         """Refuse figures of pairs that are unknown or not computed."""
         from polyprobe.analysis.figures.figures import choose_figures
-        from polyprobe.analysis.figures.further.pairs import check_pair_figures
+        from polyprobe.analysis.figures.results import check_pair_figures
 
         check_pair_figures(split_list(self.pairs), choose_figures(self.figures or ()))
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures
 from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
 
@@ -102,9 +103,9 @@ def _is_above_floor(
     """Compare an interval with the most frequent answers, with chance where they are unknown."""
     if interval is None:
         return None
-    baseline = facts.baseline
-    floor = float(baseline[language].mean()) if baseline else facts.chance_of(language)
-    return bool(interval[0] > floor)
+    if facts.baseline:
+        return bool(interval[0] > facts.baseline[language].mean())
+    return bool(interval[0] > chance_accuracy(facts.scores[language], facts.answers).mean())
 
 
 def find_gaps(figure: Figure, best: int) -> Figure:

@@ -5,9 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.analysis.figures.compute import OPTIONS, read_scored
+from polyprobe.analysis.figures.compute import OPTIONS
 from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
-from polyprobe.analysis.figures.facts import ScoredFacts
+from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
 from polyprobe.analysis.figures.figures import HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
 from polyprobe.analysis.figures.options import FillingOptions, MetricOptions

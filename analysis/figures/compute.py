@@ -1,38 +1,32 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
-from collections import Counter
-from collections.abc import Mapping, Set
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
-from polyprobe.metrics.shared.intervals import Resampling, estimate
+from polyprobe.metrics.shared.intervals import estimate
 from polyprobe.metrics.shared.rows import name_pairs
-from polyprobe.schema.checks import find_different
-from polyprobe.schema.run.folder import Run, read_run_tables
-from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
+from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .declaration import TEMPLATE_RANKINGS, TEMPLATES
-from .facts import DEFAULTS, ScoredFacts
+from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import BY_NAME, JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.popularity import measure_popularity, read_popularity
-from .further.positions import share_read
 from .further.relations import estimate_relations
 from .further.templates import measure_templates, read_templates
-from .modules import find_lack, measure_modules
-from .options import EVERY, MetricOptions, RankingOptions
+from .modules import find_lack, measure_modules, share_read
+from .options import EVERY, MetricOptions
 from .predictions import read_predictions, summarize_predictions
 from .units import Bootstrap, Units
 
-Estimates = dict[str, dict[str, Any]]
 BOOTSTRAP, OPTIONS = Bootstrap(), MetricOptions()
 
 
@@ -64,11 +58,9 @@ def find_results(
     interval of every figure. `options` are those that are not the default, if there are any.
     """
     settings, facts = run.settings(), None
-    head: dict[str, Any] = {"signature": settings.signature, "subset": None}
-    if choice != ALL_ROWS:
-        head["subset"] = choice.as_json()
     options.check_kind(settings.kind, run.folder)
     changes = options.as_json()
+    choose_figures(options.figures or ())  # an unknown name is refused before anything is read
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
     bootstrap = bootstrap.resolve(first, len(tables))
@@ -79,7 +71,8 @@ def find_results(
         figures, right = summarize_predictions(predicted, units), predicted.right
     else:
         facts = read_scored(run, tables, options)
-        check_named(facts, run.folder)
+        _check_named(facts, run.folder)
+        # Read before the long computation: the dataset may be gone.
         templates = read_templates(run, tables) if options.by_template else None
         figures, right = summarize_facts(facts, units), facts.right
         if templates:
@@ -89,46 +82,24 @@ def find_results(
     if facts and facts.protocol.options:
         figures["letters_read"] = share_read(facts)
     figures["left_out"]["rows"] = left_out
-    tail = {"options": changes} if changes else {}
-    return {**head, **figures, "resampling": bootstrap._asdict(), **tail}
+    return {
+        "signature": settings.signature,
+        "subset": None if choice == ALL_ROWS else choice.as_json(),
+        **figures,
+        "resampling": bootstrap._asdict(),
+        **({"options": changes} if changes else {}),
+    }
 
 
-def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
-    """Read the chosen rows of a run by language; count the rows left out now or before scoring."""
-    settings, tables = run.settings(), read_run_tables(run)
-    selection = apply_choice(next(iter(tables.values())), choice, settings.exclude)
-    counts = Counter(settings.left_out) + Counter(selection.left_out)
-    return {x: table.take(selection.rows) for x, table in tables.items()}, dict(counts)
-
-
-def read_scored(
-    run: Run, tables: Mapping[str, pa.Table], options: RankingOptions = DEFAULTS
-) -> ScoredFacts:
-    """Validate the facts of some rows of a run's scores.
-
-    Languages have their own candidates if they differ in any row of the run, chosen or not.
-    """
-    settings, own_candidates = run.settings(), False
-    if protocol_of(settings.scoring).contrasts:
-        own_candidates = bool(find_different(map(run.read, settings.languages), "scores").any())
-    try:
-        return ScoredFacts(tables, options, settings.scoring, own_candidates)
-    except ValueError as error:
-        raise PolyprobeError(
-            f"{run.folder}/scores: {error}; delete that language's file and run the same "
-            "`polyprobe eval` again"
-        ) from error
-
-
-def check_named(facts: ScoredFacts, folder: object) -> None:
+def _check_named(facts: ScoredFacts, folder: object) -> None:
     """Refuse names of `--figures`, and options of consistency, that mean no figure of the facts."""
-    options, default = facts.options, DEFAULTS
+    options = facts.options
     meanings = {
         f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
     }
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
     for name in ("repeated_subjects", "templates"):
-        if getattr(options, name) != getattr(default, name):
+        if getattr(options, name) != getattr(DEFAULTS, name):
             meanings[f"--{name.replace('_', '-')}"] = consistency
     if options.by_template:
         meanings["--by-template"] = {"rankc_templates"}
@@ -155,76 +126,61 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         `left_out`, counts of undefined values; `own_candidates` if languages have other candidates,
         so that no figure compares their rankings.
     """
-    rows, templates, modules = units.rows, units.templates, units.modules
     names = choose_figures(facts.options.figures or ())
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     estimates = {}
     for figure in track(figures, "figures and intervals"):
-        options = templates if figure.input in (TEMPLATES, TEMPLATE_RANKINGS) else rows
+        of_templates = figure.input in (TEMPLATES, TEMPLATE_RANKINGS)
+        options = units.templates if of_templates else units.rows
         estimates[figure.name] = estimate(figure.measure(facts), options)
-    chance = {f.name: f.chance(facts) for f in figures if callable(f.chance)}
-    values = {name: _values(of_figure) for name, of_figure in estimates.items()}
-    intervals = _list_intervals(estimates) if units.n_resamples else {}
+    values = {
+        name: {x: y for x, y in by_name.items() if x != "mean" and not x.endswith("_ci")}
+        for name, by_name in estimates.items()
+    }
+    intervals: dict[str, Any] = {}
+    if units.n_resamples:
+        for name, by_name in estimates.items():
+            intervals[name] = {x: by_name[f"{x}_ci"] for x in values[name]}
+        intervals["mean"] = {name: by_name["mean_ci"] for name, by_name in estimates.items()}
     floors = find_floors(facts, names)
+    joint: dict[str, Any] = {}
+    # A kernel may give several figures, of which not all may be chosen.
+    together = [f for f in JOINT if f.name in names and f.applies(facts) and facts.languages[1:]]
+    for figure in {figure.sums: figure for figure in together}.values():
+        joint |= estimate(figure.measure(facts), units.rows)
+    keys = {f"{figure.name}{end}" for figure in together for end in ("", "_ci")}
     return {
         "languages": facts.languages,
         "n_queries": len(facts.table),
         **({} if facts.matched else {"own_candidates": True}),
         **values,
-        "chance": chance,
-        "mean": {name: of_figure["mean"] for name, of_figure in estimates.items()},
-        **_estimate_joint(facts, rows, names),
+        "chance": {f.name: f.chance(facts) for f in figures if callable(f.chance)},
+        "mean": {name: by_name["mean"] for name, by_name in estimates.items()},
+        **{key: value for key, value in joint.items() if key in keys},
         **count_correct(facts.right),
-        **measure_modules(facts, modules, names),
+        **measure_modules(facts, units.modules, names),
         "calibration": calibrate_candidates(facts.raw_scores, facts.right),
         "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
         "floors": floors,
-        "p_values": _test_second(facts, units, names) if units.n_resamples else {},
+        "p_values": _test_second(facts, facts.second, units, names) if facts.second else {},
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }
 
 
-def _estimate_joint(facts: ScoredFacts, options: Resampling, names: Set[str]) -> dict[str, Any]:
-    """Compute the figures of all languages together, each kernel once."""
-    if len(facts.languages) < 2:
-        return {}
-    estimates: dict[str, Any] = {}
-    figures = [figure for figure in JOINT if figure.name in names and figure.applies(facts)]
-    for figure in {figure.sums: figure for figure in figures}.values():
-        estimates |= estimate(figure.measure(facts), options)
-    keys = {f"{figure.name}{end}" for figure in figures for end in ("", "_ci")}
-    return {key: value for key, value in estimates.items() if key in keys}
-
-
-def _test_second(facts: ScoredFacts, units: Units, names: Set[str]) -> dict[str, dict[str, float]]:
+def _test_second(
+    facts: ScoredFacts, second: SecondQuestions, units: Units, names: Set[str]
+) -> dict[str, dict[str, float]]:
     """Compute the p-values of the sign-flip tests: second questions against the first ones."""
-    second = facts.second
-    if second is None:
-        return {}
     tests = {
         "rankc_difference": (name_pairs(second.languages), second.rankc_difference),
         "accuracy_gain": (second.languages, second.accuracy_gain),
     }
     p_values = {}
     for figure, (places, values) in tests.items():
-        if figure in names and BY_NAME[figure].applies(facts):
+        if units.n_resamples and figure in names and BY_NAME[figure].applies(facts):
+            # One language has no pairs, whose mean would be undefined.
             columns = np.column_stack([values, values.mean(axis=1)]) if places else values
             p = flip_signs(columns, units.clusters, units.n_resamples, units.seed)
             p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=False))
     return p_values
-
-
-def _values(estimates: Mapping[str, Any]) -> dict[str, float | None]:
-    """List the figures of languages or pairs, without their mean and the intervals."""
-    names = (name for name in estimates if not name.endswith("_ci") and name != "mean")
-    return {name: estimates[name] for name in names}
-
-
-def _list_intervals(estimates: Estimates) -> dict[str, Any]:
-    """List the intervals of each figure under its name, those of the means under `mean`."""
-    by_figure = {
-        figure: {name: values[f"{name}_ci"] for name in _values(values)}
-        for figure, values in estimates.items()
-    }
-    return {**by_figure, "mean": {name: values["mean_ci"] for name, values in estimates.items()}}

@@ -1,5 +1,6 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -7,15 +8,16 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.accuracy_at_1.formulas import (
-    chance_accuracy,
-    right_probability,
-)
+from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, right_probability
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
 from polyprobe.metrics.shared.rows import Rows, read_rows
+from polyprobe.schema.checks import find_different
+from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.rows import Choice, apply_choice
+from polyprobe.system.errors import PolyprobeError
 
 from .options import RankingOptions
 
@@ -29,8 +31,7 @@ class SecondQuestions(NamedTuple):
         languages: their codes.
         covered: whether a fact has a second question, in every language [facts].
         rankc: RankC with the right subject in both languages [facts, pairs].
-        donor_rankc: RankC with the right subject in one language and the other one in the second,
-            the mean of both ways.
+        donor_rankc: RankC with the right subject in one language only, the mean of both ways.
         right: probability that each fact is right [facts, languages].
         donor_right: the same in the other subject's sentence.
     """
@@ -83,22 +84,18 @@ class ScoredFacts:
     """The input of every figure: the same facts in the same order in every language.
 
     Attributes:
-        tables: the scores on disk by language, with parallel rows.
-        languages: their codes, in the run's order.
+        tables: the scores on disk by language, with parallel rows; `table` is the first one.
         options: weights of RankC, what ties count, and so on.
-        scoring: name of the run's protocol.
-        protocol: the protocol.
-        raw_scores: the validated scores by language; every kernel reads them without a second
-            check.
+        raw_scores: the validated scores by language; kernels read them without a second check.
         scores: those that are ranked: `raw_scores`, or without ties (`RankingOptions.ties`).
-        first_scores: those of the first language.
         answers: indices of the correct candidates of each fact.
         sizes: number of candidates of each fact, in the first language.
-        matched: whether languages have the same candidates, so that rankings are compared; not
-            with `own_candidates`.
+        matched: whether languages have the same candidates, so that rankings are compared.
         rankc: RankC of each fact and pair of languages; no pairs if not `matched`.
         right: probability that each fact is right, by language (1 or 0 without ties).
         chance: accuracy of a guess, the mean over languages.
+        baseline, majority: probability that the most frequent answer is right, by language, the
+            fact itself not counted or counted; None if unknown.
         second: the facts in another subject's sentence; None without any.
 
     Raises:
@@ -117,20 +114,21 @@ class ScoredFacts:
         self.table: pa.Table = tables[self.languages[0]]
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
         self.raw_scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
-        self.scores = self._settle(self.raw_scores)
-        self.first_scores = self.scores[self.languages[0]]
-        self.sizes = self.first_scores.sizes
+        self.scores = self.settle(self.raw_scores)
+        self.sizes = self.scores[self.languages[0]].sizes
         self.matched = not own_candidates
         self.rankc = np.zeros((len(self.sizes), 0))
         if self.matched:
             self.rankc = rankc_pairs(self.scores, options.weights)
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
+        # languages with the same candidates have the same chance
         languages = self.languages[:1] if self.matched else self.languages
         levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
         self.chance = float(np.mean(levels))
+        self.baseline, self.majority = map(self._read_level, ("baseline", "majority"))
         self.second = self._read_second()
 
-    def _settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
+    def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
         if self.options.ties == "expected":
             return {**scores}
@@ -142,7 +140,7 @@ class ScoredFacts:
         if not covered.any():
             return None
         places = np.flatnonzero(covered)
-        donor = self._settle(
+        donor = self.settle(
             {
                 x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
                 for x, table in self.tables.items()
@@ -162,14 +160,17 @@ class ScoredFacts:
 
     @cached_property
     def other_templates(self) -> OtherTemplates | None:
-        """Compare each question with another template of its fact; None without any.
+        """Compare each question with another template of its fact.
 
-        None also if templates of a fact have other candidates: rankings cannot be compared.
+        None without any, and if templates of a fact have other candidates.
         """
         following = follow_templates(self.table["fact_id"].to_pylist())
         several = following != np.arange(len(following))
-        same = self.sizes == self.sizes[following]
-        if not several.any() or not same.all() or self._differ(following):
+        alike = (self.sizes == self.sizes[following]).all() and all(
+            answers == self.answers[row]
+            for answers, row in zip(self.answers, following.tolist(), strict=True)
+        )
+        if not several.any() or not alike:
             return None
         starts, ends = self.sizes.cumsum() - self.sizes, self.sizes.cumsum()
         order = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
@@ -189,37 +190,36 @@ class ScoredFacts:
             rankc_chance(self.sizes, weights),
         )
 
-    def _differ(self, following: np.ndarray) -> bool:
-        """Tell whether any row has other answers than the row of `following`."""
-        pairs = zip(self.answers, following.tolist(), strict=True)
-        return any(answers != self.answers[row] for answers, row in pairs)
-
-    def chance_of(self, language: str) -> float:
-        """Compute the accuracy of a guess in a language."""
-        return float(chance_accuracy(self.scores[language], self.answers).mean())
-
-    @property
-    def baseline(self) -> dict[str, np.ndarray] | None:
-        """Read the probability that the most frequent answer is right, by language, if known."""
-        return self.read_level("baseline")
-
-    def read_level(self, name: str) -> dict[str, np.ndarray] | None:
-        """Read a column of numbers by language; None if a file lacks it."""
+    def _read_level(self, name: str) -> dict[str, np.ndarray] | None:
         columns = {x: table[name] for x, table in self.tables.items()}
         if any(column.null_count for column in columns.values()):
             return None
         return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}
 
-    def rank_by(self, column: str) -> np.ndarray | None:
-        """Compute RankC [facts, pairs] of rankings by a list column, the smallest number first.
 
-        None if a file lacks the column, or the candidates are not `matched`.
-        """
-        if not self.matched or any(table[column].null_count for table in self.tables.values()):
-            return None
-        flat = {x: -masked_scores(t, column).compressed() for x, t in self.tables.items()}
-        ranked = self._settle({x: Rows(numbers, self.sizes) for x, numbers in flat.items()})
-        return rankc_pairs(ranked, self.options.weights)
+def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
+    """Read the chosen rows of a run by language; count the rows left out now or before scoring."""
+    settings, tables = run.settings(), read_run_tables(run)
+    selection = apply_choice(next(iter(tables.values())), choice, settings.exclude)
+    counts = Counter(settings.left_out) + Counter(selection.left_out)
+    return {x: table.take(selection.rows) for x, table in tables.items()}, dict(counts)
+
+
+def read_scored(
+    run: Run, tables: Mapping[str, pa.Table], options: RankingOptions = DEFAULTS
+) -> ScoredFacts:
+    """Validate the facts of some rows of a run's scores."""
+    settings, own_candidates = run.settings(), False
+    if protocol_of(settings.scoring).contrasts:
+        # Languages have their own candidates if they differ in any row of the run, chosen or not.
+        own_candidates = bool(find_different(map(run.read, settings.languages), "scores").any())
+    try:
+        return ScoredFacts(tables, options, settings.scoring, own_candidates)
+    except ValueError as error:
+        raise PolyprobeError(
+            f"{run.folder}/scores: {error}; delete that language's file and run the same "
+            "`polyprobe eval` again"
+        ) from error
 
 
 def follow_templates(ids: Sequence[str]) -> np.ndarray:

@@ -44,13 +44,20 @@ from .declaration import (
     Presentation,
     RunFigure,
     Scale,
+    Values,
 )
+from .facts import ScoredFacts
 from .options import EVERY
 
 NOTED = Presentation(noted=True)
-_of_module = partial(RunFigure, per=LANGUAGE)
-_noted = partial(_of_module, display=NOTED)
-_of_outcome = partial(RunFigure, per=PAIR, input=RANKINGS, conditional=True)
+_of_language = partial(RunFigure, per=LANGUAGE)
+_noted = partial(_of_language, display=NOTED)
+_of_second = partial(_of_language, input=SECOND, conditional=True)
+_of_pair = partial(RunFigure, per=PAIR)
+_of_rankings = partial(_of_pair, input=RANKINGS)
+_of_outcome = partial(_of_rankings, conditional=True)
+_of_second_pair = partial(_of_pair, input=SECOND_RANKINGS, conditional=True)
+_of_templates = partial(_of_pair, input=TEMPLATE_RANKINGS, conditional=True, display=NOTED)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
 # Parts of the facts by the tokens of the answer: key, end of the title, key of their number.
 NUMBERS_OF_TOKENS = (
@@ -58,6 +65,11 @@ NUMBERS_OF_TOKENS = (
     ("single", ", one token", "n_single"),
     ("multi", ", more tokens", "n_multi"),
 )
+
+
+def _count_undefined(facts: ScoredFacts, values: Values) -> int:
+    return list(values.values()).count(None)
+
 
 FIGURES = (
     RunFigure(
@@ -72,14 +84,12 @@ FIGURES = (
         compared=True,
         display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
     ),
-    RunFigure(
+    _of_second_pair(
         "rankc_subject",
         "subject-corrected RankC",
         "(R - P) / (1 - P): R is RankC, P what remains of it if one language is asked about "
         "another subject of the relation.",
-        PAIR,
-        SECOND_RANKINGS,
-        lambda second: find_rankc_subject(
+        sums=lambda second: find_rankc_subject(
             second.languages, second.rankc, second.donor_rankc, second.covered
         ),
         scale=Scale(lowest=-INFINITE),
@@ -88,19 +98,16 @@ FIGURES = (
             "facts without another subject to ask about: not in corrected RankC and gain",
             lambda facts, values: int((~facts.second.covered).sum()) if facts.second else 0,
         ),
-        conditional=True,
         compared=True,
         display=Presentation(
             short="corrected", paper=("Cor", "RankC corrected for the subject (Cor)")
         ),
     ),
-    RunFigure(
+    _of_rankings(
         "rankc",
         "RankC",
         "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
-        PAIR,
-        RANKINGS,
-        lambda facts: find_rankc(facts.languages, facts.rankc),
+        sums=lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
         floor="donor",
         compared=True,
@@ -108,13 +115,11 @@ FIGURES = (
             training="each", paper=("CLC", "cross-lingual consistency (CLC, mean RankC)")
         ),
     ),
-    RunFigure(
+    _of_rankings(
         "rankc_adjusted",
         "adjusted RankC",
         "(RankC - chance) / (1 - chance), over facts with several candidates.",
-        PAIR,
-        RANKINGS,
-        lambda facts: find_rankc_adjusted(
+        sums=lambda facts: find_rankc_adjusted(
             facts.languages, facts.rankc, facts.sizes, facts.options.weights
         ),
         scale=Scale(lowest=-INFINITE),
@@ -129,64 +134,49 @@ FIGURES = (
             short="adjusted", training="mean", paper=("Adj", "CLC adjusted for chance (Adj)")
         ),
     ),
-    RunFigure(
+    _of_pair(
         "coverlap",
         "COverlap",
         "Facts right in both languages among those right in either (Jiang 2020).",
-        PAIR,
-        FACTS,
-        lambda facts: find_coverlap(facts.right),
+        sums=lambda facts: find_coverlap(facts.right),
         floor="independence",
-        left_out=LeftOut(
-            "pairs without COverlap: nothing right in either",
-            lambda facts, values: list(values.values()).count(None),
-        ),
+        left_out=LeftOut("pairs without COverlap: nothing right in either", _count_undefined),
         conditional=True,
         compared=True,
     ),
-    RunFigure(
+    _of_second_pair(
         "rankc_donor",
         "RankC, another subject",
         "P: RankC with the right subject in one language and another one in the second.",
-        PAIR,
-        SECOND_RANKINGS,
-        lambda second: mean_of(
+        sums=lambda second: mean_of(
             name_pairs(second.languages), second.donor_rankc, second.covered, share=True
         ),
         scale=Scale(lower_is_better=None),
-        conditional=True,
     ),
-    RunFigure(
+    _of_second_pair(
         "rankc_difference",
         "RankC, R - P",
         "RankC less RankC with another subject, over the same facts.",
-        PAIR,
-        SECOND_RANKINGS,
-        lambda second: mean_of(
+        sums=lambda second: mean_of(
             name_pairs(second.languages), second.rankc_difference, second.covered
         ),
         scale=Scale(lowest=-1.0),
-        conditional=True,
     ),
-    RunFigure(
+    _of_second(
         "accuracy_donor",
         "accuracy, another subject",
         "Share of facts whose right answer comes first in another subject's sentence.",
-        LANGUAGE,
-        SECOND,
-        lambda second: mean_of(second.languages, second.donor_right, second.covered, share=True),
+        sums=lambda second: mean_of(
+            second.languages, second.donor_right, second.covered, share=True
+        ),
         scale=Scale(lower_is_better=None),
-        conditional=True,
     ),
-    RunFigure(
+    _of_second(
         "accuracy_gain",
         "accuracy gain",
         "Accuracy less accuracy in another subject's sentence, over the same facts.",
-        LANGUAGE,
-        SECOND,
-        lambda second: mean_of(second.languages, second.accuracy_gain, second.covered),
+        sums=lambda second: mean_of(second.languages, second.accuracy_gain, second.covered),
         scale=Scale(lowest=-1.0),
-        conditional=True,
         compared=True,
     ),
     RunFigure(
@@ -201,43 +191,33 @@ FIGURES = (
         conditional=True,
         display=NOTED,
     ),
-    RunFigure(
+    _of_templates(
         "rankc_other_template",
         "RankC, another template",
         "RankC of two languages in different templates; in expectation at most the mean of RankC "
         "within both, if the order of the templates differs at random.",
-        PAIR,
-        TEMPLATE_RANKINGS,
-        lambda templates: mean_of(
+        sums=lambda templates: mean_of(
             name_pairs(templates.languages), templates.between, templates.several, share=True
         ),
-        conditional=True,
-        display=NOTED,
     ),
-    RunFigure(
+    _of_templates(
         "rankc_disattenuated",
         "disattenuated RankC",
         "Adjusted RankC in different templates, over the geometric mean of that within both "
         "languages (Spearman 1904): 1 if languages differ no more than templates.",
-        PAIR,
-        TEMPLATE_RANKINGS,
-        lambda templates: find_disattenuated(
+        sums=lambda templates: find_disattenuated(
             templates.languages,
             templates.adjust(templates.between),
             templates.adjust(templates.within),
         ),
         scale=Scale(lowest=-INFINITE, highest=INFINITE),
         chance=0.0,
-        conditional=True,
-        display=NOTED,
     ),
-    RunFigure(
+    _of_rankings(
         "agreement",
         "agreement",
         "Share of facts with the same first candidate.",
-        PAIR,
-        RANKINGS,
-        lambda facts: find_agreement(facts.scores),
+        sums=lambda facts: find_agreement(facts.scores),
         compared=True,
     ),
     _of_outcome(
@@ -258,30 +238,24 @@ FIGURES = (
         "RankC over facts right in neither.",
         sums=lambda facts: condition_rankc(facts.right, facts.rankc, "wrong_wrong"),
     ),
-    RunFigure(
+    _of_rankings(
         "rbo",
         "rank-biased overlap",
         "Rank-biased overlap of two languages' rankings.",
-        PAIR,
-        RANKINGS,
-        lambda facts: find_rbo(facts.raw_scores),
+        sums=lambda facts: find_rbo(facts.raw_scores),
     ),
-    RunFigure(
+    _of_rankings(
         "kendall_tau_b",
         "Kendall's tau-b",
         "Rank correlation of two languages' scores, comparable between pools of different size.",
-        PAIR,
-        RANKINGS,
-        lambda facts: find_kendall(facts.raw_scores),
+        sums=lambda facts: find_kendall(facts.raw_scores),
         scale=Scale(lowest=-1.0),
     ),
-    RunFigure(
+    _of_pair(
         "right_in_both",
         "right in both",
         "P(a and b): share of facts right in both languages.",
-        PAIR,
-        FACTS,
-        lambda facts: find_right_in_both(facts.right),
+        sums=lambda facts: find_right_in_both(facts.right),
         on_request=True,
         display=Presentation(short="both"),
     ),
@@ -290,10 +264,7 @@ FIGURES = (
         "right where another is",
         "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
         sums=lambda facts: find_right_given_right(facts.right),
-        left_out=LeftOut(
-            "ordered pairs without P(a | b): nothing right in b",
-            lambda facts, values: list(values.values()).count(None),
-        ),
+        left_out=LeftOut("ordered pairs without P(a | b): nothing right in b", _count_undefined),
         conditional=True,
         display=Presentation(short="given"),
     ),
@@ -331,14 +302,14 @@ FIGURES = (
         )
     ),
     *(
-        _of_module(
+        _of_language(
             f"recall_at_k.recall@{k}",
             f"recall@{k}",
             f"Share of facts with a right answer among the first {k}; macro.",
         )
         for k in (1, 5, 10)
     ),
-    _of_module(
+    _of_language(
         "recall_at_k.mean_rank",
         "mean rank",
         "Mean rank of the right answer, from 1; macro.",
@@ -349,7 +320,7 @@ FIGURES = (
         "contrastive knowledge",
         "Share of facts more probable than the mean of their counterfacts.",
     ),
-    _of_module(
+    _of_language(
         "contrastive_knowledge.tie_share",
         "ties",
         "Share of facts as probable as their counterfacts.",
@@ -394,7 +365,7 @@ FIGURES = (
         count_key="n_multi",
     ),
     *(
-        _of_module(
+        _of_language(
             f"calibration.ece{'' if part == 'all' else f'_{part}'}",
             f"calibration error{of}",
             "Mean distance between confidence and accuracy over ten bins of confidence (ECE).",
@@ -420,7 +391,7 @@ FIGURES = (
         for part, of, count in NUMBERS_OF_TOKENS
     ),
     *(
-        _of_module(
+        _of_language(
             f"error_types.{name}",
             f"errors: {name.replace('_', ' ')}",
             f"Share of errors of this type: {definition[0].lower()}{definition[1:]}",

@@ -3,16 +3,17 @@
 A figure means something as far as it is above its floors, not only above chance.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.rankc.formulas import find_rankc_adjusted
+from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_pairs
 from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.metrics.shared.rows import Rows
 
-from .facts import ScoredFacts
+from .facts import ScoredFacts, masked_scores
 
 Values = dict[str, float | None]
 
@@ -50,14 +51,17 @@ def _find_donor(facts: ScoredFacts) -> Values:
     return {"accuracy": accuracy, **_of_rankings(facts, second.donor_rankc, second.covered)}
 
 
-def _rank_answers_by(column: str, facts: ScoredFacts) -> Values:
-    level = facts.read_level(column)
-    return {} if level is None else {"accuracy": float(np.mean([*level.values()]))}
+def _average(levels: Mapping[str, np.ndarray] | None) -> Values:
+    return {} if levels is None else {"accuracy": float(np.mean([*levels.values()]))}
 
 
 def _rank_by(column: str, facts: ScoredFacts) -> Values:
-    values = facts.rank_by(column)
-    return {} if values is None else _of_rankings(facts, values)
+    """Rank candidates by a list column, the smallest number first; nothing if a file lacks it."""
+    if not facts.matched or any(table[column].null_count for table in facts.tables.values()):
+        return {}
+    flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
+    ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
+    return _of_rankings(facts, rankc_pairs(ranked, facts.options.weights))
 
 
 def _of_rankings(
@@ -98,13 +102,13 @@ FLOORS = (
         "frequency",
         "frequency",
         "Candidates ranked by how often each is the answer of the relation's other facts.",
-        partial(_rank_answers_by, "baseline"),
+        lambda facts: _average(facts.baseline),
     ),
     Floor(
         "majority",
         "majority",
         "The relation's most frequent answer among the candidates, the fact itself counted.",
-        partial(_rank_answers_by, "majority"),
+        lambda facts: _average(facts.majority),
     ),
     Floor(
         "length",

@@ -1,16 +1,18 @@
 """Read results.json: values of languages, chance levels, floors, and every figure as a row."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.shared.rows import mean_known
+from polyprobe.system.errors import PolyprobeError, check_option
 
-from .declaration import ALL, LANGUAGE, RunFigure
+from .declaration import ALL, LANGUAGE, PAIR, WAY, RunFigure
 from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
 
+ROUNDING = 1e-12  # of a mean of equal values
 MEAN = "mean"  # in place of a language: the mean over languages or pairs
 
 
@@ -39,6 +41,23 @@ class FigureRow(NamedTuple):
     n: int | None = None
     floor: float | None = None
     relation: str = ""
+
+
+class HighPairs(NamedTuple):
+    """Pairs whose value is at least the mean of all pairs, by two figures or one of them alone."""
+
+    common: list[str]
+    first: list[str]
+    second: list[str]
+
+
+class Partner(NamedTuple):
+    """The language with the highest value of a figure of pairs, in a language's pairs."""
+
+    language: str
+    partner: str
+    value: float
+    interval: list[float] | None
 
 
 def list_rows_of_run(results: Mapping[str, Any]) -> list[FigureRow]:
@@ -159,3 +178,46 @@ def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
     floor = find_floor(results, "accuracy")
     bounds = results["intervals"].get("accuracy", {}).get(language)
     return None if floor is None or bounds is None else bounds[0] > floor
+
+
+def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:
+    """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7)."""
+    high = []
+    for name in (first, second):
+        least = results["mean"][name] - ROUNDING
+        high.append(
+            {x for x, value in results[name].items() if value is not None and value >= least}
+        )
+    names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
+    parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
+    return HighPairs(*([pair for pair in names if pair in part] for part in parts))
+
+
+def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
+    """Find the best partner of each language, the first in the run's order of equal ones.
+
+    Of an ordered figure the language comes first: P(language | partner). A language without a value
+    has no partner.
+    """
+    values, bounds = results[name], results["intervals"].get(name, {})
+    directed, partners = BY_NAME[name].per == WAY, []
+    for language in results["languages"]:
+        keys = {}
+        for second in results["languages"]:
+            key = f"{language}-{second}"
+            keys[second] = key if directed or key in values else f"{second}-{language}"
+        defined = [second for second, key in keys.items() if values.get(key) is not None]
+        if defined:
+            best = max(defined, key=lambda second: values[keys[second]])
+            partners.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
+    return partners
+
+
+def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
+    """Refuse names that are no figures of unordered pairs, or are not computed."""
+    for name in names:
+        check_option("--pairs", name, [figure.name for figure in SEPARATE if figure.per == PAIR])
+        if name not in computed:
+            raise PolyprobeError(
+                f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"
+            )

@@ -1,5 +1,6 @@
 """What the bootstrap of a run draws: its options, and the units of the rows."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -37,8 +38,9 @@ class Bootstrap(NamedTuple):
         return Bootstrap(n_resamples, self.seed, clusters)
 
 
-class Units(NamedTuple):
-    """What the bootstrap of a run's rows draws.
+@dataclass
+class Units:
+    """What the bootstrap of a run's rows draws: options of figures of all rows, and of others.
 
     Attributes:
         n_resamples: number of resamples; 0: no intervals.
@@ -60,25 +62,19 @@ class Units(NamedTuple):
     def read(cls, table: pa.Table, bootstrap: Bootstrap, average: str = "macro") -> "Units":
         """Read the units of the rows of a run, of resolved options."""
         clusters = read_clusters(table, bootstrap.clusters)
-        of_templates = _read_template_clusters(table) or clusters
+        # To draw facts would leave their templates as they are, and of few relations a bootstrap
+        # gives too short intervals.
+        relations = table["relation"].to_pylist()
+        of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else clusters
         within = clusters_within(table, bootstrap.clusters)
         n_resamples = bootstrap.n_resamples or 0
         return cls(n_resamples, bootstrap.seed, clusters, within, of_templates, average)
 
-    @property
-    def rows(self) -> Resampling:
-        """Make the options of a figure of all rows."""
-        return Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)
-
-    @property
-    def templates(self) -> Resampling:
-        """Make the options of a figure of templates."""
-        return self.rows._replace(clusters=self.of_templates)
-
-    @property
-    def modules(self) -> Resampling:
-        """Make the options of a metric module, without the groups."""
-        return self.rows._replace(average=self.average)
+    def __post_init__(self) -> None:
+        self.rows = Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)
+        self.relation = self.rows._replace(clusters=self.within)
+        self.templates = self.rows._replace(clusters=self.of_templates)
+        self.modules = self.rows._replace(average=self.average)
 
 
 def resolve_clusters(table: pa.Table, kind: str) -> str:
@@ -110,16 +106,6 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
             )
         subjects.append(parts[1])
     return subjects
-
-
-def _read_template_clusters(table: pa.Table) -> list[str] | None:
-    """Read the relation of each row, the resampling unit of figures of templates.
-
-    Facts would be drawn with the templates as they are. None for fewer relations than
-    `ENOUGH_RELATIONS`, of which a bootstrap gives too short intervals.
-    """
-    relations: list[str] = table["relation"].to_pylist()
-    return relations if len({*relations}) >= ENOUGH_RELATIONS else None
 
 
 def clusters_within(table: pa.Table, kind: str) -> list[str] | None:

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import BOOTSTRAP, read_chosen, read_scored
+from polyprobe.analysis.figures.compute import BOOTSTRAP
+from polyprobe.analysis.figures.facts import read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
 from polyprobe.analysis.figures.predictions import mark_predictions
@@ -30,6 +31,7 @@ from polyprobe.metrics.shared.intervals import (
     mean_of,
     sum_by,
 )
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
@@ -298,8 +300,8 @@ def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
         RIGHT: mean_of([RIGHT], right[:, None], n[:, None], share=True),
         **{name: pick_facts(figure, np.array(places)) for name, figure in rows.figures.items()},
     }
-    clusters = None if options.clusters is None else [str(options.clusters[i]) for i in places]
-    estimates = split_figures(figures, names, clusters, options.n_resamples or 0, options.seed)
+    clusters = take(options.clusters, places)
+    estimates = split_figures(figures, names, options._replace(clusters=clusters))
     groups, codes = index_labels(names, len(places), "groups")
     units = index_labels([rows.units[place] for place in places], len(places), "units")[1]
     facts = index_labels([rows.facts[place] for place in places], len(places), "facts")[1]

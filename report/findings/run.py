@@ -13,10 +13,11 @@ from polyprobe.analysis.figures.figures import (
     OF_MODULES,
     SEPARATE,
 )
-from polyprobe.analysis.figures.further.pairs import find_high_pairs, find_partners
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (
     find_floor,
+    find_high_pairs,
+    find_partners,
     is_above_floor,
     list_by_language,
     list_columns,

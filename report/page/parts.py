@@ -8,8 +8,7 @@ from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
-from polyprobe.analysis.figures.further.pairs import find_partners
-from polyprobe.analysis.figures.results import is_above_floor, list_floors
+from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
 from polyprobe.metrics.joint.significance import Difference
 from polyprobe.report.finding import Column, Part, Role, Table
 from polyprobe.report.findings.run import (

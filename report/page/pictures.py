@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
-from polyprobe.analysis.figures.further.pairs import find_high_pairs
-from polyprobe.analysis.figures.results import find_chance
+from polyprobe.analysis.figures.results import find_chance, find_high_pairs
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import WITHIN

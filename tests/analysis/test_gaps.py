@@ -84,12 +84,13 @@ def test_a_run_at_its_floor_is_named():
     notes = [*list_notes_of_gaps(found, ("A", "B"))]
     assert "B is not above its floor in en: its gaps are small, whatever the model knows" in notes
     assert not [note for note in notes if note.startswith("A ")]
-    known = [as_facts(right) for right in (one, other)]
-    for facts in known:
-        facts.tables = {
+    known = []
+    for facts in map(as_facts, (one, other)):
+        tables = {
             x: table.set_column(7, table.schema.field(7), pa.array([0.95] * 20, pa.float32()))
             for x, table in facts.tables.items()
         }
+        known.append(ScoredFacts(tables, scoring=facts.scoring))
     assert compare_gaps(tuple(known), None, n_resamples=500).above_floor == (False, False)
     few = compare_gaps((as_facts(one), as_facts(other)), None, n_resamples=9)
     assert few.above_floor == (None, None)

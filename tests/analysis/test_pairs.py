@@ -8,11 +8,11 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.further.pairs import (
+from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.results import (
     find_high_pairs,
     find_partners,
 )
-from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model

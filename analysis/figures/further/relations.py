@@ -9,6 +9,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE
 from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Figure, Resampling, estimate, index_labels
+from polyprobe.metrics.shared.rows import take
 
 REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 
@@ -22,8 +23,8 @@ def estimate_relations(
     """
     figures = {f.name: f.measure(facts) for f in REPORTED if f.name in names and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
-    results = split_figures(figures, relations, units.within, units.n_resamples, units.seed)
-    baseline = facts.read_level("baseline")
+    results = split_figures(figures, relations, units.relation)
+    baseline = facts.baseline
     for relation, rows in list_rows(relations).items():
         results[relation]["floors"] = {}
         if baseline is not None and "accuracy" in figures:
@@ -33,20 +34,14 @@ def estimate_relations(
 
 
 def split_figures(
-    figures: Mapping[str, Figure],
-    labels: Sequence[str],
-    clusters: Sequence[str] | None,
-    n_resamples: int,
-    seed: int,
+    figures: Mapping[str, Figure], labels: Sequence[str], options: Resampling
 ) -> dict[str, dict[str, Any]]:
     """Compute the figures of each group of facts, in the order of first occurrence.
 
     Args:
         figures: by name.
         labels: group of each fact, such as its relation.
-        clusters: of each fact; whole clusters are drawn within a group; None: facts are.
-        n_resamples: resamples of the facts; 0: no intervals.
-        seed: seed of the draws.
+        options: of the facts; whole clusters are drawn within a group.
 
     Returns:
         Group to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
@@ -54,17 +49,15 @@ def split_figures(
         (language to value; empty if it is not among the figures).
     """
     results: dict[str, dict[str, Any]] = {}
-    options = Resampling(n_resamples=n_resamples, seed=seed)
     for label, rows in list_rows(labels).items():
-        units = clusters and [clusters[row] for row in rows.tolist()]
-        options = options._replace(clusters=units or None)
+        of_rows = options._replace(clusters=take(options.clusters, rows.tolist()))
         parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
-        means = {name: estimate(_mean_of(part), options) for name, part in parts.items()}
+        means = {name: estimate(_mean_of(part), of_rows) for name, part in parts.items()}
         bounds = {name: estimates.get("mean_ci") for name, estimates in means.items()}
         results[label] = {
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
-            "intervals": bounds if n_resamples else {},
+            "intervals": bounds if options.n_resamples else {},
             "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
         }
     return results
@@ -78,6 +71,7 @@ def list_rows(labels: Sequence[str]) -> dict[str, np.ndarray]:
 
 def pick_facts(figure: Figure, rows: np.ndarray) -> Figure:
     """Pick some facts of a figure."""
+    # weights may be those of all facts alike
     shares = figure.shares if len(figure.shares) == 1 else figure.shares[rows]
     return figure._replace(table=figure.table[rows], shares=shares)
 
