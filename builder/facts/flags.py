@@ -4,8 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from polyprobe.schema.columns import SECOND_ANSWERS, Row
 
-from .labels import occurs
+from .labels import UNSPACED, find_script, fold
 
+_WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
 
 
@@ -42,3 +43,30 @@ def find_flags(
         ["answer_in_subject"] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
         for number, relation in enumerate(relations)
     ]
+
+
+def occurs(label: str, text: str) -> bool:
+    """Return whether a text contains a label, compared by `fold`.
+
+    At each end of the label, a letter, digit or mark of the text must not continue it, unless it is
+    in a script without spaces between words.
+
+    >>> occurs("guinea", "Equatorial Guinea"), occurs("Oman", "Romania"), occurs("木", "木星")
+    (True, False, True)
+    """
+    text, label = fold(text), fold(label)
+    start = text.find(label) if label else -1
+    while start >= 0:
+        end = start + len(label)
+        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
+            return True
+        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
+        start = text.find(label, start + 1)
+    return False
+
+
+def _ends_word(outside: str, inside: str) -> bool:
+    """Return whether a word may end between two neighbours; `outside` may be empty."""
+    if not outside.isalnum() and not find_script(outside or " "):
+        return True
+    return find_script(outside) in _WITHOUT_SPACES or find_script(inside) in _WITHOUT_SPACES

@@ -63,15 +63,14 @@ _JOINED = (
     *("GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "TIBETAN"),
     *("MYANMAR", "KHMER", "BALINESE", "JAVANESE"),
 )
-_UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
-_WITHOUT_SPACES = (*_UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
-SPELLING = {"\u200b": _UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
+UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
+SPELLING = {"\u200b": UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
 """{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
 # A run of spaces with an invisible character, where U+3000 is one and where it is a space
 _RUNS = {
-    wide: re.compile(f"[ {characters}]*[{characters}][ {characters}]*")
-    for wide, characters in (
+    is_space: re.compile(f"[ {characters}]*[{characters}][ {characters}]*")
+    for is_space, characters in (
         (True, re.escape(INVISIBLE.replace(WIDE, ""))),
         (False, re.escape(INVISIBLE)),
     )
@@ -107,33 +106,6 @@ def fold(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def occurs(label: str, text: str) -> bool:
-    """Return whether a text contains a label, compared by `fold`.
-
-    At each end of the label, a letter, digit or mark of the text must not continue it, unless it is
-    in a script without spaces between words.
-
-    >>> occurs("guinea", "Equatorial Guinea"), occurs("Oman", "Romania"), occurs("木", "木星")
-    (True, False, True)
-    """
-    text, label = fold(text), fold(label)
-    start = text.find(label) if label else -1
-    while start >= 0:
-        end = start + len(label)
-        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
-            return True
-        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
-        start = text.find(label, start + 1)
-    return False
-
-
-def _ends_word(outside: str, inside: str) -> bool:
-    """Return whether a word may end between two neighbours; `outside` may be empty."""
-    if not outside.isalnum() and not _script(outside or " "):
-        return True
-    return _script(outside) in _WITHOUT_SPACES or _script(inside) in _WITHOUT_SPACES
-
-
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def clean(text: str, language: str) -> str:
     """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
@@ -151,7 +123,7 @@ def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
     return {text: result for text, result in cleaned if result != text}
 
 
-@lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
+@lru_cache(maxsize=1 << 17)
 def simplify(text: str, language: str) -> str:
     """Return the text in simplified characters if it is Chinese.
 
@@ -173,7 +145,7 @@ def traditionalise(text: str) -> str:
 
 @lru_cache
 def load_converter(name: str) -> OpenCC:
-    """Return one of OpenCC's converters: `t2s` from traditional to simplified, `s2t` back."""
+    """Return one of OpenCC's converters: `t2s` to simplified, `s2t` to traditional characters."""
     return OpenCC(name)
 
 
@@ -220,10 +192,10 @@ def _replace_run(match: re.Match[str]) -> str:
 def _joins(before: str, character: str, after: str) -> bool:
     """Return whether the character is part of the spelling between two characters."""
     scripts = SPELLING.get(character, ())
-    return all(neighbour and _script(neighbour) in scripts for neighbour in (before, after))
+    return all(neighbour and find_script(neighbour) in scripts for neighbour in (before, after))
 
 
-def _script(character: str) -> str:
+def find_script(character: str) -> str:
     """Return the script of a letter or combining mark, '' for other characters."""
     if unicodedata.category(character)[0] not in "LM":
         return ""
@@ -279,20 +251,16 @@ def _alphabet(character: str) -> str:
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows in the same order, with normalised and stripped texts in the columns.
 
-    The column `language` determines which characters are part of the spelling
-    (`normalise`). Null values stay null.
+    `language` determines which characters are part of the spelling. Null values stay null.
     """
     for column in columns:
+        # Most texts have no such character: only the few others are read by Python.
         untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
         untidy = untidy.select("language", column).unique()
         tidied = [normalise(text, language) for language, text in untidy.iter_rows()]
+        table = untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String))
         rows = (
-            rows.join(
-                untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String)),
-                on=["language", column],
-                how="left",
-                maintain_order="left",
-            )
+            rows.join(table, on=["language", column], how="left", maintain_order="left")
             .with_columns(pl.coalesce("tidied", column).str.strip_chars().alias(column))
             .drop("tidied")
         )
@@ -319,8 +287,7 @@ def clean_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
     """Return one label for each language and id: the most frequent, in a tie the first in order.
 
-    `labels` has the columns of LABELS with repetitions. The result has the same columns and
-    is sorted.
+    `labels` has the columns of LABELS with repetitions.
     """
     return (
         labels.group_by("language", "id", "label")
@@ -340,16 +307,16 @@ def count_contradictions(labels: pl.DataFrame) -> int:
 def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
     """Return the rows in the same order, with the column's words unmixed."""
     texts = rows[column].unique()
-    mixed = texts.filter(texts.str.contains(_MIXED)).to_list()
-    changed = {text: unmix(text) for text in mixed}
+    changed = {text: unmix(text) for text in texts.filter(texts.str.contains(_MIXED))}
     return rows.with_columns(pl.col(column).replace(changed))
 
 
 def simplify_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows in the same order, with Chinese texts of the columns simplified."""
-    chinese = rows.filter(pl.col("language") == CHINESE)
+    is_chinese = pl.col("language") == CHINESE
     for column in columns:
-        changed = {text: simplify(text, CHINESE) for text in chinese[column].drop_nulls().unique()}
-        simplified = pl.when(pl.col("language") == CHINESE).then(pl.col(column).replace(changed))
+        texts = rows.filter(is_chinese)[column].drop_nulls().unique()
+        changed = {text: simplify(text, CHINESE) for text in texts}
+        simplified = pl.when(is_chinese).then(pl.col(column).replace(changed))
         rows = rows.with_columns(simplified.otherwise(pl.col(column)).alias(column))
     return rows

@@ -1,7 +1,6 @@
 """The correct answers to a question, by the facts of all sources, their implications and wordings.
 
-Sources do not list implied facts: a person who works in London works in England, so England is not
-a wrong answer.
+Sources do not list implied facts: who works in London works in England.
 """
 
 from collections import defaultdict
@@ -107,11 +106,7 @@ def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
 
 
 def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]]:
-    """Return {(relation, subject): correct objects} of tables with the columns of FACTS.
-
-    A fact of a symmetric relation is also read from object to subject, and a fact of a relation in
-    INVERSE (capital and capital of, part of and has part) also as one of its inverse.
-    """
+    """Return {(relation, subject): correct objects} of FACTS, also read from object to subject."""
     objects = defaultdict(set)
     for table in facts:
         for relation, subject, answer in table.select(*FACTS).iter_rows():

@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from polyprobe.builder.facts.flags import flag_rows
-from polyprobe.builder.facts.labels import occurs
+from polyprobe.builder.facts.flags import flag_rows, occurs
 from polyprobe.schema.columns import FLAGGED, FLAGS, SCHEMA, to_table
 from tests.builder.audited import make_rows
 

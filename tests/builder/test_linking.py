@@ -2,7 +2,8 @@
 
 import pytest
 
-from polyprobe.builder.facts.linking import Link, link_rows
+from polyprobe.builder.sources.bmlama.files import Columns
+from polyprobe.builder.sources.bmlama.linked import Link, link_rows
 from tests.builder.tiny_facts import make_facts
 
 # Two Georgias that share a name in English and French, not in German and Spanish.
@@ -18,7 +19,7 @@ TRIPLES = [("P47", "Q1", "Q230"), ("P47", "Q812", "Q1428"), ("P530", "Q1", "Q230
 def link(*labels):
     """Link one row with these (subject, answer), one per language."""
     rows = {
-        language: ([subject], [answer])
+        language: Columns([""], [answer], [()], [subject])
         for language, (subject, answer) in zip(LABELLED, labels, strict=True)
     }
     [found] = link_rows(["P47"], rows, make_facts(TRIPLES, LABELLED, {}))
@@ -60,7 +61,7 @@ def test_languages_vote(labels, expected):
 def test_homonyms_of_one_language_are_distinguished_by_the_others():
     facts = make_facts([*TRIPLES, ("P47", "Q1", "Q1428")], LABELLED, {})
     rows = {
-        language: ([subject], [answer])
+        language: Columns([""], [answer], [()], [subject])
         for language, subject, answer in (
             ("en", "Russia", "Georgia"),  # either
             ("fr", "Russie", "Géorgie"),  # either
@@ -72,6 +73,6 @@ def test_homonyms_of_one_language_are_distinguished_by_the_others():
 
 
 def test_only_the_relation_asked_for_counts():
-    rows = {"en": (["Florida", "Russia"], ["Georgia", "Georgia"])}
+    rows = {"en": Columns(["", ""], ["Georgia", "Georgia"], [(), ()], ["Florida", "Russia"])}
     facts = make_facts(TRIPLES, LABELLED, {})
     assert link_rows(["P530", "P530"], rows, facts) == [None, Link("Q1", "Q230", 1.0)]

@@ -9,7 +9,7 @@ from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import MPARAREL
-from polyprobe.builder.recipes.mpararel import audit
+from polyprobe.builder.recipes.mpararel import build as recipe
 from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.sources import mpararel
 from polyprobe.cli.audit import audit as audit_command
@@ -102,7 +102,7 @@ def test_counts_of_tuples_by_hand():
     ]
     tuples = mpararel.pl.DataFrame(rows, list(names), orient="row")
     patterns = mpararel.pl.DataFrame({"relation": ["P19", "P19", "P20"]})
-    assert audit.count_tuples(tuples, patterns) == {
+    assert recipe.count_tuples(tuples, patterns) == {
         "kept": 1 * 2 + 1,  # Bob in two templates, the tuple of P20 in one
         "tuples": 7,
         "unasked": 1,
@@ -123,8 +123,8 @@ def released(upstream):
         patterns = mpararel.read_patterns(upstream, language)
         sizes = tuples.join(patterns, on="relation").height
         counts[language] = {
-            **audit.count_patterns(patterns),
-            **audit.count_tuples(tuples, patterns),
+            **recipe.count_patterns(patterns),
+            **recipe.count_tuples(tuples, patterns),
             "rows": sizes,
         }
     return counts

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.recipes import MPARAREL
-from polyprobe.builder.recipes.mpararel.build import build
-from polyprobe.builder.recipes.mpararel.votes import (
+from polyprobe.builder.recipes.mpararel.build import (
+    build,
     compare_votes,
     read_wording,
     vote_for_templates,

@@ -31,6 +31,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.builder.facts import Fact
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.recipes import RECIPES
@@ -82,17 +83,15 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 @lru_cache(maxsize=1)  # the configurations of a language are built in sequence
 def make_questions(language: str, mirror: Path | None = None) -> tuple[FactQuestion, ...]:
     """Return the questions of a language, the same for every wording."""
-    records = [
-        record for record in read_translations_of(mirror, [language]) if is_extracted(record)
-    ]
-    questions: list[FactQuestion] = []
+    records = list(filter(is_extracted, read_translations_of(mirror, [language])))
+    questions = []
     for relation in RELATIONS[language]:
         part = [record for record in records if record.relation == relation]
         pool = sorted(set().union(*map(list_correct_names, part)), key=hash_text)
-        usable = filter(has_length, part)
-        questions += [
-            FactQuestion(r, list_correct_forms(r), choose_distractors(r, pool)) for r in usable
-        ]
+        for record in filter(has_length, part):
+            names = set(list_correct_names(record))
+            distractors = [name for name in pool if name not in names][:N_DISTRACTORS]
+            questions.append(FactQuestion(record, list_correct_forms(record), distractors))
     return tuple(questions)
 
 
@@ -130,29 +129,21 @@ def list_correct_names(record: Record) -> list[str]:
     return list(dict.fromkeys([*list_correct_forms(record), *filter(None, aliases)]))
 
 
-def choose_distractors(record: Record, pool: Sequence[str]) -> list[str]:
-    """Return the first names of the pool that are not the object's."""
-    names = set(list_correct_names(record))
-    return [name for name in pool if name not in names][:N_DISTRACTORS]
-
-
 def make_question_row(question: FactQuestion, wording: str, wide: bool = False) -> Row:
     """Return the row of a fact in one wording; `wide`: the object's aliases are correct."""
     record, forms, distractors = question
-    fact = name_fact(record)
+    fact = Fact(record.relation, record.subject_id, record.object_id)
     right = list_correct_names(record) if wide else forms
     # By hash, so that the positions of correct candidates say nothing.
-    candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact}|{name}"))
+    candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact.id}|{name}"))
     starts = {
         "template": record.template_start,
         "google": record.start,
         "chatgpt": record.chatgpt_start,
     }
     return Row(
-        fact_id=fact,
-        relation=record.relation,
-        subject_id=record.subject_id,
-        object_id=record.object_id,
+        fact_id=fact.id,
+        **fact._asdict(),
         subject=record.subject,
         prompt=f"{starts[wording]}{SLOT}",
         candidates=candidates,
@@ -161,8 +152,3 @@ def make_question_row(question: FactQuestion, wording: str, wide: bool = False) 
         answer_forms=right,
         template_id=f"fluent-mlama:{record.relation}:{wording}",
     )
-
-
-def name_fact(record: Record) -> str:
-    """Return the fact's id, the same in every language: `P36:Q142:Q90`."""
-    return f"{record.relation}:{record.subject_id}:{record.object_id}"

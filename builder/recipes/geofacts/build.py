@@ -27,7 +27,6 @@ from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.schema.columns import Row
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text
 
 from .labels import LANGUAGES, city, load_labels, read_csv_table
@@ -57,9 +56,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 
     Nothing is downloaded: `mirror` is unused, and present because every recipe has it.
     """
-    if config not in CONFIGS:
-        raise PolyprobeError(f"unknown configuration {config!r} of geofacts; available: default")
-    facts = select_facts()
+    # A country's name must not reveal the answer.
+    facts = [x for x in sorted(list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
     candidates = {fact: choose_candidates(fact, facts) for fact in facts}
     templates = load_templates()
     return {
@@ -85,22 +83,17 @@ def label(language: str, relation: str, entity: str) -> str:
     return names[relation][entity]
 
 
-def official_languages(country: str) -> set[str]:
-    """Return the languages official in the whole of a country; scripts of a language count once."""
-    spoken = get_global("territory_languages")[country]
-    status = ("official", "de_facto_official")
-    return {
-        code.split("_")[0] for code, entry in spoken.items() if entry["official_status"] in status
-    }
+def select_languages(country: str, percent: float | None = None) -> set[str]:
+    """Return the languages official in the whole of a country; scripts of a language count once.
 
-
-def heard_languages(country: str) -> set[str]:
-    """Return languages with any official status in a country or many speakers (_SPOKEN_PERCENT)."""
+    With `percent`, return those of any official status or with this share of speakers.
+    """
     spoken = get_global("territory_languages")[country]
     return {
         code.split("_")[0]
         for code, entry in spoken.items()
-        if entry["official_status"] or entry["population_percent"] >= _SPOKEN_PERCENT
+        if entry["official_status"] in ("official", "de_facto_official")
+        or (percent and (entry["official_status"] or entry["population_percent"] >= percent))
     }
 
 
@@ -110,29 +103,15 @@ def currencies(country: str) -> set[str]:
     return {code for code, _start, end, tender in periods if end is None and tender}
 
 
-@cache
-def select_facts() -> tuple[Fact, ...]:
-    """Return the facts of the dataset, sorted by relation and country.
-
-    A country has at most one fact in a relation. It has none if the fact table excludes it, if CLDR
-    has several objects, or if the country's name reveals the answer.
-    """
-    facts = sorted(_list_facts())
-    return tuple(fact for fact in facts if fact.relation in _MAY_LEAK or not leaks(fact))
-
-
-def _list_facts() -> Iterator[Fact]:
-    """Yield the facts of the fact table and of CLDR, except excluded ones."""
+def list_facts() -> Iterator[Fact]:
+    """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
     table = read_csv_table("facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:
             yield Fact(row["relation"], row["country"], row["object"])
     for country in sorted({row["country"] for row in table}):
-        for relation, objects in (
-            ("P37", official_languages(country)),
-            ("P38", currencies(country)),
-        ):
+        for relation, objects in (("P37", select_languages(country)), ("P38", currencies(country))):
             if len(objects) == 1 and (country, relation) not in left_out:
                 yield Fact(relation, country, *objects)
 
@@ -167,17 +146,16 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
 def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
     """Return the candidates of a fact: its object and up to nine other objects of the relation.
 
-    The others are the first by SHA-256 of fact and candidate, which is a uniform draw. The position
-    of the object follows from SHA-256 of the fact. Correct and arguably correct answers are
-    excluded, as are objects that share a name with a candidate in some language.
+    The others are the first by SHA-256 of fact and candidate, which is a uniform draw. Excluded are
+    correct and arguable answers, and objects that share a name with a candidate in some language.
     """
     pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
-    also_right = {"P37": heard_languages(fact.subject_id), "P38": currencies(fact.subject_id)}
     # A language that many speak there would be a debatable distractor.
+    heard = select_languages(fact.subject_id, _SPOKEN_PERCENT)
+    also_right = {"P37": heard, "P38": currencies(fact.subject_id)}
     pool -= {fact.object_id} | also_right.get(fact.relation, set())
-    wrong = sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}"))
     candidates = [fact.object_id]
-    for entity in wrong:
+    for entity in sorted(pool, key=lambda entity: hash_text(f"{fact.id}|{entity}")):
         if len(candidates) < N_CANDIDATES and all_differ(fact.relation, [*candidates, entity]):
             candidates.append(entity)
     place = hash_text(f"{fact.id}|place") % len(candidates)

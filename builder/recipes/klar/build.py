@@ -37,17 +37,16 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
         for language, relations in read_relations(mirror).items()
         if size == "17" or language not in SHORT
     }
-    facts = (
-        read_repaired(mirror)
-        if repaired
-        else {x: list_released_facts(by_language[x]) for x in by_language}
-    )
+    if repaired:
+        facts = read_repaired(mirror)
+    else:
+        facts = {language: list_released_facts(part) for language, part in by_language.items()}
     order = choose_parallel_rows(by_language, facts)
     return {x: fill_questions(order, by_language[x], facts[x]) for x in by_language}
 
 
 def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
-    """Return the rows of BMLAMA's `17-repaired`; repairs of its templates are not ours."""
+    """Return the rows of BMLAMA's `17-repaired`."""
     # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
     codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
     return {

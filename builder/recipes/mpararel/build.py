@@ -7,31 +7,55 @@ since the protocol ranks all objects of the relation (`--scoring mpararel`). `re
 `checked-by-human` of the release.
 
 `LANG-translated` has the same tuples in the templates on which the released machine translations
-agree (`votes`): the set before review, without the templates of mLAMA.
+agree: the set before review, without the templates of mLAMA. The rule is that of the paper (section
+3); details that it does not state are inferred from the release. A wording of a relation is valid
+if two translators give it for any template of that relation, or if Bing (the Microsoft translator)
+gives it. Wordings are compared in lower case, without `.`, `:` and `。`, with single spaces; `[x]`
+and `[ X ]` are slots. A valid wording has each slot once and another word. In the 34 unreviewed
+languages besides English 10,392 templates are valid; 10,320 of these are among the 11,451 released
+ones, whose rest is templates of mLAMA and repaired slots.
 """
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.facts import SUBJECT
+from polyprobe.builder.facts import SUBJECT, is_template
 from polyprobe.builder.output.config import NOTES, Config
+from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes import RECIPES, TRANSLATED
 from polyprobe.builder.sources import mpararel
-
-from .audit import count_patterns, count_tuples, describe_audit
-from .votes import compare_votes, vote_for_templates
+from polyprobe.builder.sources.mpararel_translations import read_translations
+from polyprobe.builder.translators.votes import count_votes
+from polyprobe.metrics.shared.subjects import find_repeated
+from polyprobe.schema.columns import SLOT
 
 CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].variants)
 DEFAULT_CONFIG = "en"
-
-
-def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return the dataset's own parts of the card: sizes and defects by language."""
-    return describe_audit(configs)
+TRUSTED = ("bing",)
+SLOTS = {SUBJECT: re.compile(r"\[\s*x\s*\]"), SLOT: re.compile(r"\[\s*y\s*\]")}
+STRIPPED = re.compile(r"[.:。]")
+WORDLESS = re.compile(r"\[[XY]\]|[\W_]")
+SIZES = ("relations", "templates", "reviewed", "tuples", "rows", "kept")
+VOTES = ("agreed", "released", "common", "by_two")
+DEFECTS = {
+    "brackets": "templates with a bracket that is not a slot",
+    "twins": "templates that equal an earlier one of the relation without these brackets",
+    "wordless": "templates without a word besides the slots",
+    "capitals": "templates with a capital letter besides the slots",
+    "stops": "templates that end in a full stop",
+    "objects_by_id": "tuples whose subject has several objects in the relation, by ids",
+    "objects_by_label": "such tuples by the released rule: labels up to the first hyphen",
+    "same_labels": "tuples with both labels of an earlier tuple of the relation",
+    "same_ends": "tuples whose subject and object have the same label",
+    "blanks": "labels with surrounding spaces",
+    "unasked": "tuples of relations without templates, which are no rows",
+}
+"""The counts that are defects, and their meanings; `tuples` are those with templates."""
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -50,16 +74,68 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     return {language: rows.to_arrow().replace_schema_metadata({NOTES: text})}
 
 
-def fill_patterns(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows: every tuple in every pattern of its relation.
+def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
+    """Return the templates of a language with two votes, in the columns of `read_patterns`.
 
-    Args:
-        tuples: columns `relation` and `mpararel.TUPLES`.
-        patterns: columns of `mpararel.read_patterns`, each pattern with `[X]` exactly once.
-
-    Returns:
-        The columns of `RELEASED` that the dataset has; as many rows as there are pairs.
+    The relations are those of English, in order of name; the templates of a relation are in order
+    of first occurrence, translator by translator. `reviewed` is null. `translators` has the names
+    of those that give the wording.
     """
+    english = mpararel.read_patterns(mirror, "en")["relation"].unique()
+    translations = read_translations(mirror, language).filter(
+        pl.col("relation").is_in(english.to_list())
+    )
+    wordings = [read_wording(text) for text in translations["pattern"]]
+    rows = translations.with_columns(pattern=pl.Series(wordings, dtype=pl.String))
+    keys = ["relation", "pattern"]
+    number = pl.int_range(pl.len()).over("relation")
+    return (
+        count_votes(rows.filter(pl.col("pattern") != ""), keys, TRUSTED)
+        .filter("valid")
+        .unique(keys, keep="first", maintain_order=True)
+        .sort("relation", maintain_order=True)
+        .select(
+            "relation",
+            template_id=pl.format("mpararel-votes:{}:{}", "relation", number),
+            pattern="pattern",
+            reviewed=pl.lit(None, pl.Boolean),
+            translators="voters",
+        )
+    )
+
+
+def read_wording(text: str) -> str:
+    """Return a translation in the form of the release, '' if it is not a template.
+
+    >>> read_wording("Die taal van [ x ]  is [Y].")
+    'die taal van [X] is [Y]'
+    >>> read_wording("[X], [Y]"), read_wording("X is Y")
+    ('', '')
+    """
+    text = text.lower()
+    for slot, pattern in SLOTS.items():
+        text = pattern.sub(slot, text)
+    text = " ".join(STRIPPED.sub("", text).split())
+    valid = text.count(SUBJECT) == text.count(SLOT) == 1 and WORDLESS.sub("", text)
+    return text if valid else ""
+
+
+def compare_votes(agreed: pl.DataFrame, released: pl.DataFrame) -> dict[str, int]:
+    """Return the counts of a language: agreed templates, released ones, and those in common.
+
+    `by_two` are the released templates that two translators give, without double votes.
+    """
+    common = released.join(agreed, on=["relation", "pattern"])
+    return {
+        "agreed": agreed.height,
+        "released": released.height,
+        "common": common.select("relation", "pattern").n_unique(),
+        "by_two": int((common["translators"].list.len() > 1).sum()),
+    }
+
+
+def fill_patterns(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows: every tuple in every pattern of its relation, with `[X]` exactly once."""
     parts = pl.col("pattern").str.split_exact(SUBJECT, 1).struct
     cut = patterns.with_columns(before=parts.field("field_0"), after=parts.field("field_1"))
     rows = tuples.lazy().join(cut.lazy(), on="relation", maintain_order="left_right")
@@ -78,3 +154,78 @@ def fill_patterns(tuples: pl.DataFrame, patterns: pl.DataFrame) -> pl.DataFrame:
         template_id="template_id",
         reviewed="reviewed",
     ).collect()
+
+
+def count_patterns(patterns: pl.DataFrame) -> dict[str, int]:
+    """Return the counts of the columns of `mpararel.read_patterns`."""
+    texts = patterns["pattern"].to_list()
+    repaired = patterns.select(
+        "relation", text=pl.Series(map(mpararel.repair_pattern, texts), dtype=pl.String)
+    )
+    bare = [text.replace(SUBJECT, "").replace(SLOT, "") for text in texts]
+    return {
+        "relations": patterns["relation"].n_unique(),
+        "templates": len(texts),
+        "reviewed": int(patterns["reviewed"].sum()),
+        "brackets": sum(not is_template(text) for text in texts),
+        "twins": len(texts) - repaired.n_unique(),
+        "wordless": sum(not WORDLESS.sub("", text) for text in texts),
+        "capitals": sum(text != text.lower() for text in bare),
+        "stops": sum(text.rstrip().endswith((".", "。")) for text in texts),
+    }
+
+
+def count_tuples(tuples: pl.DataFrame, patterns: pl.DataFrame) -> dict[str, int]:
+    """Return the counts of the tuples of relations with patterns, and of the others (`unasked`)."""
+    part = tuples.join(patterns.select("relation").unique(), on="relation", how="semi")
+    subject, label = part["sub_label"], part["obj_label"]
+    repeated = find_repeated(subject.to_list(), label.to_list(), part["relation"].to_list())
+    objects = pl.col("obj_uri").n_unique().over("relation", "sub_uri")
+    ends = pl.concat([subject, label])
+    # Repeated subjects are left out by the released rule.
+    unique = part.filter(pl.Series(~(repeated.subject | repeated.twin), dtype=pl.Boolean))
+    return {
+        "kept": unique.join(patterns, on="relation").height,
+        "tuples": part.height,
+        "unasked": tuples.height - part.height,
+        "objects_by_id": int(part.select(objects > 1).to_series().sum()),
+        "objects_by_label": int((repeated.subject & ~repeated.twin).sum()),
+        "same_labels": int(repeated.twin.sum()),
+        "same_ends": int((subject == label).sum()),
+        "blanks": int((ends != ends.str.strip_chars()).sum()),
+    }
+
+
+def describe(configs: Sequence[Config]) -> dict[str, str]:
+    """Return the dataset's own parts of the card: sizes and defects by language."""
+    counts = {config.name: config.notes["counts"] for config in configs}
+    total = {name: sum(part[name] for part in counts.values()) for name in (*SIZES, *DEFECTS)}
+    english = counts.get("en", {}).get("rows", 0)
+    defects = [defect for defect in DEFECTS if total[defect]]
+    sizes = [
+        (
+            f"`{name}`",
+            *(part[size] for size in SIZES),
+            f"{100 * part['rows'] / english:.2f}" if english else "–",
+        )
+        for name, part in counts.items()
+    ]
+    sizes.append(("all", "–", *(total[size] for size in SIZES[1:]), "–"))
+    votes = {config.name: config.notes["votes"] for config in configs if "votes" in config.notes}
+    meanings = (
+        f"- `{name}`: {text}" + ("" if total[name] else " (none)") for name, text in DEFECTS.items()
+    )
+    return {
+        "sizes": markdown_table(("configuration", *SIZES, "rows, % of en"), sizes),
+        "defects": sum_counts(counts, defects),
+        "meanings": "\n".join(meanings),
+        "votes": f"\n\n{sum_counts(votes, VOTES)}" if votes else "",
+    }
+
+
+def sum_counts(counts: Mapping[str, Mapping[str, int]], names: Iterable[str]) -> str:
+    """Return the table of some counts, a line for each configuration and one for all."""
+    names = list(names)
+    rows = [(f"`{config}`", *(part[x] for x in names)) for config, part in counts.items()]
+    rows.append(("all", *(sum(part[x] for part in counts.values()) for x in names)))
+    return markdown_table(("configuration", *names), rows)

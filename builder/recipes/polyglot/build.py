@@ -54,23 +54,23 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the dataset's own parts of the card: the audit of each language."""
     counts = {config.name: config.notes["counts"] for config in configs}
     rows = [
-        (meaning, *(f"{part[name]:,}" for part in counts.values()))
-        for name, meaning in COUNTS.items()
+        (meaning, *(part[name] for part in counts.values())) for name, meaning in COUNTS.items()
     ]
     return {"audit": markdown_table(("", *counts), rows), "flags": flags_table(configs)}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
-    """Return the rows of a configuration by language.
-
-    Raises:
-        PolyprobeError: a row with another number of stems than entities, a file without a column.
-    """
+    """Return the rows of a configuration by language, with their counts as notes."""
     languages = LANGUAGES if config == PARALLEL else (config,)
     rows = add_columns(read_stems(mirror, languages), read_entities(mirror), read_english(mirror))
     if config == PARALLEL:
         rows = keep_parallel(rows)
-    return {x: to_arrow(rows.filter(language=x)) for x in languages}
+    tables = {}
+    for language in languages:
+        part = rows.filter(language=language)
+        notes = json.dumps({"counts": part.select(pl.col(*COUNTS).sum()).row(0, named=True)})
+        tables[language] = part.to_arrow().replace_schema_metadata({NOTES: notes})
+    return tables
 
 
 @lru_cache(maxsize=1)
@@ -94,36 +94,32 @@ def add_columns(
     # Prompts are paired with candidates by position.
     check_stems(rows)
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
-    rows = repair_answers(rows).join(
-        english.select("dataset_id", english_subject="subject"),
-        on="dataset_id",
-        how="left",
-        maintain_order="left",
-    )
-    linked = pl.all_horizontal(
-        ~pl.col(f"{end}_id").str.starts_with("polyglot:") for end in ("subject", "object")
-    )
-    repeated = pl.col("candidates").list.n_unique() < pl.col("candidates").list.len()
+    names = english.select("dataset_id", english_subject="subject")
+    rows = repair_answers(rows).join(names, on="dataset_id", how="left", maintain_order="left")
+    size = pl.col("candidates").list.len()
     rows = rows.with_columns(
-        linked=linked,
+        linked=pl.all_horizontal(
+            ~pl.col(f"{end}_id").str.starts_with("polyglot:") for end in ("subject", "object")
+        ),
         true_is_false=pl.col("candidates").list.slice(1).list.contains(pl.col("true")),
         untranslated=pl.col("subject") == pl.col("english_subject"),
-        several_counterfacts=pl.col("candidates").list.len() > 2,
+        several_counterfacts=size > 2,
         own_prompts="several",
-    ).with_columns(repeated.alias(REPEATED))
+        **{REPEATED: pl.col("candidates").list.n_unique() < size},
+    )
     prompts = pl.col("stems").list.eval(pl.element() + f" {SLOT}.")
     fact = pl.concat_str("relation", "subject_id", "object_id", separator=":")
     flags = [pl.when(pl.col(flag)).then(pl.lit(flag)) for flag in FLAGS]
+    # An inverted stem asks for the subject of its relation: the ends change places.
     object_ids, subject_ids = (
         pl.when("inverted").then(f"{first}_id").otherwise(f"{second}_id")
         for first, second in (("subject", "object"), ("object", "subject"))
     )
-    label = pl.when("inverted").then("object").otherwise("subject")
     return rows.with_columns(
         fact_id=pl.when("linked").then(fact).otherwise("polyglot:" + pl.col("dataset_id")),
         subject_id=subject_ids,
         object_id=object_ids,
-        subject=label,
+        subject=pl.when("inverted").then("object").otherwise("subject"),
         prompt=prompts.list.first(),
         prompts=pl.when("several").then(prompts),
         candidate_ids=pl.lit([], pl.List(pl.String)),
@@ -161,9 +157,3 @@ def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
         .join(order, on="dataset_id")
         .sort("language", "place")
     )
-
-
-def to_arrow(rows: pl.DataFrame) -> pa.Table:
-    """Return a language's rows with their counts as notes."""
-    counts = rows.select(pl.col(*COUNTS).sum()).row(0, named=True)
-    return rows.to_arrow().replace_schema_metadata({NOTES: json.dumps({"counts": counts})})

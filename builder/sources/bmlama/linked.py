@@ -14,7 +14,6 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import choose_labels, clean, count_contradictions, fold
-from polyprobe.builder.facts.linking import Link, link_rows
 from polyprobe.builder.sources import read_source
 from polyprobe.system.progress import report
 
@@ -49,6 +48,15 @@ OF_PLACES = frozenset((
 # fmt: on
 Rows = Mapping[str, Columns]
 Key = tuple[int, str]
+MINIMUM = 1 / 4  # share of the languages that must agree on a link
+
+
+class Link(NamedTuple):
+    """The fact of a row, and the share of the languages that voted for it."""
+
+    subject_id: str
+    object_id: str
+    votes: float
 
 
 class PublishedQuery(NamedTuple):
@@ -161,12 +169,45 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     linked = {}
     for config, part in published.items():
         report(f"linking {config} to Wikidata")
-        pairs = {language: (rows.subject, rows.answer) for language, rows in part.columns.items()}
-        links = link_rows(part.relations, pairs, facts)
+        links = link_rows(part.relations, part.columns, facts)
         entities, answers = collect_entities(part, links, facts)
         queries = read_queries(part, links, entities, answers)
         linked[config] = Linked(part.columns, queries, entities, facts.labels)
     return linked
+
+
+def link_rows(
+    relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
+) -> list[Link | None]:
+    """Return for each row the known fact with the most votes of languages, or None.
+
+    A language votes for every fact of the row's relation whose subject and object have the labels
+    of the row's subject and answer. If a label has changed in one language, or is that of two
+    entities there, the other languages outvote it. The link is None if fewer than a quarter of the
+    languages agree, or in a tie. `rows` are parallel: row i is the same fact in every language.
+    """
+    votes = []
+    for language, columns in rows.items():
+        labels = facts.labels.filter(language=language)
+        subjects = labels.select(subject_id="id", subject="label")
+        objects = labels.select(object_id="id", object="label")
+        names = facts.facts.join(subjects, on="subject_id").join(objects, on="object_id")
+        questions = {"relation": relations, "subject": columns.subject, "object": columns.answer}
+        rows_of_facts = pl.DataFrame(questions).with_row_index("number")
+        votes.append(rows_of_facts.join(names, on=["relation", "subject", "object"]))
+    totals = (
+        pl.concat(votes)
+        .group_by("number", "subject_id", "object_id")
+        .len("votes")
+        .filter(pl.col("votes") == pl.col("votes").max().over("number"))
+        .filter(pl.col("votes") / len(rows) >= MINIMUM)
+        # two facts with as many votes: neither is taken
+        .filter(pl.len().over("number") == 1)
+    )
+    links: list[Link | None] = [None] * len(relations)
+    for number, subject, answer, count in totals.iter_rows():
+        links[number] = Link(subject, answer, count / len(rows))
+    return links
 
 
 def collect_entities(
