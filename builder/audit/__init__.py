@@ -17,49 +17,38 @@ from .split import Split, hash_splits, make_splits
 
 
 class LanguageAudit(NamedTuple):
-    """The counts of one language.
+    """The counts of one language."""
 
-    - `not_parallel`: rows whose candidates differ from the reference's. For a homonym, any observed
-      translation is the same entity; in `not_parallel_strict`, none is.
-    - `not_judged`: candidates that cannot be compared.
-    - `rows`: {code of CHECKS: rows}.
-    - `positions`: answers at each index, in rows of at least two candidates, those of a fact's
-      templates once; `expected`: the same for random positions.
-    - `p_value`: of Pearson's chi-square test of the positions, None without answers. The degrees of
-      freedom are the number of positions minus 1. The value is rough if fewer than five answers are
-      expected at a position.
-    - `last`: such rows whose last candidate is an answer.
-    - `labels_identical`: distinct pairs of labels that are equal, of `labels_compared`.
-    """
-
+    # Rows whose candidates differ from the reference's. For a homonym, any observed translation is
+    # the same entity; if strict, none is.
     not_parallel: int
     not_parallel_strict: int
-    not_judged: int
-    rows: dict[str, int]
+    not_judged: int  # candidates that cannot be compared
+    rows: dict[str, int]  # by code of CHECKS
+    # Answers at each index, in rows of at least two candidates, those of a fact's templates once;
+    # and as many as random positions would give.
     positions: list[int]
     expected: list[float]
+    # Of Pearson's chi-square test of the positions, None without answers. It is rough if fewer than
+    # five answers are expected at a position.
     p_value: float | None
-    last: int
-    labels_identical: int
+    last: int  # such rows whose last candidate is an answer
+    labels_identical: int  # distinct pairs of equal labels
     labels_compared: int
 
 
 class Audit(NamedTuple):
-    """The defects of a dataset; `symmetric` is {symmetric relation: number of rows}.
+    """The defects of a dataset."""
 
-    `baselines` are those of the reference's rows, {relation: baseline}, and of all rows under ''.
-    `signature` identifies the data, the reference, the draws, and the version.
-    """
-
-    signature: str
+    signature: str  # of the data, the reference, the draws, and the version
     reference: str
     rows: int
     rows_parallel_in_all: int
     rows_with_ids: int
-    symmetric: dict[str, int]
+    symmetric: dict[str, int]  # rows by symmetric relation
     languages: dict[str, LanguageAudit]
     ceiling: Ceiling
-    baselines: dict[str, Baseline]
+    baselines: dict[str, Baseline]  # of the reference's rows, by relation, of all rows under ""
 
 
 def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:

@@ -6,6 +6,7 @@ import numpy as np
 
 from polyprobe.metrics.shared.frequency import answer_frequency
 
+from .parallel import find_ids
 from .split import Split
 
 
@@ -13,16 +14,11 @@ class Baseline(NamedTuple):
     """Expected accuracies of two rankings that do not read the subject.
 
     They are None without rows, and where each row has one candidate.
-
-    - `rows`: rows with a correct candidate; the others are left out.
-    - `chance`: random rankings.
-    - `frequency`: candidates ranked by how many other facts of the relation they answer
-      (`metrics.shared.frequency`).
     """
 
-    rows: int
-    chance: float | None
-    frequency: float | None
+    rows: int  # with a correct candidate; the others are left out
+    chance: float | None  # of random rankings
+    frequency: float | None  # of candidates ranked by the other facts that they answer
 
 
 def find_baselines(split: Split, by_id: bool | None = None) -> dict[str, Baseline]:
@@ -31,8 +27,7 @@ def find_baselines(split: Split, by_id: bool | None = None) -> dict[str, Baselin
     Candidates are compared by id or by label; by default by id if all candidates have one.
     """
     if by_id is None:
-        pairs = zip(split.candidates, split.candidate_ids, strict=True)
-        by_id = all(len(labels) == len(ids) > 0 and all(ids) for labels, ids in pairs)
+        by_id = all(find_ids({split.language: split}))
     names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:

@@ -7,7 +7,7 @@ rank above all other candidates, as in a model that knows the facts. Queries wit
 in all languages score 1 in every draw and are not drawn.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import NamedTuple
 
@@ -23,32 +23,22 @@ STANDARD_ERROR = 0.0002  # of the least certain pair; drawing ends below it
 
 
 class Ceiling(NamedTuple):
-    """RankC of a perfectly consistent model, for each unordered pair of languages.
-
-    - `random`, `answer_first`: {"el-en": value}, in the dataset's order of languages.
-    - `standard_error`: the largest of all pairs in both, 0 without draws.
-    - `rows_left_out`: rows without candidates, or with different numbers of them by language.
-    """
+    """RankC of a perfectly consistent model, for each unordered pair of languages, as "el-en"."""
 
     random: dict[str, float]
     answer_first: dict[str, float]
     draws: int
-    standard_error: float
-    rows_left_out: int
+    standard_error: float  # the largest of all pairs in both, 0 without draws
+    rows_left_out: int  # without candidates, or with different numbers of them by language
 
 
 class Draw(NamedTuple):
-    """The queries to be drawn, as arrays of candidates.
+    """The queries to be drawn, as arrays of candidates."""
 
-    - `places`: the number of each candidate's value, from 0 to `size` - 1.
-    - `first`: whether the candidate is an answer; both are languages x queries x most candidates.
-    - `present`: whether the query has the candidate: queries x most candidates.
-    """
-
-    places: np.ndarray
-    first: np.ndarray
-    present: np.ndarray
-    size: int
+    places: np.ndarray  # number of a candidate's value: languages x queries x most candidates
+    first: np.ndarray  # whether the candidate is an answer: the same shape
+    present: np.ndarray  # whether the query has the candidate: queries x most candidates
+    size: int  # numbers of values
 
 
 def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -> Ceiling:
@@ -65,7 +55,12 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
     draw = prepare_draw(splits, judged, differ)
     indices = np.triu_indices(len(splits), 1)
     means, error, draws = average(draw, indices, share)
-    means[find_equal(draw, indices)] = 1  # exactly, unlike a sum of floats
+    # Exactly 1, unlike a sum of floats, where all queries are equal.
+    equal = [
+        [np.array_equal(values[k], values[j]) for k, j in zip(*indices, strict=True)]
+        for values in (draw.places, draw.first)
+    ]
+    means[np.array([equal[0], np.logical_and(*equal)])] = 1
     random, answer_first = (
         dict(zip(pairs, (1 - share * (1 - row)).tolist(), strict=True)) for row in means
     )
@@ -93,18 +88,6 @@ def prepare_draw(
     return Draw(places, first, present, size)
 
 
-def find_equal(draw: Draw, pairs: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Return whether all queries are equal, for (random, answer first) x pairs of languages."""
-    equal = [
-        [
-            np.array_equal(values[first], values[second])
-            for first, second in zip(*pairs, strict=True)
-        ]
-        for values in (draw.places, draw.first)
-    ]
-    return np.array([equal[0], np.logical_and(*equal)])
-
-
 def average(
     draw: Draw, pairs: tuple[np.ndarray, ...], share: float
 ) -> tuple[np.ndarray, float, int]:
@@ -115,7 +98,7 @@ def average(
     """
     generator = np.random.default_rng(SEED)
     copies = max(1, QUERIES // len(draw.present))
-    total, squares = np.zeros((2, len(pairs[0]))), np.zeros((2, len(pairs[0])))
+    total, squares = np.zeros((2, 2, len(pairs[0])))
     for number in range(1, MOST + 1):
         sample = np.stack([values[pairs] for values in score_draw(draw, generator, copies)])
         total, squares = total + sample, squares + sample**2
@@ -128,21 +111,17 @@ def average(
     return total / number, error, number * copies
 
 
-def score_draw(
-    draw: Draw, generator: np.random.Generator, copies: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return RankC of all pairs for random values, and for the same values with answers first."""
+def score_draw(draw: Draw, generator: np.random.Generator, copies: int) -> Iterator[np.ndarray]:
+    """Yield RankC of all pairs for random values, then for the same values with answers first."""
     from polyprobe.metrics.rankc.formulas import rankc_matrix  # here: see audit/__init__.py
 
     values = generator.random((copies, draw.size))
     masked = ~np.tile(draw.present, (copies, 1))
-    matrices = []
     for lift in (0, 1):
-        scores = {
-            str(language): np.ma.masked_array(
-                (values[:, places] + lift * first).reshape(masked.shape), masked
-            )
-            for language, (places, first) in enumerate(zip(draw.places, draw.first, strict=True))
-        }
-        matrices.append(rankc_matrix(scores))
-    return matrices[0], matrices[1]
+        lifted = values[:, draw.places] + lift * draw.first  # copies x the shape of `places`
+        yield rankc_matrix(
+            {
+                str(language): np.ma.masked_array(lifted[:, language].reshape(masked.shape), masked)
+                for language in range(len(draw.places))
+            }
+        )

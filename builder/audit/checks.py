@@ -1,7 +1,7 @@
 """Checks of the rows of a language, by code, and the positions of its answers."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from operator import ne
 from typing import NamedTuple
 
@@ -15,76 +15,68 @@ from .split import Split
 
 
 class Check(NamedTuple):
-    """A check of the rows of a language against the reference; `heading` is that of its column.
+    """A check of the rows of a language; `find` marks the rows that have the defect."""
 
-    `find` returns for each row whether it has the defect.
-    """
-
-    heading: str
-    find: Callable[[Split, Split], list[bool]]
+    heading: str  # of its column
+    find: Callable[[Split, Split], list[bool]]  # the second is the reference
 
 
 def find_second_answers(split: Split, reference: Split) -> list[bool]:
-    """Return for each row whether one of its distractors is correct.
+    """Mark the rows of which a distractor is correct.
 
     A distractor is correct if its label in this language, or its id, is that of an answer to the
     same prompt in the reference. It is also correct if another row has its id as an object of the
     subject and relation; symmetric relations are read in both directions.
     """
-    labels, ids = defaultdict(set), defaultdict(set)
-    objects = collect_objects(split)
-    for row, prompt in enumerate(reference.prompt):
-        for index in split.answers[row]:
-            labels[prompt].add(split.candidates[row][index])
-            ids[prompt].add(read_id(split, row, index))
+    pairs = zip(split.candidates, split.candidate_ids, strict=True)
+    ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in pairs]
+    objects = collect_objects(split, ids)
+    right = [  # the labels and the ids of a row's answers
+        ({labels[i] for i in answers}, {names[i] for i in answers})
+        for labels, names, answers in zip(split.candidates, ids, split.answers, strict=True)
+    ]
+    prompt_labels: dict[str, set[str]] = defaultdict(set)
+    prompt_ids: dict[str, set[str]] = defaultdict(set)
+    for prompt, (labels, names) in zip(reference.prompt, right, strict=True):
+        prompt_labels[prompt] |= labels
+        prompt_ids[prompt] |= names
     marks = []
     for row, prompt in enumerate(reference.prompt):
-        right = {split.candidates[row][index] for index in split.answers[row]}
-        right_ids = {read_id(split, row, index) for index in split.answers[row]}
-        subject = (split.relation[row], split.subject_id[row])
-        also = (ids[prompt] | objects.get(subject, set())) - right_ids - {""}
+        more_labels = prompt_labels[prompt] - right[row][0]
+        by_facts = objects[split.relation[row], split.subject_id[row]]
+        more_ids = (prompt_ids[prompt] | by_facts) - right[row][1] - {""}
+        candidates = enumerate(zip(split.candidates[row], ids[row], strict=True))
         marks.append(
             any(
-                label in labels[prompt] - right or read_id(split, row, index) in also
-                for index, label in enumerate(split.candidates[row])
+                label in more_labels or name in more_ids
+                for index, (label, name) in candidates
                 if index not in split.answers[row]
             )
         )
     return marks
 
 
-def collect_objects(split: Split) -> dict[tuple[str, str], set[str]]:
-    """Return {(relation, subject id): ids of its objects} from the rows of the dataset."""
+def collect_objects(split: Split, ids: list[list[str]]) -> dict[tuple[str, str], set[str]]:
+    """Collect the objects of each relation and subject from the rows; all are ids."""
     objects: dict[tuple[str, str], set[str]] = defaultdict(set)
     for row, (relation, subject) in enumerate(zip(split.relation, split.subject_id, strict=True)):
-        answers = (read_id(split, row, index) for index in split.answers[row])
+        answers = (ids[row][index] for index in split.answers[row])
         for name in {*answers, split.object_id[row]} - {""}:
             if subject:
                 objects[relation, subject].add(name)
             if subject and relation in SYMMETRIC:
                 objects[relation, name].add(subject)
-    return dict(objects)
-
-
-def read_id(split: Split, row: int, index: int) -> str:
-    """Return a candidate's id, '' if it has none."""
-    ids = split.candidate_ids[row]
-    return ids[index] if len(ids) == len(split.candidates[row]) else ""
+    return objects
 
 
 def find_duplicate_labels(split: Split, reference: Split) -> list[bool]:
-    """Find rows with two equal labels, ignoring case and Unicode composition."""
+    """Mark the rows with two equal labels, ignoring case and Unicode composition."""
     folded = {label: fold(label) for row in split.candidates for label in row}
     return [len({folded[label] for label in row}) < len(row) for row in split.candidates]
 
 
-def find_invisible_characters(split: Split, reference: Split) -> list[bool]:
-    """Find rows with an invisible character in the prompt, the subject or a candidate."""
-    return find_texts(split, lambda text: find_invisible(text, split.language))
-
-
 def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
-    """Find rows in which the prompt, the subject or a candidate is bad."""
+    """Mark the rows in which the prompt, the subject or a candidate is bad."""
     rows = zip(split.prompt, split.subject, split.candidates, strict=True)
     texts = [(prompt, subject, *candidates) for prompt, subject, candidates in rows]
     bad = {text for text in {text for row in texts for text in row} if is_bad(text)}
@@ -92,7 +84,7 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 
 
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
-    """Find rows whose prompt is also that of a row with another answer."""
+    """Mark the rows whose prompt is also that of a row with another answer."""
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
     questions = [(p, frozenset(candidates[i] for i in indices)) for p, candidates, indices in rows]
     distinct = Counter(prompt for prompt, _ in set(questions))
@@ -102,7 +94,10 @@ def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
 CHECKS = {
     "rows_with_second_answer": Check("second answer", find_second_answers),
     "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
-    "rows_with_invisible_characters": Check("invisible", find_invisible_characters),
+    "rows_with_invisible_characters": Check(
+        "invisible",
+        lambda split, _: find_texts(split, lambda text: find_invisible(text, split.language)),
+    ),
     "rows_with_mixed_alphabets": Check(
         "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)
     ),
@@ -125,11 +120,11 @@ CHECKS = {
 }
 
 
-def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> Counter[bool]:
-    """Count the distinct pairs of labels by whether both labels are equal.
+def compare_labels(split: Split, reference: Split, not_parallel: Iterable[bool]) -> Counter[bool]:
+    """Count the distinct pairs of labels by whether both are spelled alike.
 
-    A pair consists of the label in the reference and in this language, of a subject or of a
-    candidate in a parallel row. The comparison is exact.
+    A pair is a label in the reference and in this language, of a subject or of a candidate in a
+    parallel row.
     """
     pairs = set(zip(reference.subject, split.subject, strict=True)) - {("", "")}
     for row, bad in enumerate(not_parallel):
@@ -139,11 +134,10 @@ def compare_labels(split: Split, reference: Split, not_parallel: list[bool]) -> 
 
 
 def count_positions(split: Split) -> tuple[list[int], list[float], int]:
-    """Return the observed and the expected number of answers at each index, and of last ones.
+    """Count the answers at each index, those of random positions, and the last ones.
 
-    The expected number is that of random positions: for each index, the sum of (answers /
-    candidates) over the rows with this index. Rows with fewer than two candidates are excluded. So
-    are further rows of a fact (other templates) with the same positions.
+    The random number is, for each index, the sum of (answers / candidates) over the rows that have
+    it. Rows with fewer than two candidates are excluded.
     """
     columns = zip(split.fact_id, split.answers, split.candidates, strict=True)
     first: dict[tuple[str | int, tuple[int, ...]], int] = {}

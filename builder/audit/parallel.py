@@ -33,30 +33,46 @@ class Dictionary(NamedTuple):
     to_reference: dict[Place, Counter[str]]
     from_reference: dict[Place, Counter[str]]
 
+    def match(self, block: str, label: str, originals: list[str], index: int) -> str | None:
+        """Return the reference's label for a candidate, or None if it cannot be judged."""
+        same = originals[index] if index < len(originals) else ""
+        for place in (block, ""):
+            seen = self.to_reference.get((place, label))
+            if seen and (place, same) in self.from_reference:
+                # First the label at the index, then labels in the row, by frequency, code points.
+                best = min(seen, key=lambda name: (name not in originals, -seen[name], name))
+                return same if same in seen else best
+        # A candidate that cannot be judged keeps its label if the reference has none at its index.
+        return None if index < len(originals) else label
+
+    def has_homonym(self, block: str, labels: list[str], originals: list[str]) -> bool:
+        """Tell whether a label of the row was observed with several in the other language."""
+        sides = ((self.to_reference, labels), (self.from_reference, originals))
+        return any(
+            len(pairs.get((block, label), ())) > 1 for pairs, names in sides for label in names
+        )
+
 
 class Judged(NamedTuple):
-    """One language's candidates compared with the reference's.
+    """One language's candidates compared with the reference's, row by row."""
 
-    - `entities`: a name for each candidate, unique to its entity within a row: its id, or the
-      reference's label.
-    - `not_parallel`, `not_parallel_strict`: one bool for each row.
-    - `not_judged`: number of candidates that cannot be compared.
-    """
-
+    # A name for each candidate, one for an entity within a row: its id, or the reference's label.
     entities: list[list[str]]
     not_parallel: np.ndarray
     not_parallel_strict: np.ndarray
-    not_judged: int
+    not_judged: int  # candidates
 
 
 def find_ids(splits: Mapping[str, Split]) -> list[bool]:
     """Return for each row whether all candidates have ids in all languages."""
-    with_ids = [True] * len(next(iter(splits.values())).prompt)
-    for split in splits.values():
-        pairs = zip(split.candidates, split.candidate_ids, strict=True)
-        for row, (labels, ids) in enumerate(pairs):
-            with_ids[row] &= len(labels) == len(ids) > 0 and all(ids)
-    return with_ids
+    marks = (
+        [
+            len(labels) == len(ids) > 0 and all(ids)
+            for labels, ids in zip(split.candidates, split.candidate_ids, strict=True)
+        ]
+        for split in splits.values()
+    )
+    return list(map(all, zip(*marks, strict=True)))
 
 
 def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judged:
@@ -71,19 +87,17 @@ def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judg
             strict.append(loose[-1])
             continue
         block, originals = reference.relation[row], reference.candidates[row]
-        judged = [
-            match_entity(dictionary, block, j, label, originals) for j, label in enumerate(labels)
-        ]
-        names = [name if name is not None else originals[j] for j, name in enumerate(judged)]
+        judged = [dictionary.match(block, label, originals, j) for j, label in enumerate(labels)]
         not_judged += judged.count(None)
+        names = [originals[j] if name is None else name for j, name in enumerate(judged)]
         entities.append(names)
         loose.append(names != originals)
-        strict.append(loose[-1] or has_homonym(dictionary, block, labels, originals))
+        strict.append(loose[-1] or dictionary.has_homonym(block, labels, originals))
     return Judged(entities, np.array(loose), np.array(strict), not_judged)
 
 
 def make_dictionary(reference: Split, split: Split) -> Dictionary:
-    """Return the pairs of labels that are answers of the same row."""
+    """Count the pairs of labels that are answers of the same row."""
     forward: dict[Place, Counter[str]] = defaultdict(Counter)
     backward: dict[Place, Counter[str]] = defaultdict(Counter)
     for row, block in enumerate(reference.relation):
@@ -95,31 +109,3 @@ def make_dictionary(reference: Split, split: Split) -> Dictionary:
                     forward[place, label][original] += 1
                     backward[place, original][label] += 1
     return Dictionary(dict(forward), dict(backward))
-
-
-def match_entity(
-    dictionary: Dictionary, block: str, index: int, label: str, originals: list[str]
-) -> str | None:
-    """Return the reference's label for a candidate, or None if it cannot be judged.
-
-    The order of preference: the label at the same index, labels in the row, frequency, code points.
-    Only observed labels are considered. A candidate that cannot be judged keeps its own label if
-    the reference has none at its index.
-    """
-    same = originals[index] if index < len(originals) else ""
-    for place in (block, ""):
-        seen = dictionary.to_reference.get((place, label))
-        if seen and (place, same) in dictionary.from_reference:
-            if same in seen:
-                return same
-            return min(seen, key=lambda name: (name not in originals, -seen[name], name))
-    return None if index < len(originals) else label
-
-
-def has_homonym(
-    dictionary: Dictionary, block: str, labels: list[str], originals: list[str]
-) -> bool:
-    """Return whether a label of the row was observed with several labels in the other language."""
-    return any(len(dictionary.to_reference.get((block, label), ())) > 1 for label in labels) or any(
-        len(dictionary.from_reference.get((block, label), ())) > 1 for label in originals
-    )

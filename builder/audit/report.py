@@ -1,9 +1,8 @@
 """The audit as JSON, as tables for a terminal, and as an HTML page."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib.resources import files
-from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 from jinja2 import Environment
 from rich import box
@@ -11,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from . import Audit, LanguageAudit
+from . import Audit
 from .checks import CHECKS
 
 DEFINITIONS = {
@@ -37,6 +36,7 @@ DEFINITIONS = {
 
 def to_json(audit: Audit) -> dict[str, Any]:
     """Return the audit as JSON; counts are numbers of rows unless their keys say otherwise."""
+    baselines = {name: baseline._asdict() for name, baseline in audit.baselines.items()}
     return {
         "signature": audit.signature,
         "reference": audit.reference,
@@ -46,32 +46,26 @@ def to_json(audit: Audit) -> dict[str, Any]:
         "homonyms": "any observed translation counts; strict: a label with several never does",
         "rows_of_symmetric_relations": audit.symmetric,
         "share_of_symmetric_relations": sum(audit.symmetric.values()) / audit.rows,
-        "languages": {name: language_json(counts) for name, counts in audit.languages.items()},
+        "languages": {  # `to_en` in a key means the reference, in any language
+            name: {
+                "rows_not_parallel_to_en": counts.not_parallel,
+                "rows_not_parallel_to_en_strict": counts.not_parallel_strict,
+                "candidates_not_judged": counts.not_judged,
+                **counts.rows,
+                "answer_positions": counts.positions,
+                "answer_positions_expected": counts.expected,
+                "answers_last": counts.last,
+                "answer_position_p_value": counts.p_value,
+                "labels_identical_to_en": counts.labels_identical,
+                "labels_compared": counts.labels_compared,
+            }
+            for name, counts in audit.languages.items()
+        },
         "ceiling": audit.ceiling._asdict(),
         "accuracy_without_a_model": {
-            "overall": audit.baselines[""]._asdict(),
-            "by_relation": {
-                relation: baseline._asdict()
-                for relation, baseline in audit.baselines.items()
-                if relation
-            },
+            "overall": baselines.pop(""),
+            "by_relation": baselines,
         },
-    }
-
-
-def language_json(counts: LanguageAudit) -> dict[str, Any]:
-    """Return the figures of one language; `to_en` in keys means the reference in any language."""
-    return {
-        "rows_not_parallel_to_en": counts.not_parallel,
-        "rows_not_parallel_to_en_strict": counts.not_parallel_strict,
-        "candidates_not_judged": counts.not_judged,
-        **counts.rows,
-        "answer_positions": counts.positions,
-        "answer_positions_expected": counts.expected,
-        "answers_last": counts.last,
-        "answer_position_p_value": counts.p_value,
-        "labels_identical_to_en": counts.labels_identical,
-        "labels_compared": counts.labels_compared,
     }
 
 
@@ -83,14 +77,12 @@ def audit_table(audit: Audit) -> Group:
         table.add_row(*line)
     for column in table.columns[1:]:
         column.justify = "right"
-    meanings = [f"{name}: {text}" for name, text in DEFINITIONS.items() if is_column(name, head)]
-    texts = [*totals(audit), audit.signature, "", *meanings]
-    return Group(table, *map(Text, texts))
-
-
-def is_column(name: str, head: Sequence[str]) -> bool:
-    """Return whether a table has the column that a definition explains."""
-    return any(column == name or column.startswith(f"{name} ") for column in head)
+    meanings = [
+        f"{name}: {text}"
+        for name, text in DEFINITIONS.items()
+        if any(f"{column} ".startswith(f"{name} ") for column in head)
+    ]
+    return Group(table, *map(Text, [*totals(audit), audit.signature, "", *meanings]))
 
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
@@ -137,21 +129,19 @@ def decimals(value: float | None) -> str:
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
     clean = [check.heading for code, check in CHECKS.items() if not has_rows(code, audit)]
-    strict = max(
-        counts.not_parallel_strict - counts.not_parallel for counts in audit.languages.values()
-    )
-    unjudged = sum(counts.not_judged for counts in audit.languages.values())
+    counts = audit.languages.values()
+    strict = max(each.not_parallel_strict - each.not_parallel for each in counts)
+    unjudged = sum(each.not_judged for each in counts)
     symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items() if count)
     ceiling, baseline = audit.ceiling, audit.baselines[""]
     by_answers = audit.rows - audit.rows_with_ids
     rest = f", by translations that the answers give in {by_answers} rows" if by_answers else ""
+    first = [
+        f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
+        f"{len(audit.languages)} languages (reference: {audit.reference})",
+        f"candidates compared by id in {audit.rows_with_ids} rows{rest}",
+    ]
     lines = [
-        (
-            True,
-            f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
-            f"{len(audit.languages)} languages (reference: {audit.reference})",
-        ),
-        (True, f"candidates compared by id in {audit.rows_with_ids} rows{rest}"),
         (unjudged, f"candidates that cannot be compared: {unjudged}"),
         (
             strict,
@@ -176,68 +166,24 @@ def totals(audit: Audit) -> list[str]:
         ),
         (ceiling.rows_left_out, f"ceiling: {ceiling.rows_left_out} rows left out"),
     ]
-    return [line for is_shown, line in lines if is_shown]
-
-
-class MapCell(NamedTuple):
-    """One pair of languages: darkness in per cent, tooltip and text."""
-
-    depth: str
-    title: str
-    text: str
-
-
-class HeatMap(NamedTuple):
-    """The values of all pairs as rows of cells."""
-
-    title: str
-    lowest: float
-    rows: list[tuple[str, list[MapCell]]]
+    return first + [line for condition, line in lines if condition]
 
 
 def render_page(audit: Audit) -> str:
     """Return the page: totals, table, definitions, and a heat map for each kind of ceiling."""
-    folder = files(__package__)
-    template = Environment(autoescape=True, keep_trailing_newline=True).from_string(
-        folder.joinpath("page.html").read_text(encoding="utf-8")
-    )
+    text, style = (files(__package__).joinpath(name) for name in ("page.html", "audit.css"))
+    environment = Environment(autoescape=True, keep_trailing_newline=True)
+    template = environment.from_string(text.read_text(encoding="utf-8"))
     head, *lines = table_rows(audit)
     page: str = template.render(
         title=f"Audit of {audit.signature.split('|')[0].removeprefix('data:')}",
-        style=folder.joinpath("audit.css").read_text(encoding="utf-8"),
+        style=style.read_text(encoding="utf-8"),
         totals=totals(audit),
         head=head,
         lines=lines,
         definitions=DEFINITIONS,
-        maps=list(draw_maps(audit)),
+        maps={"random rankings": audit.ceiling.random, "answer first": audit.ceiling.answer_first},
         languages=list(audit.languages),
         signature=audit.signature,
     )
     return page
-
-
-def draw_maps(audit: Audit) -> Iterator[HeatMap]:
-    """Yield the two heat maps of the ceiling, or none for a single language."""
-    languages = list(audit.languages)
-    for kind, values in (
-        ("random rankings", audit.ceiling.random),
-        ("answer first", audit.ceiling.answer_first),
-    ):
-        if values:
-            figures = {pair: values["-".join(pair)] for pair in combinations(languages, 2)}
-            lowest = min(figures.values())
-            rows = [
-                (first, [draw_cell(first, second, figures, lowest) for second in languages])
-                for first in languages
-            ]
-            yield HeatMap(f"Ceiling of RankC, {kind}", lowest, rows)
-
-
-def draw_cell(
-    first: str, second: str, figures: dict[tuple[str, str], float], lowest: float
-) -> MapCell:
-    """Return the cell of a pair; the lowest value is darkest, and the diagonal has no text."""
-    value = figures.get((first, second), figures.get((second, first), 1.0))
-    depth = (1 - value) / (1 - lowest) if lowest < 1 else 0.0
-    text = "" if first == second else f"{value:.3f}".removeprefix("0")
-    return MapCell(f"{100 * depth:.0f}", f"{first}-{second} {value:.4f}", text)

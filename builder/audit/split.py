@@ -51,11 +51,11 @@ def make_splits(tables: Mapping[str, pa.Table], name: str) -> dict[str, Split]:
 
 def read_split(language: str, table: pa.Table, name: str) -> Split:
     """Return one language's columns in the types of `SCHEMA`."""
-    columns = {column: read_column(table, column, f"{name}: '{language}'") for column in COLUMNS}
-    sizes = [len(row) for row in columns["candidates"]]
+    place, names = f"{name}: '{language}'", Split._fields[1:]
+    columns = {column: read_column(table, column, place) for column in names}
     columns["answers"] = [
-        sorted({index for index in row if index is not None and 0 <= index < size})
-        for row, size in zip(columns["answers"], sizes, strict=True)
+        sorted({index for index in row if index is not None and 0 <= index < len(labels)})
+        for row, labels in zip(columns["answers"], columns["candidates"], strict=True)
     ]
     return Split(language, **columns)
 
@@ -86,6 +86,3 @@ def hash_splits(splits: Mapping[str, Split]) -> str:
     for split in splits.values():
         digest.update(json.dumps(split, ensure_ascii=False).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()[:12]
-
-
-COLUMNS = Split._fields[1:]

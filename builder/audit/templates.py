@@ -5,7 +5,8 @@ not define its string distance; the Levenshtein distance over all pairs of templ
 relation, averaged over the pairs of a language and then over languages, gives its value, 13.9.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Mapping
 from itertools import combinations
 from statistics import fmean
 from typing import NamedTuple
@@ -29,34 +30,21 @@ MEANING = (
 
 
 class TemplateCounts(NamedTuple):
-    """The templates of one language, or means over languages.
-
-    - `relations`, `templates`: their numbers; `fewest`, `most`, `mean`: templates of a relation.
-    - `distance`: mean edit distance, None if no relation has two templates.
-    - `unread`: templates that cannot be read, since the label of the subject is not in the prompt.
-    """
+    """The templates of one language, or means over languages."""
 
     relations: float
     templates: float
-    fewest: int
+    fewest: int  # of a relation, as `most` and `mean`
     most: int
     mean: float
-    distance: float | None
-    unread: int
+    distance: float | None  # mean edit distance, None if no relation has two templates
+    unread: int  # the label of the subject is not in the prompt
 
 
 def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
-    """Return the counts of one language.
+    """Count the templates of a split, which has the columns NEEDED; `place` names it in errors.
 
-    A template is the text of the rows of one `template_id` of a relation with the subject's label
-    replaced by `[X]`. Unread templates count in all numbers except `distance`.
-
-    Args:
-        table: a split with the columns NEEDED.
-        place: names the split in errors.
-
-    Raises:
-        PolyprobeError: a missing column, or no rows.
+    Unread templates count in all numbers except `distance`.
     """
     for column in NEEDED:
         if column not in table.column_names:
@@ -82,7 +70,7 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
 
 
 def collect_templates(table: pa.Table) -> dict[str, list[str]]:
-    """Return {relation: its templates}, in the order of first occurrence; '' for unread ones."""
+    """Read the templates of each `template_id` of a relation; '' for unread ones."""
     rows = pl.DataFrame(pl.from_arrow(table.select(NEEDED)))
     some = rows.group_by("relation", "template_id", maintain_order=True).head(ROWS)
     templates: dict[str, list[str]] = {}
@@ -98,42 +86,36 @@ def read_template(rows: Iterable[tuple[str, str]]) -> str:
     >>> read_template([("is is in [Y]", "is"), ("Ulm is in [Y]", "Ulm")])
     '[X] is in [Y]'
     """
-    possible: set[str] | None = None
-    for prompt, subject in rows:
-        forms = set(_blank_each(prompt, subject)) if subject else set()
-        possible = forms if possible is None else possible & forms
-    return min(possible or {""})
-
-
-def _blank_each(prompt: str, subject: str) -> Iterator[str]:
-    """Yield the prompt with each of its occurrences of the subject replaced."""
-    start = prompt.find(subject)
-    while start >= 0:
-        yield prompt[:start] + SUBJECT + prompt[start + len(subject) :]
-        start = prompt.find(subject, start + 1)
+    # The prompt with each of its occurrences of the subject replaced, for each row.
+    forms = [
+        {
+            prompt[: match.start()] + SUBJECT + prompt[match.start() + len(subject) :]
+            for match in re.finditer(f"(?={re.escape(subject)})", prompt if subject else "")
+        }
+        for prompt, subject in rows
+    ]
+    return min(set.intersection(*forms) or {""})
 
 
 def average_counts(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
     """Return the means over languages; fewest and most of all, `mean` over all relations."""
-    every = list(counts.values())
-    distances = [part.distance for part in every if part.distance is not None]
-    relations = sum(part.relations for part in every)
+    relations, templates, fewest, most, _, every, unread = zip(*counts.values(), strict=True)
+    distances = [distance for distance in every if distance is not None]
     return TemplateCounts(
-        relations=relations / len(every),
-        templates=fmean(part.templates for part in every),
-        fewest=min(part.fewest for part in every),
-        most=max(part.most for part in every),
-        mean=sum(part.templates for part in every) / relations,
+        relations=fmean(relations),
+        templates=fmean(templates),
+        fewest=min(fewest),
+        most=max(most),
+        mean=sum(templates) / sum(relations),
         distance=fmean(distances) if distances else None,
-        unread=sum(part.unread for part in every),
+        unread=sum(unread),
     )
 
 
 def templates_json(counts: Mapping[str, TemplateCounts]) -> dict[str, dict]:
     """Return the counts by language, and `mean` over languages."""
-    return {name: part._asdict() for name, part in counts.items()} | {
-        "mean": average_counts(counts)._asdict()
-    }
+    parts = {**counts, "mean": average_counts(counts)}
+    return {name: part._asdict() for name, part in parts.items()}
 
 
 def tabulate_counts(counts: Mapping[str, TemplateCounts], title: str) -> Table:
