@@ -23,7 +23,7 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import SEPARATE
-from polyprobe.eval.evaluation import find_rows
+from polyprobe.eval.evaluate import find_rows
 from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, split_scores

@@ -1,32 +1,45 @@
-"""Evaluate a model on a dataset: score the missing languages, then compute the results."""
+"""Evaluate a model on a dataset: load, score what is missing, compute the results."""
 
+import os
+import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.schema.load import Splits
+from polyprobe.schema.columns import has_prompts
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.run.folder import FinishedRun, Run
+from polyprobe.schema.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.schema.run.rows import apply_choice, check_comparable, choose_rows, choose_to_score
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
-from polyprobe.scoring.model_objects import check_object
-from polyprobe.scoring.options import FREE, ScorerOptions, is_name
+from polyprobe.scoring.model_objects import check_object, name_of
+from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 from polyprobe.system.progress import report as say
 
-from .evaluation import Evaluation, Questions, resolve
-from .options import EvaluationOptions, EvaluationRequest
-from .work.fill import choose_workers, fill_scores, forecast, plan_work
+from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
+from .questions import add_starts, annotate, check_prefix, choose_donors
+from .work.fill import (
+    check_same_model,
+    choose_workers,
+    fill_scores,
+    forecast,
+    plan_work,
+    queries_of,
+)
 from .work.predictions import fill_predictions
-from .work.score_store import find_store, remove_own_store
-from .work.served import check_same_model
+from .work.score_store import OWN_STORE, open_store
 
 # Writes the scores or predictions of a run's missing languages, given their rows.
 Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
@@ -76,21 +89,26 @@ def evaluate_model(
 
 def evaluate_request(request: EvaluationRequest, output: str | Path) -> FinishedRun:
     """Return the run of a request with its results and rows, for a report."""
-    evaluation = resolve(request)
-    run, earlier = find_run(evaluation, output)
-    with limit_threads(evaluation.options.threads):
-        loaded = load(request.model, evaluation.options, earlier)
+    evaluation = resolve(request, output)
+    run, options = evaluation.run, evaluation.request.options
+    with limit_threads(options.threads):
+        loaded = load(request.model, options, evaluation.earlier)
         settings = evaluation.describe(loaded)
         with locked(run.folder):
             settings = run.open(settings)
-            questions = evaluation.ask(run, settings)
-            fill = choose_filling(evaluation, loaded, questions)
-            del loaded  # workers elsewhere need its memory
+            questions = evaluation.ask(settings)
             if questions.missing:
+                fill = choose_filling(evaluation, loaded, questions)
+                del loaded  # workers elsewhere need its memory
                 fill(run, settings, questions.missing)
-            remove_own_store(run)
+            shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)  # the files hold all scores
             results = compute_results(run)
-    _warn_of_letters(results.get("letters_read", {}))
+    for language, share in results.get("letters_read", {}).items():
+        if share < 1:
+            say(
+                f"warning: {1 - share:.1%} of the letters in {language} were not among the most "
+                "probable tokens of the server; they count as 1 nat below the least"
+            )
     return FinishedRun(run, results, questions.texts)
 
 
@@ -100,44 +118,157 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         raise PolyprobeError(
             f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
         )
-    evaluation = resolve(request)
-    run, earlier = find_run(evaluation, output)
-    with limit_threads(evaluation.options.threads):
-        loaded = load(request.model, evaluation.options, earlier)
+    evaluation = resolve(request, output)
+    run, options = evaluation.run, evaluation.request.options
+    with limit_threads(options.threads):
+        loaded = load(request.model, options, evaluation.earlier)
         settings = run.join(evaluation.describe(loaded))
-        missing = evaluation.ask(run, settings).missing
-        work = plan_work(missing, find_store(run, settings, evaluation.options.cache))
+        missing = evaluation.ask(settings).missing
+        # A store in the run folder is opened only if it exists: nothing is written.
+        exists = options.cache or (run.folder / OWN_STORE).exists()
+        store = open_store(run, settings, options.cache) if exists else None
+        work = plan_work({x: queries_of(table) for x, table in missing.items()}, store)
         return forecast(work, loaded.scorer) if work.tasks else "nothing is left to score"
 
 
-def find_run(evaluation: Evaluation, output: str | Path) -> tuple[Run, Settings | None]:
-    """Return the run in a folder, and the settings of one to resume with the same model."""
-    run = Run(output)
-    run.check_free()
-    return run, run.before(evaluation.model)
-
-
-def choose_filling(evaluation: Evaluation, loaded: Loaded, questions: Questions) -> Filling:
+def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questions") -> Filling:
     """Return the function that scores what is missing; it holds the model only to score here."""
-    options, scorer = evaluation.options, loaded.scorer
+    options, scorer = evaluation.request.options, loaded.scorer
     if evaluation.request.scoring == FREE:
         return partial(fill_predictions, scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if scorer.model is not None:
         return fill
-
-    def fill_by_requests(run: Run, settings: Settings, tables: Mapping[str, pa.Table]) -> None:
-        check_same_model(run, scorer, questions.texts, evaluation.rows.numbers)
-        announce = partial(forecast, scorer=scorer)  # requests may cost money
-        fill(run, settings, tables, announce=announce)
-
-    return fill_by_requests
+    check_same_model(evaluation.run, scorer, questions.texts, evaluation.rows.numbers)
+    return partial(fill, announce=partial(forecast, scorer=scorer))  # requests may cost money
 
 
-def _warn_of_letters(shares: Mapping[str, float]) -> None:
-    for language, share in shares.items():
-        if share < 1:
-            say(
-                f"warning: {1 - share:.1%} of the letters in {language} were not among the most "
-                "probable tokens of the server; they count as 1 nat below the least"
-            )
+class ScoredRows(NamedTuple):
+    """The rows to score."""
+
+    numbers: list[int]  # in the dataset's order, the same in every language
+    choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
+
+
+def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
+    """Return the rows of a dataset that the options choose."""
+    choice = choose_to_score(table, options.relations, options.exclude)
+    rows, excluded = apply_choice(table, choice)
+    numbers = choose_rows(table, options.limit, options.sample, rows)
+    return ScoredRows(numbers, {**choice.as_json(), "left_out": excluded})
+
+
+class Questions(NamedTuple):
+    """The rows of an evaluation as its protocol asks them."""
+
+    # The whole split of each language, that of the run's first language among them
+    texts: Mapping[str, pa.Table]
+    # The rows to score, with all questions, of each language that has no scores
+    missing: Mapping[str, pa.Table]
+
+
+class Evaluation(NamedTuple):
+    """A request with its names, rows and run folder.
+
+    Local paths in the names and options are absolute, so that a run is the same from any folder.
+    """
+
+    request: EvaluationRequest
+    model: str
+    dataset: str
+    config: str | None  # None for a dataset in memory
+    tables: Mapping[str, pa.Table]  # the split of each language, whole
+    rows: ScoredRows
+    run: Run
+    earlier: Settings | None  # of a run to resume with the same model
+
+    def describe(self, loaded: Loaded) -> Settings:
+        """Return the settings of the run with a loaded model.
+
+        A setting with the name of an option has its value, unless the model or dataset decides.
+        """
+        options, scorer, network = self.request.options, loaded.scorer, loaded.scorer.model
+        if options.prompt_probability:
+            check_prefix(scorer)
+        scoring = options.name if self.request.scoring == FREE else scorer.scoring
+        check_askable(self.tables, scoring)
+        protocol = protocol_of(scoring)
+        with_donors = protocol.kind == "scores" and not protocol.whole_relation
+        further = {**loaded.extra, **scorer.extra}
+        if scorer.engine.product != PRODUCTS[0]:
+            further["product"] = scorer.engine.product
+        if options.final_stop != "none":
+            further[FINAL_STOP] = options.final_stop
+        attention = network and str(network.config._attn_implementation or "eager")
+        names = {part.name for part in fields(Settings)}
+        values = {name: value for name, value in vars(options).items() if name in names} | {
+            "model": self.model,
+            "revision": loaded.revision,
+            "dataset": self.dataset,
+            "config": self.config,
+            "fingerprint": {
+                language: fingerprint(table, protocol.columns)
+                for language, table in self.tables.items()
+            },
+            "languages": list(self.tables),
+            "scoring": scoring,
+            "bos": scorer.bos,
+            "dtype": loaded.dtype,
+            "device": network.device.type if network else SERVED,
+            "attention": attention or SERVED,
+            "path": scorer.path,
+            "batch_tokens": scorer.engine.batch_tokens,
+            "donor": options.donor
+            and with_donors
+            and not any(map(has_prompts, self.tables.values())),
+            **self.rows.choice,
+            "further": further,
+            "probe": [*loaded.probe],
+            "chat": scorer.chat.settings if scorer.chat else None,
+            "parameters": network.num_parameters() if network else None,
+        }
+        return Settings(**values)
+
+    def ask(self, settings: Settings) -> Questions:
+        """Return the rows as they are asked; languages that the run has already are not missing."""
+        tables, first = self.tables, settings.languages[0]
+        protocol = protocol_of(settings.scoring)
+        needs_first = protocol.whole_relation or settings.donor or protocol.contrasts
+        if first not in tables and (needs_first or settings.device == SERVED):
+            try:  # an earlier call has scored it
+                names = [first, *tables]
+                tables = load_facts(self.request.dataset, self.config, names, protocol.contrasts)
+            except PolyprobeError:
+                if needs_first:
+                    raise
+            check_comparable(tables, self.rows.numbers)
+        stop = settings.further.get(FINAL_STOP, "none")
+        texts = as_asked(tables, settings.scoring, first, stop)
+        missing = {language: texts[language] for language in self.run.missing(self.tables)}
+        if protocol.kind == "scores" and missing:
+            missing = annotate(missing, choose_donors(texts[first]) if settings.donor else None)
+            missing = add_starts(missing) if settings.prompt_probability else missing
+        rows = self.rows.numbers
+        return Questions(texts, {language: table.take(rows) for language, table in missing.items()})
+
+
+def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
+    """Load the dataset of a request, choose the rows and look at the run folder."""
+    model, dataset, config, options = request
+    model_name = _absolute(model) if is_name(model) else name_of(model)
+    dataset_name = _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY
+    if options.adapter:
+        request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
+    tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
+    config = config or find_default(dataset)
+    rows = find_rows(next(iter(tables.values())), options)
+    check_comparable(tables, rows.numbers)
+    run = Run(output)
+    run.check_free()
+    earlier = run.before(model_name)
+    return Evaluation(request, model_name, dataset_name, config, tables, rows, run, earlier)
+
+
+def _absolute(name: str | os.PathLike[str]) -> str:
+    """Return the absolute path of an existing file or folder, any other name as it is."""
+    return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

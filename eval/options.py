@@ -112,7 +112,6 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
         "none",
         "Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
         choices=FINAL_STOPS,
-        signed=True,
     )
 
     def check(self) -> None:
@@ -140,16 +139,6 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
                 f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates "
                 "as they are; leave it out"
             )
-
-    @property
-    def signature_parts(self) -> dict[str, str]:
-        """Return the options that the signature names when they are not the default."""
-        declared = collect_options(type(self))
-        return {
-            part.name: str(getattr(self, part.name))
-            for part in fields(self)
-            if declared[part.name].signed and getattr(self, part.name) != part.default
-        }
 
 
 @dataclass(frozen=True)

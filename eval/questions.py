@@ -11,9 +11,8 @@ is scored like a candidate of the empty prompt, by the sum of the log-probabilit
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
@@ -24,23 +23,8 @@ from polyprobe.system.hashing import hash_text
 
 PROMPT_START = "prompt_start"  # column of the texts before the slot
 # Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
-DONOR, DONOR_PROMPT, LENGTHS, BASELINE, MAJORITY, FLAGS = (
-    "donor",
-    "donor_prompt",
-    "n_characters",
-    "baseline",
-    "majority",
-    "flags",
-)
-
-
-class Donor(NamedTuple):
-    """What decides whether a row may be another one's donor."""
-
-    row: int
-    subject: str
-    prompt: str
-    answers: frozenset[str]
+DONOR, DONOR_PROMPT, LENGTHS = "donor", "donor_prompt", "n_characters"
+BASELINE, MAJORITY, FLAGS = "baseline", "majority", "flags"
 
 
 def choose_donors(table: pa.Table) -> list[int | None]:
@@ -53,97 +37,69 @@ def choose_donors(table: pa.Table) -> list[int | None]:
     same donors; without them labels are compared, and a split of another language gives others.
     """
     columns = table.select(["fact_id", "relation", "prompt", "answers"]).to_pydict()
+    facts, relations, prompts = columns["fact_id"], columns["relation"], columns["prompt"]
     subjects, names = name_subjects(table), name_candidates(table)
-    places = _templates(table)
+    templates = [""] * len(table)  # without templates all rows are alike
+    if "template_id" in table.column_names:
+        templates = table["template_id"].to_pylist()
     right: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row, (relation, answers) in enumerate(
-        zip(columns["relation"], columns["answers"], strict=True)
-    ):
-        right[relation, subjects[row]].update(names[row][k] for k in answers)
-    pools: dict[tuple[str, str], dict[str, Donor]] = defaultdict(dict)
-    for row, relation in enumerate(columns["relation"]):
-        subject = subjects[row]
-        question = Donor(row, subject, columns["prompt"][row], frozenset(right[relation, subject]))
-        pools[relation, places[row]].setdefault(subject, question)
+    for row, answers in enumerate(columns["answers"]):
+        right[relations[row], subjects[row]].update(names[row][k] for k in answers)
+    pools: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    for row, subject in enumerate(subjects):
+        pools[relations[row], templates[row]].setdefault(subject, row)
     ordered = {
-        key: sorted(pool.values(), key=lambda donor: (hash_text(donor.subject), donor.subject))
+        key: [row for _, row in sorted(pool.items(), key=lambda item: (hash_text(item[0]), item))]
         for key, pool in pools.items()
     }
-    return [
-        _find(ordered[relation, places[row]], subjects[row], prompt, names[row], fact)
-        for row, (fact, relation, prompt) in enumerate(
-            zip(columns["fact_id"], columns["relation"], columns["prompt"], strict=True)
+    donors = []
+    for row, fact in enumerate(facts):
+        pool = ordered[relations[row], templates[row]]
+        start, candidates = hash_text(f"{fact}|donor") % len(pool), set(names[row])
+        eligible = (
+            donor
+            for donor in (*pool[start:], *pool[:start])
+            if subjects[donor] != subjects[row]
+            and prompts[donor] != prompts[row]
+            and candidates.isdisjoint(right[relations[row], subjects[donor]])
         )
-    ]
-
-
-def _find(
-    pool: Sequence[Donor], subject: str, prompt: str, candidates: Sequence[str], fact: str
-) -> int | None:
-    """Return the row of the first eligible question from a place that the fact's hash gives."""
-    start, offered = hash_text(f"{fact}|donor") % len(pool), set(candidates)
-    for question in (*pool[start:], *pool[:start]):
-        eligible = question.subject != subject and question.prompt != prompt
-        if eligible and offered.isdisjoint(question.answers):
-            return question.row
-    return None
-
-
-def _templates(table: pa.Table) -> list[str]:
-    """Return the template of each row; rows of a dataset without templates are alike."""
-    if "template_id" not in table.column_names:
-        return [""] * len(table)
-    return [str(name) for name in table["template_id"].to_pylist()]
+        donors.append(next(eligible, None))
+    return donors
 
 
 def annotate(
     tables: Mapping[str, pa.Table], donors: Sequence[int | None] | None
 ) -> dict[str, pa.Table]:
-    """Return the tables with the columns of the second question and of the baselines.
+    """Add the columns of the second question and of the baselines to whole splits.
 
-    Args:
-        tables: whole splits as a protocol asks them.
-        donors: from `choose_donors`; None: no second question.
+    `donors` are those of `choose_donors`; None: no second question.
     """
     annotated: dict[str, pa.Table] = {}
     labels: list[list[str]] | None = None
     for language, table in tables.items():
+        columns = table.select(["relation", "fact_id", "answers", "prompt"]).to_pydict()
         names = name_candidates(table)
         if names != labels:  # ids are the same in every language
-            labels, levels = names, _find_levels(table, names)
-        annotated[language] = _annotate(table, donors, levels)
+            labels = names
+            arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
+            baseline = answer_frequency(*arguments)
+            majority = answer_frequency(*arguments, own_fact=True)
+        places: Sequence[int | None] = [None] * len(table) if donors is None else donors
+        lists = read_lists(table["candidates"])
+        sizes = {id(row): [len(text) for text in row] for row in lists}  # rows share lists
+        added = {
+            DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
+            DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
+            LENGTHS: pa.array([sizes[id(row)] for row in lists], pa.list_(pa.int32())),
+            BASELINE: pa.array(baseline, pa.float32()),
+            MAJORITY: pa.array(majority, pa.float32()),
+        }
+        if FLAGS not in table.column_names:
+            added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))
+        for name, column in added.items():
+            table = table.append_column(name, column)
+        annotated[language] = table
     return annotated
-
-
-def _find_levels(table: pa.Table, names: Sequence[Sequence[str]]) -> dict[str, np.ndarray]:
-    """Return the columns of the most frequent answers, without and with the fact itself."""
-    columns = table.select(["relation", "fact_id", "answers"]).to_pydict()
-    arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
-    return {
-        BASELINE: answer_frequency(*arguments),
-        MAJORITY: answer_frequency(*arguments, own_fact=True),
-    }
-
-
-def _annotate(
-    table: pa.Table, donors: Sequence[int | None] | None, levels: Mapping[str, np.ndarray]
-) -> pa.Table:
-    columns = table.select(["fact_id", "prompt"]).to_pydict()
-    places: Sequence[int | None] = [None] * len(table) if donors is None else donors
-    lists = read_lists(table["candidates"])
-    sizes = {id(row): [len(text) for text in row] for row in lists}
-    lengths = [sizes[id(row)] for row in lists]
-    added = {
-        DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
-        DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
-        LENGTHS: pa.array(lengths, pa.list_(pa.int32())),
-        **{name: pa.array(values, pa.float32()) for name, values in levels.items()},
-    }
-    if FLAGS not in table.column_names:
-        added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))
-    for name, column in added.items():
-        table = table.append_column(name, column)
-    return table
 
 
 def _pick(values: Sequence[str], places: Sequence[int | None]) -> list[str | None]:

@@ -28,7 +28,6 @@ class Declaration(NamedTuple):
         flag: how messages and the command line name it, if not by its own name.
         metavar: its value in `--help`.
         local: whether it is only for models in this process, not for served ones.
-        signed: whether a value other than the default is part of a run's signature.
     """
 
     help: str
@@ -41,7 +40,6 @@ class Declaration(NamedTuple):
     flag: str = ""
     metavar: str | None = None
     local: bool = False
-    signed: bool = False
 
     def refuse(self, value: Any) -> None:
         """Refuse a value that is not allowed."""

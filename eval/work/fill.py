@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from polyprobe.eval.options import EvaluationOptions
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.schema.run.folder import EFFECTS, N_PROMPT, PROMPT, SCORES, Run
+from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
@@ -27,6 +27,7 @@ from .workers import Report, Task, score_here, score_in_processes, score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
+REPEATED = 5  # rows that are scored again by a server
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
@@ -61,18 +62,13 @@ def fill_scores(
     """Write the scores of each language as soon as all of its queries are known.
 
     Each task is stored when it is done, so that an interruption loses unfinished tasks only.
-
-    Args:
-        workers: the function that scores tasks.
-        cache: whether scores are shared with other runs.
-        run: an open run.
-        settings: those of the run.
-        tables: the rows of the languages without scores.
-        announce: returns a line about the work, printed first.
+    `tables` are the rows of the languages without scores; `announce` returns a line about the
+    work, printed first.
     """
     console = Console(stderr=True)
+    queries = {language: queries_of(table) for language, table in tables.items()}
     store = open_store(run, settings, cache)
-    work = plan_work(tables, store)
+    work = plan_work(queries, store)
     if announce and work.tasks:
         console.print(announce(work), highlight=False)
     elif work.n_stored:
@@ -84,11 +80,9 @@ def fill_scores(
         def write_ready() -> None:
             while waiting and done.issuperset(range(work.tasks_up_to(waiting[0]))):
                 language = waiting.pop(0)
-                queries = work.queries[language]
-                run.write(
-                    language, _read_scores(tables[language], language, queries, store, console)
-                )
-                bars.count_language()
+                scores = _read_scores(language, queries[language], store, console)
+                run.write(language, as_scores(tables[language], scores))
+                bars.advance(bars.languages)
 
         write_ready()
         with closing(workers(work.tasks, bars.report)) as finished:
@@ -98,9 +92,8 @@ def fill_scores(
                 write_ready()
 
 
-def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore | None) -> Work:
-    """Return the work for the rows of these languages; without a store nothing is known."""
-    queries = {language: queries_of(table) for language, table in tables.items()}
+def plan_work(queries: dict[str, list[Query]], store: ScoreStore | None) -> Work:
+    """Return the work for the queries of these languages; without a store nothing is known."""
     distinct = list(dict.fromkeys(query for rows in queries.values() for query in rows))
     results = store.find(*zip(*distinct, strict=True)) if store and distinct else []
     seen = {query for query, scores in zip(distinct, results, strict=False) if scores}
@@ -153,7 +146,7 @@ def queries_of(table: pa.Table) -> list[Query]:
 
 
 def make_tasks(queries: Mapping[str, list[Query]], known_queries: set[Query]) -> list[Task]:
-    """Return the tasks that score every query once, in the order of languages.
+    """List the tasks that score every query once, in the order of languages.
 
     The boundaries between the tasks of a language depend on its own rows only. Queries that are
     known or belong to an earlier task are then left out. A resumed run, which knows the queries of
@@ -191,9 +184,9 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
 
 
 def _read_scores(
-    table: pa.Table, language: str, queries: Sequence[Query], store: ScoreStore, console: Console
-) -> pa.Table:
-    """Return a language's scores from the store; warn about unknown candidates."""
+    language: str, queries: Sequence[Query], store: ScoreStore, console: Console
+) -> list[QueryScores]:
+    """Read a language's scores from the store; warn about unknown candidates."""
     results = store.find([prompt for prompt, _ in queries], [row for _, row in queries])
     scores = [result for result in results if result]
     if len(scores) < len(queries):
@@ -210,7 +203,7 @@ def _read_scores(
             f"unknown tokens only (the first is {unknown[0]!r})",
             markup=False,
         )
-    return as_scores(table, scores)
+    return scores
 
 
 def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
@@ -220,7 +213,10 @@ def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     are null.
     """
     queue = iter(scores)
-    rows = [_join([*islice(queue, n)]) if n else next(queue) for n in _count_prompts(table)]
+    sizes = [0] * len(table)  # the number of a row's own prompts, one for each candidate
+    if has_prompts(table):
+        sizes = pc.fill_null(pc.list_value_length(table["prompts"]), 0).to_pylist()
+    rows = [_join([*islice(queue, n)]) if n else next(queue) for n in sizes]
     names = [name for name in SCORES.names if name in table.column_names]
     columns = table.select(names).to_pydict()
     donors = columns.get(DONOR, [None] * len(table))
@@ -238,14 +234,6 @@ def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
 
 
-def _count_prompts(table: pa.Table) -> list[int]:
-    """Return the number of each row's own prompts, 0 for a row with one for all candidates."""
-    if not has_prompts(table):
-        return [0] * len(table)
-    sizes: list[int] = pc.fill_null(pc.list_value_length(table["prompts"]), 0).to_pylist()
-    return sizes
-
-
 def _join(queries: Sequence[QueryScores]) -> QueryScores:
     """Return the scores of a row from those of its candidates, each in its own prompt."""
     scores = [score for query in queries for score in query.scores]
@@ -253,44 +241,63 @@ def _join(queries: Sequence[QueryScores]) -> QueryScores:
     return QueryScores(scores, n_tokens, [k for k, query in enumerate(queries) if query.unknown])
 
 
-def count_bars(console: Console) -> Progress:
-    """Return progress bars that show how many items are done, and the time left."""
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    return Progress(*columns, TimeRemainingColumn(), console=console)
+def check_same_model(
+    run: Run, scorer: Scorer, texts: Mapping[str, pa.Table], rows: Sequence[int]
+) -> None:
+    """Refuse a served model that does not repeat some scores of the run's first language.
+
+    A score that is a sum may differ by `AGREE` for each token. Without the values of all tokens
+    (`ServedEngine.exact`) rounding decides which are given, so scores are not compared.
+    """
+    first = run.settings().languages[0]
+    if run.missing([first]) or first not in texts or not scorer.engine.exact:
+        return
+    places = [*range(0, len(rows), max(1, len(rows) // REPEATED))][:REPEATED]
+    table = texts[first].take([rows[k] for k in places])
+    prompts, candidates = zip(*queries_of(table), strict=True)
+    scored = scorer.score_counted(prompts, candidates)
+    now = as_scores(table, split_scores(scored))["scores"].to_pylist()
+    table_of_run = run.read(first).take(places)
+    before, tokens = table_of_run["scores"].to_pylist(), table_of_run["n_tokens"].to_pylist()
+    summed = scorer.scoring == "object"
+    worst = max(
+        abs(a - b) / (n if summed else 1)
+        for row in zip(now, before, tokens, strict=True)
+        for a, b, n in zip(*row, strict=True)
+    )
+    if worst > AGREE:
+        raise PolyprobeError(
+            f"the server gives other scores than those of {first!r} in {run.folder} (they differ "
+            f"by {worst:.3g}): it has another model; serve the same one, or choose another --output"
+        )
 
 
-class ProgressBars:
+class CountBars(Progress):
+    """Progress bars that show how many items are done, the first one languages; the time left."""
+
+    def __init__(self, console: Console, n_languages: int) -> None:
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        super().__init__(*columns, TimeRemainingColumn(), console=console)
+        self.languages = self.add_task("languages", total=n_languages)
+
+
+class ProgressBars(CountBars):
     """Two progress bars: written languages and scored queries."""
 
     def __init__(self, console: Console, n_languages: int, work: Work) -> None:
-        self._bars = count_bars(console)
-        self._languages = self._bars.add_task("languages", total=n_languages)
+        super().__init__(console, n_languages)
         n_queries = sum(len(task.prompts) for task in work.tasks)
-        self._queries = self._bars.add_task("queries", total=n_queries, visible=n_queries > 0)
+        self._queries = self.add_task("queries", total=n_queries, visible=n_queries > 0)
         self._shares: dict[int, float] = {}
-
-    def __enter__(self) -> Self:
-        self._bars.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bars.stop()
-
-    def count_language(self) -> None:
-        """Count a written language."""
-        self._bars.advance(self._languages)
 
     def report(self, task: Task, done: int, total: int) -> None:
         """Update the number of a task's inputs that are done."""
         self._shares[task.number] = len(task.prompts) * done / max(total, 1)
-        self._bars.update(self._queries, completed=round(sum(self._shares.values())))
+        self.update(self._queries, completed=round(sum(self._shares.values())))
 
 
 def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Workers:
-    """Return the function that scores tasks.
-
-    Workers in other processes load the same revision with the same token budget and path.
-    """
+    """Return the function that scores tasks; workers elsewhere load the same revision and path."""
     scorer = loaded.scorer
     if options.distributor is None:
         return partial(score_here, scorer)

@@ -16,7 +16,7 @@ from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
 from polyprobe.system.errors import PolyprobeError
 
-from .fill import count_bars
+from .fill import CountBars
 
 
 def fill_predictions(
@@ -29,8 +29,7 @@ def fill_predictions(
     """Decode the slots of these rows and write the predictions of each complete language."""
     assert isinstance(scorer, MaskedScorer)  # `load` accepts no other
     console = Console(stderr=True)
-    with count_bars(console) as bars:
-        overall = bars.add_task("languages", total=len(tables))
+    with CountBars(console, len(tables)) as bars:
         for language, table in tables.items():
             bar = bars.add_task(language, total=None)
 
@@ -50,7 +49,7 @@ def fill_predictions(
                 )
             run.write(language, made)
             bars.remove_task(bar)
-            bars.advance(overall)
+            bars.advance(bars.languages)
 
 
 class Predicted(NamedTuple):

@@ -87,7 +87,8 @@ def test_equal_lists_of_candidates_are_one_in_memory():
 
 def test_a_language_waits_for_the_tasks_of_those_before_it(tmp_path, small):
     table = {n: pa.table({"prompt": [n], "candidates": [["x", "y"]]}) for n in "ab"}
-    work = plan_work(table, ScoreStore(tmp_path, {"model": "m"}))
+    queries = {language: queries_of(rows) for language, rows in table.items()}
+    work = plan_work(queries, ScoreStore(tmp_path, {"model": "m"}))
     assert [work.tasks_up_to(language) for language in "ab"] == [1, 2]
 
 
