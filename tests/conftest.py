@@ -34,11 +34,14 @@ ACCEPTANCE = {"bmlama", "browser", "apertium", "archive"}
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests with these fixtures; sort the files by the number of their slow tests."""
+    """Mark tests by their fixtures; sort the files by the number of their slow tests."""
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     for item in items:
-        if ACCEPTANCE & {*getattr(item, "fixturenames", ())}:
+        fixtures = {*getattr(item, "fixturenames", ())}
+        if ACCEPTANCE & fixtures:
             item.add_marker(pytest.mark.acceptance)
+        if "upstream" in fixtures:
+            item.add_marker(pytest.mark.upstream)
     items.sort(key=lambda item: (-slow[item.path], item.path))
 
 

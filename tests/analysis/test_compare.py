@@ -111,8 +111,6 @@ def test_rows_of_one_fact_are_matched_in_their_order(run):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"test": "t"}, "unknown test 't'; known: randomisation, bootstrap"),
-        ({"correction": "c"}, "unknown correction 'c'"),
         (
             {"clusters": "object"},
             "unknown --cluster 'object'; did you mean 'subject'. known: auto, none, relation",

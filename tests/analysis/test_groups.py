@@ -407,26 +407,19 @@ def test_a_browser_draws_a_bar_for_each_group(many, tmp_path, browser):
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory):
     folder = tmp_path_factory.mktemp("geo") / "run"
-    languages = ["en", "ru", "el", "th"]
+    languages = ["en", "el"]
     evaluate_model("geolm", "geofacts", output=folder, languages=languages, relations=["P36"])
     return Run(folder)
 
 
 def test_continents_of_the_embedded_dataset(taught):
-    """The model was taught en and ru; el and th stay near chance, 1 of 10 candidates.
+    """The model was taught en; el stays near chance, 1 of 10 candidates.
 
     The run has no facts of P30: continents are read from the dataset.
     """
     outcome = group_run(taught, "continent", each_language=True, bootstrap=NONE)
     assert outcome.unit == "subject"
     assert {x.name for x in outcome.tables["en"].groups} >= {"Europe", "Africa", "Asia"}
-    for language, (low, high) in {"en": (0.95, 1), "ru": (0.95, 1), "el": (0, 0.25)}.items():
+    for language, (low, high) in {"en": (0.95, 1), "el": (0, 0.25)}.items():
         for group in outcome.tables[language].groups:
             assert low <= group.share <= high or group.size < 10
-
-
-def test_scripts_of_the_embedded_model_are_few(taught):
-    """One language of each script: all 4! assignments have the same statistic."""
-    found = group_run(taught, "script", bootstrap=NONE).tables["all"]
-    assert found.permutation == (1, 24, True)
-    assert found.test.p < 1e-50

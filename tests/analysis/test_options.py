@@ -182,7 +182,6 @@ def test_micro_of_consistency_is_the_mean_over_facts():
         assert found["consistency"] == pytest.approx(expected)
 
 
-@pytest.mark.upstream
 def test_micro_of_the_authors_logs_is_the_printed_accuracy(logs):
     """Polyglot or Not counts rows alike, whatever their relation.
 
@@ -249,14 +248,6 @@ def test_the_command_writes_the_options(run):
         assert any(known), name
     assert call(run.folder, "--resamples", 0).exit_code == 0
     assert "options" not in json.loads((run.folder / "results.json").read_text())
-
-
-def test_the_table_has_the_named_figures(run):
-    done = call(run.folder, "--resamples", 0, "--figures", "kendall_tau_b,rankc", "--by-relation")
-    assert "Kendall" in done.output
-    assert "accuracy" not in done.output.split("\nno report")[0].split("signature")[0]
-    assert "no report: " in done.output
-    call(run.folder, "--resamples", 0)
 
 
 def test_figures_of_a_report_with_other_options_are_not_compared(run, dataset, tmp_path):

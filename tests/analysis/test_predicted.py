@@ -2,7 +2,6 @@
 
 import pytest
 
-from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.coverlap.formulas import compare_right
 from tests.making.tables import make_predictions, measure_predictions
 
@@ -36,16 +35,6 @@ def test_an_english_full_stop_is_forgiven_behind_the_slot():
     assert measure_predictions({"fr": make_predictions(["apple inc"] * 4, **rows)})["accuracy"] == {
         "fr": 0.0
     }
-
-
-def test_intervals():
-    found = measure_predictions(
-        {x: make_predictions(["gold", "x"] * 2) for x in ("en", "fr")}, Units(100)
-    )
-    low, high = found["intervals"]["accuracy"]["en"]
-    assert low <= found["accuracy"]["en"] <= high
-    low, high = found["intervals"]["coverlap"]["en-fr"]
-    assert low < high == 1
 
 
 def test_a_language_in_which_nothing_was_asked():

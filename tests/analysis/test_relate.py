@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import linregress, pearsonr, spearmanr
 from typer.testing import CliRunner
 
-from polyprobe.analysis.relate import ACCURACIES, RelateOptions
+from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.pairs import find_complete
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.sources import compare_traits
@@ -265,14 +265,6 @@ def test_pictures_are_the_values(run):
     assert points.line == pytest.approx((line.slope, line.intercept))
     assert heat.values[0, 1] == 1
     np.testing.assert_array_equal(heat.similar, found.pairs.values)
-
-
-def test_every_name_of_accuracy_is_one_of_them(run):
-    names = [
-        row.similarity.name
-        for row in relate_run(run, ["accuracy"], RelateOptions(resamples=5)).rows
-    ]
-    assert names == [*ACCURACIES]
 
 
 @pytest.mark.acceptance

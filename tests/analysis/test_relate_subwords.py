@@ -11,7 +11,7 @@ from tokenizers import decoders, models, trainers
 from tokenizers import normalizers as norm
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from polyprobe.analysis.relate import RelateOptions, sources
+from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run
 from polyprobe.analysis.relate.vocabularies import (
     Corpus,
@@ -252,8 +252,3 @@ def test_agreement_of_geolm_does_not_go_with_subwords(tmp_path):
             pearsonr(values, [*results["rankc"].values()]).statistic
         )
         assert row.correlation.p_mantel > 0.5
-
-
-def test_what_is_known_is_checked_without_a_run():
-    with pytest.raises(PolyprobeError, match="unknown --with 'subword'; did you mean 'subwords'"):
-        sources.check_with("subword")

@@ -8,9 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
-from polyprobe.analysis.figures.compute import find_results, summarize_facts
-from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.floors import find_floors
+from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
 from polyprobe.analysis.figures.units import Bootstrap, Units
 from polyprobe.cli import app
@@ -21,7 +19,6 @@ from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
-from tests.making.runs import write_run
 from tests.making.tables import make_predictions as predictions
 
 REPORTED = {"accuracy", "rankc_subject", "rankc", "rankc_adjusted", "coverlap", "accuracy_gain"}
@@ -81,21 +78,6 @@ def test_accuracy_is_counted_by_hand(run):
         level = sum(n % 7 / 6 for n in rows) / len(rows)
         assert figures["floors"]["frequency"]["accuracy"] == pytest.approx(level)
         assert figures["intervals"] == {}
-
-
-def test_a_relation_of_one_fact_has_no_interval(run):
-    tables = {x: run.read(x).slice(0, 2) for x in LANGUAGES}  # P36 and P19
-    found = summarize_facts(ScoredFacts(tables), Units(50))["by_relation"]
-    assert {tuple(x["intervals"].values()) for x in found.values()} == {(None,) * len(REPORTED)}
-    assert "frequency" in find_floors(ScoredFacts(tables))
-
-
-def test_older_scores_have_neither_floors_nor_corrected_figures(dataset, tmp_path):
-    scores = {x: [[float(k) for k in range((4, 2)[n // 4 % 2])] for n in range(N)]
-              for x in ("en", "ru")}  # fmt: skip
-    found = write_run(tmp_path / "old", dataset, scores).read_results()["by_relation"]
-    assert [figures["floors"] for figures in found.values()] == [{}, {}]
-    assert set(found["P36"]["mean"]) == REPORTED - {"rankc_subject", "accuracy_gain"}
 
 
 def test_free_predictions_are_counted_by_hand():

@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.questions import choose_donors
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import SCORES, Run
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
@@ -24,7 +24,6 @@ from tests.metrics.definitions import define_weights, enumerate_rankc
 COPIES = 6  # 24 facts; those with 2 of the 4 cities as candidates have donors
 PAIRS = [*combinations(CITIES, 2)]
 SECOND = ("rankc_subject", "rankc_donor", "rankc_difference", "accuracy_donor", "accuracy_gain")
-NEW = [*SCORES.names][5:]
 
 
 def number(language, made):
@@ -273,26 +272,6 @@ def test_without_donors(place, done, tmp_path):
         assert table["scores"] == whole["scores"]
     with pytest.raises(PolyprobeError, match="holds another run \\(donor: False, asked for True"):
         evaluate(place, tmp_path / "run")
-
-
-def test_a_run_that_was_interrupted_has_the_same_files(place, done, tmp_path, monkeypatch):
-    """The second language is interrupted before its file is written; no score is cached."""
-    own, written = Run.write, []
-
-    def write(run, language, table):
-        if written:
-            raise KeyboardInterrupt
-        written.append(language)
-        own(run, language, table)
-
-    monkeypatch.setenv("POLYPROBE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(Run, "write", write)
-    with pytest.raises(KeyboardInterrupt):
-        evaluate(place, tmp_path / "run")
-    assert [f.stem for f in (tmp_path / "run" / "scores").glob("*.parquet")] == written
-    monkeypatch.setattr(Run, "write", own)
-    evaluate(place, tmp_path / "run")
-    assert read(tmp_path / "run") == read(done[0])
 
 
 @pytest.mark.parametrize(

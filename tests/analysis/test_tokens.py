@@ -163,15 +163,6 @@ def test_the_file_names_model_and_data_as_a_run_does(here, tmp_path):
 def test_a_revision_is_of_the_base_of_an_adapter(tmp_path):
     (tmp_path / "adapter_config.json").write_text("{}")
     check_model_revision(str(tmp_path), "main")
-    with pytest.raises(PolyprobeError, match="--revision main: 'geolm' is not on the Hub"):
-        load_scorer("geolm", revision="main")
-
-
-def test_eval_refuses_a_revision_of_files(here):
-    asked = ("--dataset", "geofacts", "--output", "run", "--revision", "foo")
-    code, _, errors = here("eval", "geolm", *asked)
-    assert (code, len(errors)) == (1, 1)
-    assert errors[0].startswith("error: --revision foo: 'geolm' is not on the Hub")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +173,6 @@ def test_eval_refuses_a_revision_of_files(here):
         (("geolm", "--languages", ""), "error: --languages is empty"),
         (("geolm", "--config", "large"), "error: unknown configuration 'large' in geofacts"),
         (("geolm", "--json", "."), "error: "),
-        (("geolm", "--revision", "foo"), "error: --revision foo: 'geolm' is not on the Hub and"),
         ((MASKED, "--revision", "foo"), f"error: --revision foo: '{MASKED}' is not on the Hub"),
     ],
 )

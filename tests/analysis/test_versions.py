@@ -261,14 +261,6 @@ def test_the_other_order_has_the_opposite_differences(tmp_path):
     )
 
 
-def test_sentence_versions_of_one_language_whose_pools_are_of_one(tmp_path):
-    template, sentence = write_versions(tmp_path, languages=["ru"])
-    found = compare_versions(find_versions(sentence, template), **FEW)
-    rows = found.ranks["recall@1"]["macro"]
-    assert [row.name for row in rows] == ["ru", "mean"]
-    assert rows[0][1:7] == rows[1][1:7]
-
-
 @pytest.mark.parametrize("cluster", ["relation", "subject"])
 def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
     versions = find_versions(*reversed(write_versions(tmp_path, two_forms=True)))
@@ -283,14 +275,6 @@ def test_clusters_are_drawn_in_every_figure(tmp_path, cluster):
         assert one.ci != other.ci
     sentences = [found.overlap.by_language["ru"].sentences_ci for found in drawn]
     assert sentences[0] != sentences[1]
-
-
-def test_a_single_fact_has_no_interval(tmp_path):
-    template, sentence = write_versions(tmp_path, skip=range(1, N))
-    found = compare_versions(find_versions(sentence, template), **FEW)
-    assert found.n_queries == 1
-    assert all(row.ci is None for row in found.ranks["recall@1"]["macro"])
-    assert found.overlap.by_language["ru"].sentences_ci is None
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,6 @@ TABLE_6 = {
 }
 
 
-@pytest.mark.upstream
 def test_shipped_forms_give_the_shares_of_table_6(upstream):
     """From the released sentences and X-FACTR's genders; the first of two tests of this table.
 

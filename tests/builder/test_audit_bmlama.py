@@ -8,7 +8,7 @@ from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.recipes.bmlama.build import build
 from polyprobe.builder.sources.bmlama.files import REPOSITORY, is_raw, read_raw
 
-pytestmark = pytest.mark.upstream
+pytestmark = pytest.mark.acceptance
 
 
 def audit(config, mirror, languages=None):
@@ -28,7 +28,6 @@ NOT_PARALLEL = {
 }  # fmt: skip
 
 
-@pytest.mark.acceptance
 def test_rows_that_are_not_parallel(small):
     assert (small.rows, small.rows_parallel_in_all, small.rows_with_ids) == (6792, 4720, 0)
     assert {name: own.not_parallel for name, own in small.languages.items()} == NOT_PARALLEL
@@ -37,7 +36,6 @@ def test_rows_that_are_not_parallel(small):
     assert {own.not_judged for own in small.languages.values()} == {0}
 
 
-@pytest.mark.acceptance
 def test_ceiling_against_english(small):
     assert small.ceiling.standard_error < 0.0005
     assert small.ceiling.random["el-en"] == pytest.approx(0.8900, abs=0.0008)
@@ -47,7 +45,6 @@ def test_ceiling_against_english(small):
     assert len(small.ceiling.random) == 17 * 16 / 2
 
 
-@pytest.mark.acceptance
 def test_answers_are_last_with_second_ones_beside_them(small):
     english = small.languages["en"]
     assert english.rows["rows_with_second_answer"] == 1026
@@ -56,7 +53,6 @@ def test_answers_are_last_with_second_ones_beside_them(small):
     assert small.symmetric == {"P530": 996, "P190": 977, "P47": 642}
 
 
-@pytest.mark.acceptance
 def test_the_other_configuration(upstream):
     large = audit("53", upstream, ["ar", "el", "en", "es", "hy", "zh"])
     english = large.languages["en"]
@@ -67,7 +63,6 @@ def test_the_other_configuration(upstream):
     assert large.rows_parallel_in_all == 3070 - 291
 
 
-@pytest.mark.acceptance
 def test_the_released_files_give_the_same(upstream, small, tmp_path):
     root = f"{REPOSITORY.name.partition('/')[2]}-{REPOSITORY.commit}"
     with zipfile.ZipFile(upstream / REPOSITORY.archive) as archive:

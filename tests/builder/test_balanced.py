@@ -312,7 +312,6 @@ def rebuilt(mpararel, upstream) -> balanced.Balanced:
     return balanced.balance(BalancedRequest("mpararel", BMLAMA_17), mpararel, upstream)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_bmlama_rebuilt_from_mpararel(rebuilt):
     """FINDINGS 3a: 6,016 tuples occur in all 17; three more facts have both labels in all."""
@@ -329,7 +328,6 @@ def test_bmlama_rebuilt_from_mpararel(rebuilt):
             assert all(row.candidates)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
     """FINDINGS 3a has 5,551 of 6,792; plus the three facts with both kinds of Chinese.
@@ -342,7 +340,6 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
     assert sum(key in made for key in keys) == 5_551 + 3 - 1
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
     """FINDINGS 3a; 48 of the languages have no template, so the count uses labels only."""
@@ -352,7 +349,6 @@ def test_the_curve_of_all_languages_ends_in_912_facts(mpararel):
     assert costs["facts"].is_sorted(descending=True)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_labels_of_xfactr_bring_back_the_facts_without_chinese(mpararel, upstream):
     lent = read_source("xfactr", upstream, ["zh"]).labels

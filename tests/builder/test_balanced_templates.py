@@ -193,7 +193,6 @@ def test_the_command_builds_the_same_and_the_card_says_that_facts_repeat(monkeyp
     assert pq.read_table(folder / "data/tiny-2-3t/el.parquet").num_rows == 6
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_mpararel_in_three_templates(upstream):
     """Prompts are the first three distinct lines of each language's file, read independently.

@@ -49,7 +49,6 @@ def test_committed_geofacts_has_what_the_builder_writes():
     assert (folder / "eval.yaml").read_text(encoding="utf-8") == made
 
 
-@pytest.mark.upstream
 def test_committed_bmlama_has_what_the_builder_writes(bmlama):
     assert (DATASETS / "bmlama" / "eval.yaml").read_bytes() == (bmlama / "eval.yaml").read_bytes()
 

@@ -89,7 +89,6 @@ def read_built(bmlama, config, language) -> list[dict]:
     return pq.read_table(bmlama / "data" / config / f"{language}.parquet").to_pylist()
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
 def test_every_character_is_as_published(bmlama, upstream, config):
     languages = sorted(path.stem for path in (bmlama / "data" / config).glob("*.parquet"))
@@ -111,7 +110,6 @@ def test_every_character_is_as_published(bmlama, upstream, config):
         assert all(row["candidates"][-1:] == row["answer_forms"] for row in rows)
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
 def test_splits_share_what_they_must(bmlama, config):
     columns = ["fact_id", "relation", "answers", "template_id"]
@@ -122,7 +120,6 @@ def test_splits_share_what_they_must(bmlama, config):
     assert ids == [f"{config}:{number:04}" for number in range(1, ROWS[config] + 1)]
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("config", "mean", "fewest", "single", "quoted"),
     [("17", 9.71, 2, 0, 144), ("53", 9.56, 1, 34, 47)],
@@ -137,7 +134,6 @@ def test_published_figures(bmlama, upstream, config, mean, fewest, single, quote
     assert sum('"' in text for text in fields) == quoted
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(("config", "total", "most"), [("17", 1490, 977), ("53", 2733, 970)])
 def test_invisible_characters(bmlama, config, total, most):
     """The count of FINDINGS, which includes joiners required by spelling."""
@@ -149,7 +145,6 @@ def test_invisible_characters(bmlama, config, total, most):
     assert (sum(counts), max(counts)) == (total, most)
 
 
-@pytest.mark.upstream
 def test_skew_of_53(bmlama):
     relations = Counter(row["relation"] for row in read_built(bmlama, "53", "en"))
     symmetric = relations["P530"] + relations["P190"] + relations["P47"]
@@ -196,7 +191,6 @@ def count_matches(bmlama, tuples, config) -> dict[str, Counter]:
     return counts
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", PUBLISHED)
 def test_mpararel_confirms_the_relation_of_every_block(bmlama, tuples, config):
     counts = count_matches(bmlama, tuples, config)
@@ -207,7 +201,6 @@ def test_mpararel_confirms_the_relation_of_every_block(bmlama, tuples, config):
         assert most > 2 * next_most or next_most == 1
 
 
-@pytest.mark.upstream
 def test_matched_rows_are_those_found_before(bmlama, tuples):
     counts = count_matches(bmlama, tuples, "17")
     assert {relation: matches[relation] for relation, matches in counts.items()} == MATCHED_17

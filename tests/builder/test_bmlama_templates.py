@@ -163,7 +163,6 @@ def test_no_template_is_in_two_files():
         assert not [r for r in sentences if language in by_relation.get(r, {})], language
 
 
-@pytest.mark.upstream
 def test_the_card_counts_the_replaced_templates(published):
     card = bmlama_card.AUDIT.with_name("card.md").read_text(encoding="utf-8")
     of_both = [sum(map(len, list_tables(name).values())) for name in FILES]
@@ -172,14 +171,12 @@ def test_the_card_counts_the_replaced_templates(published):
     assert all(f"{number} " in card for number in of_both)
 
 
-@pytest.mark.upstream
 def test_ours_differ_from_the_published(published):
     for relation, language, sentence in ENTRIES:
         for counts in published.values():
             assert sentence not in counts.get((relation, language), ()), (relation, language)
 
 
-@pytest.mark.upstream
 def test_our_sentences_are_no_other_relation_of_the_language(published):
     relations = {relation for relation, *_ in bmlama_files.BLOCKS}
     for relation, language, sentence in ENTRIES:
@@ -189,7 +186,6 @@ def test_our_sentences_are_no_other_relation_of_the_language(published):
                     assert sentence not in counts.get((other, language), ()), (relation, other)
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(("relation", "language", "word"), CAPITALS)
 def test_the_wrong_word_is_gone(published, relation, language, word):
     expected = CAPITALS[relation, language, word]
@@ -199,7 +195,6 @@ def test_the_wrong_word_is_gone(published, relation, language, word):
     assert word not in OURS[relation][language]
 
 
-@pytest.mark.upstream
 def test_17_and_53_differ_in_chinese_capitals_alone(published):
     in_17, in_53 = published["17"], published["53"]
     ours = {(relation, language) for relation, language, _ in ENTRIES} & set(in_17) & set(in_53)
@@ -207,7 +202,6 @@ def test_17_and_53_differ_in_chinese_capitals_alone(published):
     assert differing == {("P36", "zh"), ("P1376", "zh")}
 
 
-@pytest.mark.upstream
 def test_every_entry_replaces_one_published_template(published):
     """Three templates have another form: a space is missing (ar, el), or [X] is in `compose`."""
     deviant = Counter()
@@ -224,7 +218,6 @@ def test_a_misfit_is_found_in_a_published_template(language, example):
     assert re.search(MISFITS[language, example], example)
 
 
-@pytest.mark.upstream
 def test_labels_fit_every_template_of_17(published):
     assert {language for language, _ in MISFITS} == set(bmlama_files.list_paths("17"))
     rules = {language: rule for (language, _), rule in MISFITS.items()}
@@ -232,7 +225,6 @@ def test_labels_fit_every_template_of_17(published):
     assert not misfits
 
 
-@pytest.mark.upstream
 def test_labels_fit_the_frequent_relations_of_53(published):
     keys = [(relation, language) for relation in FREQUENT for language in MISFITS_OF_53]
     assert not [key for key in keys if find_misfit(published["53"], key, MISFITS_OF_53)]

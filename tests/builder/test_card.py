@@ -36,7 +36,6 @@ def test_committed_geofacts_card_is_the_generated_one():
     assert (folder / "README.md").read_text(encoding="utf-8") == render("geofacts", folder)
 
 
-@pytest.mark.upstream
 def test_committed_bmlama_card_is_the_generated_one(bmlama):
     generated = (bmlama / "README.md").read_text(encoding="utf-8")
     assert (DATASETS / "bmlama" / "README.md").read_text(encoding="utf-8") == generated
@@ -70,7 +69,6 @@ def test_size_category(rows, category):
     assert size_category([CardConfig("c", [split], SCHEMA, *[{}] * 7)]) == category
 
 
-@pytest.mark.upstream
 def test_the_card_lists_what_is_present(bmlama, tmp_path):
     shutil.copytree(bmlama / "data" / "53", tmp_path / "data" / "53")
     card = DatasetCard(render("bmlama", tmp_path))
@@ -81,7 +79,6 @@ def test_the_card_lists_what_is_present(bmlama, tmp_path):
     assert "| `17` | 17 |" not in card.text
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("names", "languages", "rows", "schema"),
     [
@@ -102,7 +99,6 @@ def test_load_dataset_reads_the_folder(bmlama, load, names, languages, rows, sch
     assert english[-1] == pq.read_table(path).to_pylist()[-1]
 
 
-@pytest.mark.upstream
 def test_declared_bytes_are_those_that_datasets_counts(bmlama, tmp_path):
     """Load one file without a card, and compare its counts with those declared by our card."""
     import datasets

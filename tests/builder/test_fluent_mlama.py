@@ -147,7 +147,6 @@ def real(upstream):
     return read_facts(upstream)
 
 
-@pytest.mark.upstream
 def test_real_counts(real, upstream):
     assert real.repairs[fluent_mlama.ERRORS] == 3_204
     assert real.repairs[fluent_mlama.NO_FORM] == 40
@@ -169,7 +168,6 @@ def test_real_counts(real, upstream):
     assert real.facts.height == 11_307
 
 
-@pytest.mark.upstream
 def test_one_template_for_each_of_the_107_files_and_for_english(real):
     assert real.templates.height == 107 + 19
     relations = {
@@ -185,7 +183,6 @@ def test_one_template_for_each_of_the_107_files_and_for_english(real):
         assert (real.templates["template"].str.count_matches(slot, literal=True) == 1).all()
 
 
-@pytest.mark.upstream
 def test_filled_templates_come_out_as_released(real, upstream):
     """Each template, filled with the labels, is the released sentence except for doubled labels."""
     from polyprobe.system.download import read_files
@@ -199,7 +196,6 @@ def test_filled_templates_come_out_as_released(real, upstream):
         assert template.replace("[X]", r.subject).replace("[Y]", r.object) == r.filled
 
 
-@pytest.mark.upstream
 def test_prompts_are_whole_sentences(real):
     counts = real.prompts["prompt"].str.count_matches("[Y]", literal=True)
     assert (counts == 1).all()

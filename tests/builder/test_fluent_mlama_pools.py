@@ -93,19 +93,6 @@ def test_wordings_of_a_language_differ_in_their_prompts_alone(mirror):
         assert same[0] == same[1] == same[2]
 
 
-def test_a_small_pool_is_taken_whole_without_the_own_forms_and_aliases(mirror):
-    """ "Kiel", whose prompt is too short, contributes its names; rows without an object do not."""
-    rows = named(build("da", mirror)["da"])
-    norway, peru, switzerland = {"Noreg", "Norway"}, {"Piruw"}, {"Swiss"}
-    lent = {"Kystens", "Kyst", "Short"}
-    assert set(rows["Oslo"].candidates) == {
-        *("Norge", "Peru", "Perus", "Schweiz"), *peru, *switzerland, *lent
-    }  # fmt: skip
-    assert set(rows["Lima"].candidates) == {
-        *("Peru", "Perus", "Norge", "Schweiz"), *norway, *switzerland, *lent
-    }  # fmt: skip
-
-
 def test_in_wide_the_aliases_are_correct_and_the_distractors_the_same(mirror):
     for language, wordings in (("da", ("", "-sentence")), ("uk", ("", "-sentence", "-chatgpt"))):
         for wording in wordings:
@@ -238,7 +225,6 @@ def letters(text):
     return re.sub(r"[\s\u200b\u200f\u00ad]", "", text)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
     for language in LOGGED:
@@ -251,7 +237,6 @@ def test_rows_and_right_forms_are_those_of_the_logs(rows, logs):
             assert built[fact].answer_forms[0] == row["obj_label"]
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", CELLS)
 @pytest.mark.acceptance
 def test_logged_ranks_of_these_rows_give_the_published_cells(rows, logs, config):
@@ -268,7 +253,6 @@ WIDE_CELLS = {
 }
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("language", WIDE_CELLS)
 @pytest.mark.acceptance
 def test_wide_rows_fit_the_wide_logs(upstream, language):
@@ -288,7 +272,6 @@ def test_wide_rows_fit_the_wide_logs(upstream, language):
     assert tuple(cells) == WIDE_CELLS[language]
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("config", DELTAS)
 @pytest.mark.acceptance
 def test_logged_ranks_of_label_and_form_give_the_published_deltas(rows, logs, config):
@@ -315,7 +298,6 @@ def read_ranks(rows, logs, config):
     return found
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_relations_have_as_many_facts_as_the_papers_table(rows, released):
     """The filter by length removes 225 more facts."""
@@ -341,7 +323,6 @@ def is_whole(row):
     return not {"", "ERROR"} & set(texts)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_candidates_are_the_smallest_digests_of_the_pool(rows, released):
     """The same from the released text, with invisible characters."""
@@ -364,7 +345,6 @@ def names(row):
     return forms(row) | set(row["aliases"].split("|||")) - {""}
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_prompts_are_the_released_ones(rows, released):
     columns = {"": "template_prompt", "-sentence": "gt_prompt", "-chatgpt": "chatgpt_prompt"}
@@ -385,7 +365,6 @@ def test_prompts_are_the_released_ones(rows, released):
         assert all(letters(prompt) == f"{letters(text)}[Y]" for prompt, text in differ)
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("language", RELATIONS)
 @pytest.mark.acceptance
 def test_the_place_of_the_right_answer_tells_nothing(rows, language):
@@ -395,7 +374,6 @@ def test_the_place_of_the_right_answer_tells_nothing(rows, language):
     assert abs(fmean(places) - 0.5) < 4 * (12 * len(places)) ** -0.5
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(upstream, tmp_path):
     folder = build_dataset("fluent-mlama", (), upstream, tmp_path / "fluent-mlama")

@@ -246,7 +246,6 @@ EXCEPTIONS = {
 }
 
 
-@pytest.mark.upstream
 def test_facts_agree_with_wikidata(built, upstream):
     (path,) = upstream.glob("coastalcph__mpararel@*.zip")
     known = defaultdict(set)

@@ -65,7 +65,6 @@ def test_no_letter_digit_or_plain_blank_is_invisible():
     assert "\ufe0f" not in INVISIBLE  # selects the glyph
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("config", "expected"),
     # U+200B in es, gl, hy, af, ga, he, U+FEFF in hy, U+200E in ko and cy, U+200C before a blank

@@ -148,7 +148,6 @@ def read(folder, config, language):
     return pq.read_table(folder / "data" / config / f"{language}.parquet").to_pylist()
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_rows_are_the_released_ones(whole, released):
     for config, languages, facts in (("17", 17, 2_445), ("15", 15, 2_619)):
@@ -175,7 +174,6 @@ def test_rows_are_the_released_ones(whole, released):
             assert len(read(whole, config, path.stem)) == 5 * facts
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_repaired_rows_are_those_of_bmlama(whole, bmlama):
     for language in ("en", "zh", "fa"):
@@ -190,7 +188,6 @@ def test_repaired_rows_are_those_of_bmlama(whole, bmlama):
             assert row["prompt"].count("[Y]") == 1
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_defects_on_the_card(released):
     asked = [data["prompt_templates"] for of in released.values() for data in of.values()]
@@ -210,7 +207,6 @@ def test_the_defects_on_the_card(released):
     assert sizes == {"en": 2_619, "fa": 2_619 + 213, "he": 2_619 + 213}
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(whole):
     for name in ("README.md", "eval.yaml"):

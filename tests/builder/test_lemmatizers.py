@@ -91,7 +91,6 @@ def models(upstream):
     return upstream.parent / "stanza"
 
 
-@pytest.mark.upstream
 def test_damaged_models_are_one_line(models, tmp_path):
     for part in ("tokenize", "lemma"):
         (tmp_path / "uk" / part).mkdir(parents=True)
@@ -103,7 +102,6 @@ def test_damaged_models_are_one_line(models, tmp_path):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.upstream
 def test_stanza_reads_many_texts_with_blank_lines_at_their_places(models):
     texts = [
         "Praha je město.\n\nBrno je také město.", "  \n Vídeň. Řím!  Paříž?\n", "", "\n\n",

@@ -86,7 +86,6 @@ def test_the_command_says_all_of_it():
     assert "--unimorph '/u m' --template-translator 'transformers model=a/b'" in request.command
 
 
-@pytest.mark.upstream
 def test_x_factr_s_sentences_are_written_out(upstream):
     """The Russian prompt asks for the locative, and for a verb that fits the subject."""
     known = make_facts(
@@ -102,7 +101,6 @@ def test_x_factr_s_sentences_are_written_out(upstream):
     assert "родился" in rows[1][1]
 
 
-@pytest.mark.upstream
 def test_a_folder_without_tables_of_the_languages_is_reported(upstream, tmp_path):
     request = BalancedRequest("xfactr", ("ru",), wording="sentence", unimorph=str(tmp_path))
     with pytest.raises(PolyprobeError, match="has no UniMorph table of ru; expected files as rus"):

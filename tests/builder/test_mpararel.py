@@ -136,7 +136,6 @@ def list_with_patterns(_) -> list[str]:
 
 # Labels are by entity, so that 3 facts of BMLAMA-17 count whose tuple as such has no Chinese: one
 # end is labelled in simplified, the other in traditional.
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("choose", "languages", "facts", "relations"),
     [
@@ -153,7 +152,6 @@ def test_facts_with_labels_in_every_language(everything, choose, languages, fact
     assert count_labelled(everything, chosen) == (facts, relations)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_tables_of_the_release(everything):
     assert everything.facts.height == 34_033  # 34,032 of English, one that it lacks

@@ -130,7 +130,6 @@ def released(upstream):
     return counts
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_counts_of_the_release(released):
     total = {name: sum(own[name] for own in released.values()) for name in released["en"]}
@@ -156,7 +155,6 @@ def built(upstream, tmp_path_factory):
     return build_dataset("mpararel", (), upstream, tmp_path_factory.mktemp("built") / "mpararel")
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(built):
     ours = mpararel.Path(__file__).parents[2] / "datasets" / "mpararel"
@@ -164,7 +162,6 @@ def test_the_committed_card_is_the_generated_one(built):
         assert (ours / name).read_bytes() == (built / name).read_bytes()
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_templates_of_the_release(built, tmp_path):
     """The six figures of table 1; the paper prints 9.2 and 13.9."""

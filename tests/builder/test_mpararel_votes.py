@@ -152,7 +152,6 @@ def replay(upstream):
     }
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_replay_gives_the_released_templates(replay):
     unreviewed = [counts for language, counts in replay.items() if language not in REVIEWED_LINES]
@@ -163,7 +162,6 @@ def test_the_replay_gives_the_released_templates(replay):
     assert [replay["zh-hant"][key] for key in keys] == [265, 264, 264]
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_share_of_released_templates_that_two_translators_give(replay):
     """54.8 %; the paper's footnote 5 says 60 %, before review."""

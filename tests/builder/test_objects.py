@@ -79,7 +79,6 @@ def test_found_by_simplemma(language, sentence, label, form):
     assert find_form(sentence, label, language, "simplemma") == form
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("language", ["cs", "es", "hr", "id", "ru", "uk"])
 def test_found_by_stanza_in_one_call(language, upstream):
     rows = [row for row in EXAMPLES if row[0] == language]
@@ -219,7 +218,6 @@ def read_rows(upstream, language: str, count: int) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.upstream
 @pytest.mark.parametrize(("language", "inflected"), [("ru", 98.5), ("uk", 99.0)])
 @pytest.mark.acceptance
 def test_objects_are_those_of_the_paper(upstream, language, inflected):

@@ -114,7 +114,6 @@ def facts(upstream) -> Facts:
     return polyglot.read_facts(upstream)
 
 
-@pytest.mark.upstream
 def test_released_rows(released):
     assert sum(ROWS.values()) == 303_156
     assert dict(released.group_by("language").len().iter_rows()) == ROWS
@@ -123,7 +122,6 @@ def test_released_rows(released):
     assert set(released["dataset_id"]) == set(english["dataset_id"])
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(
     ("without", "rows"),
     [
@@ -141,7 +139,6 @@ def test_rows_of_all_languages(released, without, rows):
     assert counts.filter(pl.col("len") == 20 - len(without)).height == rows
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize(("language", "percent"), [("sv", 89), ("de", 84), ("sr", 3)])
 def test_untranslated_subjects(released, language, percent):
     english = released.filter(language="en").select("dataset_id", english="subject")
@@ -149,7 +146,6 @@ def test_untranslated_subjects(released, language, percent):
     assert round(100 * (rows["subject"] == rows["english"]).mean()) == percent
 
 
-@pytest.mark.upstream
 def test_real_counts(facts):
     assert facts.facts.height == 25_651
     assert facts.repairs == {
@@ -166,7 +162,6 @@ def test_real_counts(facts):
     assert facts.prompts["prompt"].str.count_matches("[Y]", literal=True).unique().to_list() == [1]
 
 
-@pytest.mark.upstream
 def test_two_thirds_of_the_facts_are_linked_at_both_ends(facts):
     ids = pl.col("subject_id", "object_id")
     linked = facts.facts.filter(pl.all_horizontal(ids.str.starts_with("Q")))
@@ -174,7 +169,6 @@ def test_two_thirds_of_the_facts_are_linked_at_both_ends(facts):
     assert round(linked.height / facts.facts.height, 2) == 0.66
 
 
-@pytest.mark.upstream
 def test_every_fact_has_its_english_labels_and_every_prompt_its_fact(facts):
     english = facts.labels.filter(language="en")
     for end in ("subject_id", "object_id"):

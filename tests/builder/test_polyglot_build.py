@@ -141,7 +141,6 @@ def read(folder, config, language):
     return pl.from_arrow(pq.read_table(folder / "data" / config / f"{language}.parquet"))
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_all_rows_are_as_released(built, upstream):
     """SPEC-2, M1a; the released files are read with polars alone."""
@@ -177,7 +176,6 @@ def test_all_rows_are_as_released(built, upstream):
     assert {*ids} == set.intersection(*({*table["dataset_id"]} for table in rows.values()))
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("model", "mean", "width"), [("m-bert-base", 62.102, 0.8742), ("bloom-7b", 57.696, 0.8815)]
@@ -205,7 +203,6 @@ PLACES = ("P36", "P17", "P30", "P1376", "P131", "P47")
 PEOPLE = ("P20", "P1303", "P108", "P103", "P39", "P413", "P937", "P641", "P106", "P101")
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("model", "by", "chi2", "dof"),
@@ -245,7 +242,6 @@ def test_chi_squared_of_groups(built, model, by, chi2, dof):
     assert unit == units.get(by, "subject")
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize(("model", "reached"), [("m-bert-base", 2), ("bloom-7b", 259)])
 def test_all_assignments_of_scripts(built, model, reached):
@@ -263,7 +259,6 @@ def test_all_assignments_of_scripts(built, model, reached):
     assert found.permutation == (pytest.approx(reached / 4845), 4845, True)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_entities_and_relations_of_the_release(built):
     """23,267 subjects; the tagged ones are all 3,247 places and 1,200 of 7,905 people."""
@@ -295,7 +290,6 @@ def test_entities_and_relations_of_the_release(built):
     assert worst.change == pytest.approx(100 * (6621 / e - 9729 / n) / (9729 / n))
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_pairs_of_languages_equal_counts_of_sets(built):
     errors, ids = read_errors(ERRORS)["m-bert-base"], read_ids(built)
@@ -310,7 +304,6 @@ def test_pairs_of_languages_equal_counts_of_sets(built):
         assert found[f"{a}-{b}"] == pytest.approx(want)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(built):
     card = (CARDS / "README.md").read_text(encoding="utf-8")

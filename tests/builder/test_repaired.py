@@ -29,7 +29,7 @@ from polyprobe.builder.sources.bmlama.names import NAMES
 from polyprobe.metrics.shared.frequency import answer_frequency
 from polyprobe.schema.columns import REPAIRED
 
-pytestmark = [pytest.mark.upstream, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 KEPT = {"17": 6792 - 5, "53": 3070 - 28}
 CHANGED = {"parallel", "subject", "subject_removed", "second_answer", "second_answer_removed",

@@ -12,8 +12,6 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.slots import STYLES, put_slots, restore_slots
 from polyprobe.builder.translators.templates import (
-    OUTCOMES,
-    PROVENANCE,
     count_outcomes,
     describe_outcomes,
     fill_missing,
@@ -93,28 +91,43 @@ def test_two_agree_on_what_readers_take_for_one(one, other, agreed):
         }  # fmt: skip
 
 
+def plain(text):
+    return text.lower().rstrip(".")
+
+
+def kept_by_relation(found, size):
+    """The templates of each of `size` relations, as far as agreement tells them apart."""
+    kept = [[] for _ in range(size)]
+    for relation, text in found.templates.select("relation", "template").rows():
+        kept[int(relation[1:])].append(plain(text))
+    return kept
+
+
 def test_translators_may_agree_on_a_wording_of_the_relation():
     """As in mParaRel: each wording of the relation has one vote of each engine that gives it."""
-    texts = [f"[X] {word} [Y]" for word in ("a", "b", "c")]
     said = ["[X] p [Y]", "[X] q [Y]", "[X] Q [Y].", "nada"]
-    templates = table(*texts)
-    for number, answers in enumerate(product(said, repeat=6)):
-        if number % 7:  # 586 of 4,096
-            continue
-        one, two = f"one {number}", f"two {number}"  # translations are kept by name
-        given = {one: answers[:3], two: answers[3:]}
+    cases = [*product(said, repeat=6)][::7]  # two engines, three templates of a relation
+    texts = [[f"[X] {word} {n} [Y]" for word in "abc"] for n in range(len(cases))]
+    templates = pl.concat(table(*of, relation=f"P{n:04}") for n, of in enumerate(texts))
+    for trusted in ((), ("b",)):
         engines = [
-            Dictionary(name, dict(zip(texts, own, strict=True))) for name, own in given.items()
-        ]
-        for trusted in ((), (two,)):
-            found = translate(
-                templates, *engines, trusted=trusted, agree="relation", styles=["brackets"]
-            )
+            Dictionary(f"{name} {trusted}", {
+                text: case[start + k]
+                for of, case in zip(texts, cases, strict=True)
+                for k, text in enumerate(of)
+            })
+            for name, start in (("a", 0), ("b", 3))
+        ]  # fmt: skip
+        for engine in engines:
+            engine.batch_size = templates.height
+        named = dict(zip("ab", engines, strict=True))
+        options = {"agree": "relation", "styles": ["brackets"]}
+        found = translate_templates(templates, "en", ["es"], named, trusted, **options)
+        for case, kept in zip(cases, kept_by_relation(found, len(cases)), strict=True):
             votes = Counter()
-            for name, own in given.items():
-                for wording in {text.lower().rstrip(".") for text in own} - {"nada"}:
+            for name, own in (("a", case[:3]), ("b", case[3:])):
+                for wording in {*map(plain, own)} - {"nada"}:
                     votes[wording] += 2 if name in trusted else 1
-            kept = [text.lower().rstrip(".") for text in found.templates["template"]]
             assert sorted(kept) == sorted(text for text, count in votes.items() if count > 1)
 
 
@@ -148,15 +161,10 @@ def test_every_combination_is_kept_as_the_rule_says():
             engine.batch_size = len(cases)
         named = dict(zip("abc", engines, strict=True))
         found = translate_templates(templates, "en", ["es"], named, trusted, styles=["brackets"])
-        kept = {n: set() for n in range(len(cases))}
-        for relation, text in found.templates.select("relation", "template").rows():
-            kept[int(relation[1:])].add(text.lower().rstrip("."))
-        for n, case in enumerate(cases):
-            votes = [
-                (name, text.lower().rstrip(".")) for name, text in zip("abc", case, strict=True)
-            ]
+        for case, kept in zip(cases, kept_by_relation(found, len(cases)), strict=True):
+            votes = [*zip("abc", map(plain, case), strict=True)]
             texts = [text for _, text in votes]
-            assert kept[n] == {
+            assert {*kept} == {
                 text
                 for name, text in votes
                 if text != "nada" and (name in trusted or texts.count(text) > 1)
@@ -290,14 +298,6 @@ def test_templates_are_lent_where_they_lack():
     assert engine.asked == lacking
 
 
-def test_tables_have_their_schemas_empty_or_not():
-    for templates in (table(), table(BORN)):
-        found = translate(templates, Dictionary("a", {BORN: "[X] n [Y]"}), trusted=["a"])
-        assert dict(found.templates.schema) == TEMPLATES
-        assert dict(found.provenance.schema) == PROVENANCE
-        assert dict(found.outcomes.schema) == OUTCOMES
-
-
 def test_a_line_says_what_became_of_a_language():
     engines = Dictionary("a", {BORN: "[X] nació en [Y]"}), Dictionary("b", {DIED: "[X] m [Y]"})
     found = translate(table(BORN, DIED), *engines, trusted=["b"])
@@ -370,7 +370,6 @@ DAMAGES = [
 
 
 @pytest.mark.slow
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_slots_in_the_templates_of_47_languages(upstream):
     """Every damage is repaired in all templates of mParaRel; styles do not change the template."""

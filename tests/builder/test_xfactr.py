@@ -124,7 +124,6 @@ def test_listed_labels_serve_entities_without_a_single_alias(mirror):
     assert xfactr.read_facts(mirror, ["fr"]).labels.height == 2
 
 
-@pytest.mark.upstream
 def test_listed_labels_are_among_the_aliases(upstream):
     """Lists and aliases are two files of the authors."""
     read = xfactr.read_paths(xfactr.list_source_paths(xfactr.LANGUAGES), upstream)
@@ -220,7 +219,6 @@ def everything(upstream):
     return xfactr.read_facts(upstream)
 
 
-@pytest.mark.upstream
 def test_prompts_of_the_release(upstream, everything):
     [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], upstream)
     rows = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
@@ -234,7 +232,6 @@ def test_prompts_of_the_release(upstream, everything):
         assert found["template"].item() != {row["pid"]: row for row in rows}[relation][language]
 
 
-@pytest.mark.upstream
 def test_reductions_of_the_release(everything):
     """The marks are those of FINDINGS 3 (c), except those in the 8 excluded French prompts."""
     counts = everything.repairs
@@ -249,7 +246,6 @@ def test_reductions_of_the_release(everything):
     assert (counts[xfactr.REPAIRED_SLOTS], counts[xfactr.SWAPPED_SLOTS]) == (4, 6)
 
 
-@pytest.mark.upstream
 def test_facts_of_the_release(upstream, everything):
     paths = [path for path in xfactr.list_source_paths([]) if "/mTRExf/sub/" in path]
     read = dict(zip(paths, read_files(xfactr.REPOSITORY, paths, upstream), strict=True))
@@ -259,7 +255,6 @@ def test_facts_of_the_release(upstream, everything):
     assert everything.labels.equals(everything.labels.sort(pl.all()))
 
 
-@pytest.mark.upstream
 def test_chinese_labels_complete_mpararel(upstream, everything):
     """The figures of FINDINGS 3 (a) for BMLAMA's 17 languages: one alias, any alias."""
     languages = list(bmlama_files.list_paths("17"))
@@ -272,7 +267,6 @@ def test_chinese_labels_complete_mpararel(upstream, everything):
         assert facts.facts.filter(both).height == expected
 
 
-@pytest.mark.upstream
 def test_english_labels_against_mpararel(upstream, everything):
     theirs = mpararel.read_facts(upstream, ["en"]).labels
     ours = everything.labels.filter(language="en")

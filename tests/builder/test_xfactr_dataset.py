@@ -162,7 +162,6 @@ def fold_articles(text: str) -> str:
     return re.sub("την|τον", lambda found: found[0][:-1], text)
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize(
     ("language", "facts", "sentences", "without_nu", "labels", "aliases"),
@@ -200,7 +199,6 @@ def test_sentences_and_answers_of_the_authors(
     assert (counts["known"], counts["gold"]) == aliases
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 @pytest.mark.parametrize("language", ["en", "nl", "sw", "ja"])
 def test_rows_are_the_released_lines_in_their_order(whole, upstream, language):
@@ -227,13 +225,11 @@ def test_rows_are_the_released_lines_in_their_order(whole, upstream, language):
         assert row["candidates"][0] in row["answer_forms"]
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_the_committed_card_is_the_generated_one(whole):
     assert CARD.read_text(encoding="utf-8") == (whole / "README.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_no_fact_is_lost_without_a_reason(whole):
     """Table 5 is an upper bound but in English and Malagasy, whose labels come from elsewhere."""

@@ -138,7 +138,6 @@ def test_error_of_unknown_ties():
         measure_knowledge(ROWS, ties="expected")
 
 
-@pytest.mark.upstream
 def test_flags_counts_and_intervals_are_those_of_the_logs(logs):
     models = ("bloom-7b", "m-bert-base")
     assert logs.keys() == {(model, lang) for model in models for lang in ("hr", "hu", "ru", "sl")}
@@ -155,7 +154,6 @@ def test_flags_counts_and_intervals_are_those_of_the_logs(logs):
         assert result["half_width"] == pytest.approx((bounds[1] - bounds[0]) / 2, abs=0.001)
 
 
-@pytest.mark.upstream
 def test_languages_as_groups_give_their_mean_and_their_own_intervals(logs):
     rows, groups = [], []
     for (model, language), (items, _) in logs.items():

@@ -26,19 +26,6 @@ def test_result_with_share_and_counts():
     }
 
 
-def test_macro_and_micro_over_groups():
-    groups = ["P19", "P19", "P19", "P495"]
-    macro = measure_preference(**CASE, groups=groups)
-    assert macro["inflection_delta"] == pytest.approx((14 / 3 + 0) / 2)
-    assert macro["share_inflected"] == pytest.approx((2 / 3 + 1 / 2) / 2)
-    assert macro["by_group"]["P19"]["inflection_delta"] == pytest.approx(14 / 3)
-    assert macro["by_group"]["P495"]["inflection_delta_ci"] is None
-    low, high = macro["inflection_delta_ci"]
-    assert -1 <= low < macro["inflection_delta"] < high <= 11 / 2
-    micro = measure_preference(**CASE, groups=groups, average="micro")
-    assert micro["inflection_delta"] == pytest.approx(14 / 4)
-
-
 def test_ranks_from_zero_give_what_ranks_from_one_do():
     from_zero = {name: [rank - 1 for rank in ranks] for name, ranks in CASE.items()}
     assert measure_preference(**from_zero) == measure_preference(**CASE)

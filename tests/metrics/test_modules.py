@@ -157,12 +157,6 @@ def test_an_error_leaves_the_metric_usable(load, name):
     assert metric.compute(**CASES[name])[key] == pytest.approx(expected)
 
 
-def test_arrays_are_taken_as_predictions(load):
-    scores = np.array([[3, 2, 1], [1, 2, 3]], dtype=np.float32)
-    result = load(METRICS / "rankc").compute(predictions=scores, references=scores)
-    assert result["rankc"] == pytest.approx(1)
-
-
 def test_module_is_self_contained(name, bundles):
     beside = siblings(bundles[name])
     files = [bundles[name] / f"{part}.py" for part in (name, *beside)]

@@ -142,17 +142,6 @@ def test_a_single_tuple_has_no_interval_and_no_template_no_value():
     assert (none["n_queries"], none["n_single_template"]) == (0, 2)
 
 
-def test_interval_is_that_of_the_mean_of_the_tuples():
-    random = np.random.default_rng(2)
-    answers = random.choice(list("AB"), size=(400, 5), p=[0.7, 0.3])
-    result = measure_consistency(answers.tolist(), ["A"] * 400)
-    per_tuple = share_pairs(answers.tolist(), ["A"] * 400).consistency
-    error = per_tuple.std(ddof=1) / math.sqrt(400)
-    low, high = result["consistency_ci"]
-    assert low == pytest.approx(per_tuple.mean() - 1.96 * error, abs=error / 5)
-    assert high == pytest.approx(per_tuple.mean() + 1.96 * error, abs=error / 5)
-
-
 ERRORS = {
     "none": ({"predictions": [["A", None]]}, "None in query 0 of 'predictions'; expected a text"),
     "nan": ({"predictions": [["A"], [math.nan]]}, "nan in query 1 of 'predictions'; expected"),

@@ -103,19 +103,6 @@ def test_result_with_chance_and_counts():
     assert released["recall@1_chance"] == result["recall@1_chance"]
 
 
-def test_macro_and_micro_over_groups():
-    groups = ["P36", "P36", "P36", "P19"]
-    macro = measure_recall(**CASE, k=2, groups=groups)
-    assert macro["recall@2"] == pytest.approx((3 / 3 + 0) / 2)
-    assert macro["mean_rank"] == pytest.approx(((2 + 1 + 3 / 2) / 3 + 5) / 2)
-    assert macro["by_group"]["P36"]["mean_rank"] == pytest.approx((2 + 1 + 3 / 2) / 3)
-    assert macro["by_group"]["P19"]["mean_rank_ci"] is None
-    micro = measure_recall(**CASE, k=2, groups=groups, average="micro")
-    assert micro["recall@2"] == pytest.approx(3 / 4)
-    low, high = micro["mean_rank_ci"]
-    assert 1 <= low < micro["mean_rank"] < high <= 5
-
-
 def test_several_of_one_tie_count_once_and_repeated_indices_too():
     result = measure_recall([[1, 1, 0]], [[0, 1, 1]], n_resamples=0)
     assert (result["recall@1"], result["mean_rank"], result["n_tied"]) == (1, 1, 0)

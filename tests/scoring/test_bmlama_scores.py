@@ -24,7 +24,6 @@ def queries(bmlama):
     ]
 
 
-@pytest.mark.upstream
 @pytest.mark.parametrize("kind", FAMILIES)
 def test_scores_of_published_rows(kind, queries, tmp_path):
     text = tiny.TEXT + [p.replace("[Y]", c) for p, row in queries for c in row]

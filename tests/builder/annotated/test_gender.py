@@ -61,7 +61,6 @@ def test_traits_come_from_all_samples(tmp_path):
     }
 
 
-@pytest.mark.upstream
 def test_traits_of_the_release(upstream):
     traits = read_traits(xfactr.REPOSITORY, upstream)
     assert len(traits) == 131_855

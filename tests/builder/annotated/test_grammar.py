@@ -129,7 +129,6 @@ def prompts(upstream):
 DEFECTS = {("he", "P47"), ("war", "P449")}
 
 
-@pytest.mark.upstream
 def test_all_prompts_of_the_release_parse_and_are_written_back(prompts):
     assert len(prompts) == 46 * 23
     refused = set()
@@ -158,7 +157,6 @@ def describe(node):
     return ""
 
 
-@pytest.mark.upstream
 def test_constructs_of_the_release_are_as_many_as_counted_before(prompts):
     counts = Counter()
     for (language, relation), prompt in prompts.items():

@@ -107,7 +107,6 @@ ANNOTATED = {"el": 200, "es": 0, "fr": 0, "he": 0, "hu": 120, "mr": 1, "ru": 120
 
 
 @pytest.mark.slow
-@pytest.mark.upstream
 @pytest.mark.acceptance
 def test_sentences_of_the_release(upstream, known):
     found = render_sentences(known, upstream, sorted(ANNOTATED))
@@ -123,7 +122,6 @@ def test_sentences_of_the_release(upstream, known):
         )
 
 
-@pytest.mark.upstream
 def test_mended_marks_are_in_the_release(upstream):
     languages = sorted({language for language, _ in prompts.FIXED_MARKS})
     trees = prompts.read_prompts(upstream, languages)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.stats import linregress, pearsonr, spearmanr, t
 
-pytestmark = pytest.mark.upstream
 PAPER = "2310.10378-bmlama-rankc.txt"
 # Unordered pairs: 17, 53 languages; of those that BLOOM supports, 7 and 14 (table 6)
 PAIRS = {"BMLAMA-17": 17 * 16 / 2, "BMLAMA-53": 53 * 52 / 2}

@@ -224,7 +224,6 @@ def test_the_embedded_dataset_is_fit():
     assert len(source.files) == 51 + len({"README.md", "eval.yaml", "LICENSE-UNICODE.txt"})
 
 
-@pytest.mark.upstream
 def test_bmlama_is_fit(bmlama):
     assert check_source(read_source(bmlama))["license"] == "cc-by-nc-4.0"
 
