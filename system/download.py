@@ -8,6 +8,7 @@ import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -47,14 +48,10 @@ class Repository(NamedTuple):
         return f"{endpoint}/{self.name}/archive/{self.commit}.zip"
 
 
-def parse_sums(text: str) -> dict[str, str]:
-    r"""Return {path: SHA-256} from the lines that `sha256sum` prints.
-
-    >>> parse_sums("00ff  data/en.tsv\n")
-    {'data/en.tsv': '00ff'}
-    """
-    pairs = (line.split("  ", 1) for line in text.splitlines())
-    return {path: digest for digest, path in pairs}
+def read_sums(package: str, name: str) -> dict[str, str]:
+    """Return {path: SHA-256} from a file of the lines that `sha256sum` prints."""
+    lines = files(package).joinpath(name).read_text(encoding="utf-8").splitlines()
+    return {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
 
 
 def read_files(

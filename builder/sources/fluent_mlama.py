@@ -30,9 +30,8 @@ import io
 import re
 import zipfile
 import zlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -41,7 +40,7 @@ import polars as pl
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -52,9 +51,7 @@ LICENCE = (
 REPOSITORY = Repository(
     name="ZurichNLP/Fluent-mLAMA",
     commit="92e1fea9e766999ef487c5ab07e550e83bf93e63",
-    sha256=parse_sums(
-        files(__package__).joinpath("fluent_mlama.sha256").read_text(encoding="utf-8")
-    ),
+    sha256=read_sums(__package__, "fluent_mlama.sha256"),
 )
 [ARCHIVE] = REPOSITORY.sha256
 TRANSLATED = ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
@@ -76,8 +73,7 @@ class Record(NamedTuple):
     """The fields of one row: a fact, its labels, and its sentences.
 
     `template_start`, `start` and `chatgpt_start` are the texts before the object in the filled
-    template, in Google's sentence and in ChatGPT's. ChatGPT's fields are None if the file lacks
-    them.
+    template, in Google's sentence and in ChatGPT's, which some files lack.
     """
 
     language: str
@@ -116,8 +112,21 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     rows of all languages.
     """
     selection = set(LANGUAGES if languages is None else languages)
-    return collect_records(
-        list(read_translations_of(mirror, selection - {"en"} or TRANSLATED)), selection
+    records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
+    repairs: Counter[str] = Counter()
+    names = name_records(records, selection)
+    repairs[CONTRADICTIONS] = count_contradictions(names)
+    translated = [record for record in records if record.language in selection]
+    facts = {(record.relation, record.subject_id, record.object_id) for record in records}
+    aliases = split_aliases(translated, repairs)
+    prompts = set(list_prompts(translated, repairs))
+    return Facts(
+        facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
+        labels=choose_labels(names),
+        aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
+        templates=recover_filled_templates(records, selection, repairs),
+        prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
+        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )
 
 
@@ -128,52 +137,28 @@ def read_translations_of(mirror: Path | None, languages: Collection[str]) -> Ite
 
 
 def read_records(content: bytes, languages: Collection[str]) -> Iterator[Record]:
-    """Yield the rows of the zip `content` in some languages."""
+    """Yield the rows of the zip `content` in some languages; texts are normalised."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for name in track(sorted(archive.namelist()), "reading fluent-mlama"):
                 place = FILE.fullmatch(name)
-                if place and place["language"] in languages:
-                    yield from parse_records(
-                        place["language"], place["relation"], archive.read(name)
-                    )
+                if not place or place["language"] not in languages:
+                    continue
+                text = io.StringIO(archive.read(name).decode("utf-8"), newline="")
+                for row in csv.DictReader(text, delimiter="\t", strict=True):
+                    fields = (*FIELDS, *(field for field in CHATGPT if field in row))
+                    texts = (normalise(row[field], place["language"]) for field in fields)
+                    yield Record(place["language"], place["relation"], *texts)
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PolyprobeError(f"{ARCHIVE} is cut short or corrupt ({error})") from error
-
-
-def parse_records(language: str, relation: str, content: bytes) -> Iterator[Record]:
-    """Yield the rows of one TSV; texts are normalised (`labels.normalise`)."""
-    text = io.StringIO(content.decode("utf-8"), newline="")
-    for row in csv.DictReader(text, delimiter="\t", strict=True):
-        fields = (*FIELDS, *(field for field in CHATGPT if field in row))
-        yield Record(language, relation, *(normalise(row[field], language) for field in fields))
-
-
-def collect_records(records: Sequence[Record], languages: Collection[str]) -> Facts:
-    """Return the records as `Facts`, with the counts of repairs."""
-    repairs: Counter[str] = Counter()
-    names = name_records(records, languages)
-    repairs[CONTRADICTIONS] = count_contradictions(names)
-    translated = [record for record in records if record.language in languages]
-    facts = {(record.relation, record.subject_id, record.object_id) for record in records}
-    aliases = split_aliases(translated, repairs)
-    prompts = set(list_prompts(translated, repairs))
-    return Facts(
-        facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
-        labels=choose_labels(names),
-        aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
-        templates=recover_filled_templates(records, languages, repairs),
-        prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),
-        repairs={reason: count for reason, count in sorted(repairs.items()) if count},
-    )
 
 
 def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
     """Return LABELS with repetitions, in the records' languages and in English."""
     rows = [
-        (language, id_, label.strip())
+        (language, entity, label.strip())
         for r in records
-        for language, id_, label in (
+        for language, entity, label in (
             (r.language, r.subject_id, r.subject),
             (r.language, r.object_id, r.object),
             ("en", r.subject_id, r.english_subject),
@@ -198,14 +183,14 @@ def recover_filled_templates(
     records: Iterable[Record], languages: Collection[str], repairs: Counter[str]
 ) -> pl.DataFrame:
     """Return TEMPLATES: the most frequent result for each language and relation."""
-    tallies: dict[tuple[str, str], Counter[str]] = {}
+    tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for r in records:
         for language, template in (
             (r.language, empty_slots(r.filled, r.subject, r.object)),
             ("en", empty_slots(r.english_filled, r.english_subject, r.english_object)),
         ):
             if language in languages and template:
-                tallies.setdefault((language, r.relation), Counter())[template] += 1
+                tallies[language, r.relation][template] += 1
             repairs[UNCLEAR] += language in languages and not template
     rows = []
     for (language, relation), counts in sorted(tallies.items()):

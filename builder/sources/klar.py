@@ -14,18 +14,17 @@ Defects, which are kept:
 """
 
 import json
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.system.download import Repository, parse_sums, read_folders
+from polyprobe.system.download import Repository, read_folders, read_sums
 from polyprobe.system.progress import track
 
 LICENCE = "none stated; derived from BMLAMA, which is CC-BY-NC-4.0"
 REPOSITORY = Repository(
     name="jvonrad/Lost-in-Mistranslation",
     commit="3ca0eea4944b405eb06b0d786c28efa766d7aeeb",
-    sha256=parse_sums(files(__package__).joinpath("klar.sha256").read_text(encoding="utf-8")),
+    sha256=read_sums(__package__, "klar.sha256"),
 )
 SUBJECT = "<subject>"
 

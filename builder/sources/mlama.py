@@ -27,7 +27,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -100,44 +100,32 @@ def from_rows(table: pa.Table, languages: Sequence[str] | None = None) -> Facts:
     selection = LANGUAGES if languages is None else languages
     frame = pl.DataFrame(table.select([*ROWS, "template"])).cast({"lineid": pl.Int64})
     rows = frame.filter(pl.col("language").is_in({"en", *selection}))
-    prompts = rows.select("language", "template", relation="predicate_id")
+    prompts = rows.select("language", "template", relation="predicate_id").select(*GIVEN)
     templates = prompts.filter(pl.col("template") != "").unique(maintain_order=True)
-    return collect_triples(rows.select(ROWS.keys()), templates.select(GIVEN.keys()), selection)
+    return collect_triples(rows.select(*ROWS), templates, selection)
 
 
 def read_zip(content: bytes, languages: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the zip's rows (ROWS) and templates (GIVEN) in some languages, as released."""
-    rows, templates = [pl.DataFrame(schema=ROWS)], [pl.DataFrame(schema=GIVEN)]
+    tables, templates = [pl.DataFrame(schema=ROWS)], []
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for language in track(languages, "reading mlama"):
-                rows += read_triples(archive, language)
-                templates.append(read_translated_templates(archive, language))
+                lines = archive.read(f"{ROOT}/{language}/templates.jsonl").decode("utf-8")
+                records = [json.loads(line) for line in lines.split("\n") if line.strip()]
+                templates += [(language, x["relation"], x["template"]) for x in records]
+                for relation in RELATIONS:
+                    rows = archive.read(f"{ROOT}/{language}/{relation}.jsonl")
+                    if rows.strip():
+                        names = {"language": pl.lit(language), "predicate_id": pl.lit(relation)}
+                        triples = pl.read_ndjson(io.BytesIO(rows), schema=TRIPLES)
+                        tables.append(triples.with_columns(**names).select(*ROWS))
     except KeyError as error:
         raise PolyprobeError(f"a file is missing in mlama1.1.zip: {error.args[0]}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise PolyprobeError(f"mlama1.1.zip is cut short or corrupt ({error})") from error
-    return pl.concat(rows), pl.concat(templates)
-
-
-def read_triples(archive: zipfile.ZipFile, language: str) -> Iterator[pl.DataFrame]:
-    """Yield the ROWS of each relation's file, unless it is empty."""
-    for relation in RELATIONS:
-        content = archive.read(f"{ROOT}/{language}/{relation}.jsonl")
-        if content.strip():
-            names = {"language": pl.lit(language), "predicate_id": pl.lit(relation)}
-            triples = pl.read_ndjson(io.BytesIO(content), schema=TRIPLES)
-            yield triples.with_columns(**names).select(ROWS.keys())
-
-
-def read_translated_templates(archive: zipfile.ZipFile, language: str) -> pl.DataFrame:
-    """Return GIVEN of one language, only for RELATIONS."""
-    lines = archive.read(f"{ROOT}/{language}/templates.jsonl").decode("utf-8").split("\n")
-    records = [json.loads(line) for line in lines if line.strip()]
-    rows = [(language, record["relation"], record["template"]) for record in records]
-    return pl.DataFrame(rows, schema=GIVEN, orient="row").filter(
-        pl.col("relation").is_in(RELATIONS)
-    )
+    prompts = pl.DataFrame(templates, schema=GIVEN, orient="row")
+    return pl.concat(tables), prompts.filter(pl.col("relation").is_in(RELATIONS))
 
 
 def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]) -> Facts:
@@ -174,28 +162,21 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return the rows with `sub_id` and `obj_id`; exclude rows without an id and a label."""
     key = ["predicate_id", "lineid"]
-    english = (
-        rows.filter(language="en")
-        .select(*key, english="obj_label")
-        .unique(key, keep="first", maintain_order=True)
-    )
-    candidates = rows.join(english, on=key, how="left", maintain_order="left").with_columns(
-        pick_id(end, pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":"))
-        for end, name in zip(ENDS, ("lineid", "english"), strict=True)
-    )
+    named = rows.filter(language="en").select(*key, english="obj_label")
+    english = named.unique(key, keep="first", maintain_order=True)
+    ids = []
+    for end, name in zip(ENDS, ("lineid", "english"), strict=True):
+        uri = pl.col(f"{end}_uri")
+        freebase = pl.when(uri.str.starts_with("/")).then(pl.concat_str(pl.lit("mlama:"), uri))
+        wikidata = pl.when(uri.str.contains(r"^Q\d+$")).then(uri)
+        fallback = pl.concat_str(pl.lit("mlama"), "predicate_id", name, separator=":")
+        ids.append(wikidata.otherwise(freebase.otherwise(fallback)).alias(f"{end}_id"))
+    candidates = rows.join(english, on=key, how="left", maintain_order="left").with_columns(ids)
     complete = candidates.drop_nulls(["sub_id", "obj_id"])
     repairs[UNKNOWN] += candidates.height - complete.height
     linked = pl.all_horizontal(pl.col("sub_id", "obj_id").str.starts_with("Q"))
     repairs[NO_ID] += complete.filter(~linked).height
     return complete
-
-
-def pick_id(end: str, fallback: pl.Expr) -> pl.Expr:
-    """Give a Wikidata id unchanged, a Freebase id with the prefix `mlama:`, else `fallback`."""
-    uri = pl.col(f"{end}_uri")
-    freebase = pl.when(uri.str.starts_with("/")).then(pl.concat_str(pl.lit("mlama:"), uri))
-    wikidata = pl.when(uri.str.contains(r"^Q\d+$")).then(uri)
-    return wikidata.otherwise(freebase.otherwise(fallback)).alias(f"{end}_id")
 
 
 def repair_templates(templates: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:

@@ -11,14 +11,13 @@ import json
 import re
 from collections import ChainMap, Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from importlib.resources import files
 from itertools import chain
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.builder.facts import TEMPLATES, Facts, count_changed, is_template
-from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, count_changed, is_template
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.progress import track
 
 LICENCE = (
@@ -29,7 +28,7 @@ LICENCE = (
 REPOSITORY = Repository(
     name="coastalcph/mpararel",
     commit="7153b7bdc86901fbe23d0c2909a4f2d4609b09d9",
-    sha256=parse_sums(files(__package__).joinpath("mpararel.sha256").read_text(encoding="utf-8")),
+    sha256=read_sums(__package__, "mpararel.sha256"),
 )
 ROOT = "data/mpararel_reviewed"
 MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
@@ -62,13 +61,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     """Return facts, labels and templates in some languages (default: all)."""
     selection = sorted(set(LANGUAGES if languages is None else languages))
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_language_folders, selection))))
-    facts, labels = list_facts(tuples), list_labels(tuples, selection)
-    repairs: Counter[str] = Counter()
-    templates = list(list_repaired_patterns(mirror, selection, repairs))
+    labels = list_labels(tuples, selection)
     stripped = labels.with_columns(pl.col("label").str.strip_chars())
-    repairs[BLANKS] = count_changed(labels, stripped, ["label"])
+    repairs = Counter({BLANKS: count_changed(labels, stripped, ["label"])})
+    templates = list(list_repaired_patterns(mirror, selection, repairs))
     return Facts(
-        facts=facts,
+        facts=list_facts(tuples),
         labels=stripped,
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
@@ -123,25 +121,26 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
         for language in languages
         for rank, folder in enumerate(list_language_folders(language))
     ]
+    ranks = pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row")
     names = pl.concat(
         tuples.select("folder", id=f"{end}_uri", label=f"{end}_label") for end in ("sub", "obj")
     )
     return (
         names.unique()
-        .join(pl.DataFrame(order, schema=["language", "folder", "rank"], orient="row"), on="folder")
+        .join(ranks, on="folder")
         .sort("language", "id", "rank", "label")
         .unique(["language", "id"], keep="first", maintain_order=True)
-        .select("language", "id", "label")
+        .select(*LABELS)
     )
 
 
 def list_repaired_patterns(
     mirror: Path | None, languages: Sequence[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of TEMPLATES in order, and count repairs in `repairs`.
+    """Yield the rows of TEMPLATES in order, each template once, and count repairs in `repairs`.
 
     N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
-    language is a different pattern. A merged language takes each relation from one folder only.
+    language is a different pattern.
     """
     folders = {language: list_language_folders(language) for language in languages}
     places = [("patterns", name) for name in dict.fromkeys(chain(*folders.values()))]
@@ -152,15 +151,26 @@ def list_repaired_patterns(
         # One folder for each relation: two scripts of Chinese would double its templates.
         relations = dict(ChainMap(*(released[name] for name in preferred)))
         for relation, content in sorted(relations.items()):
-            for number, template in parse_patterns(content, repairs):
-                yield language, relation, f"mpararel:{relation}:{number}", template
+            lines = content.decode("utf-8").splitlines()
+            patterns = [json.loads(line)["pattern"] for line in lines]
+            seen = set()
+            for number, pattern in enumerate(patterns):
+                template = repair_pattern(pattern)
+                if not is_template(template):
+                    repairs[BROKEN] += 1
+                elif template in seen or (template != pattern and template in patterns):
+                    repairs[DOUBLED] += 1
+                else:
+                    repairs[REPAIRED] += template != pattern
+                    seen.add(template)
+                    yield language, relation, f"mpararel:{relation}:{number}", template
 
 
 def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
     """Return the patterns of a folder as released: relation, template_id, pattern, reviewed.
 
-    The order is that of relations and lines. The ids are those of `list_repaired_patterns`, so that
-    a repaired pattern has the same id there and here.
+    The ids are those of `list_repaired_patterns`: a repaired pattern has the same id there and
+    here.
     """
     return pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS)
@@ -173,23 +183,6 @@ def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
         )
         for _, relation, content in read_jsonl(mirror, [("patterns", folder)])
     )
-
-
-def parse_patterns(content: bytes, repairs: Counter[str]) -> Iterator[tuple[int, str]]:
-    """Yield (line from 0, repaired template) of a file, each template once."""
-    lines = content.decode("utf-8").splitlines()
-    patterns = [json.loads(line)["pattern"] for line in lines]
-    seen = set()
-    for number, pattern in enumerate(patterns):
-        template = repair_pattern(pattern)
-        if not is_template(template):
-            repairs[BROKEN] += 1
-        elif template in seen or (template != pattern and template in patterns):
-            repairs[DOUBLED] += 1
-        else:
-            repairs[REPAIRED] += template != pattern
-            seen.add(template)
-            yield number, template
 
 
 def repair_pattern(pattern: str) -> str:

@@ -6,12 +6,11 @@ English templates. Slots are damaged in many lines. The release names Chinese `z
 """
 
 import io
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
-from polyprobe.system.download import Repository, parse_sums, read_folders
+from polyprobe.system.download import Repository, read_folders, read_sums
 
 from . import mpararel
 
@@ -19,9 +18,7 @@ ROOT = "data/translations"
 REPOSITORY = Repository(
     name=mpararel.REPOSITORY.name,
     commit=mpararel.REPOSITORY.commit,
-    sha256=parse_sums(
-        files(__package__).joinpath("mpararel_translations.sha256").read_text(encoding="utf-8")
-    ),
+    sha256=read_sums(__package__, "mpararel_translations.sha256"),
 )
 FOLDERS = {"zh-hans": "zh", "zh-hant": "zh-classical"}
 TRANSLATORS = ("bing", "google", "m2m100_big", "mbart50_en2m", "opus_mt")

@@ -25,7 +25,6 @@ Defects:
 
 import io
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -33,7 +32,7 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -46,7 +45,7 @@ LICENCE = (
 REPOSITORY = Repository(
     name="daniel-furman/Polyglot-or-Not",
     commit="9ccbffd2e098217d14de75ef4b0269b12c0d233b",
-    sha256=parse_sums(files(__package__).joinpath("polyglot.sha256").read_text(encoding="utf-8")),
+    sha256=read_sums(__package__, "polyglot.sha256"),
 )
 # File names are `LANGUAGE-fact-completion-DATE.parquet`.
 PATHS = {PurePosixPath(path).name.partition("-")[0]: path for path in sorted(REPOSITORY.sha256)}
@@ -72,10 +71,9 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     released = read_stems(mirror, sorted({"en", *selection}))
     rows = tidy(released, TEXTS)
     entities = identify_entities(rows.filter(language="en"), mpararel.read_facts(mirror, ["en"]))
-    asked_for = pl.col("language").is_in(selection)
-    facts = collect_rows(rows.filter(asked_for), entities)
-    untidy = count_changed(released.filter(asked_for), rows.filter(asked_for), TEXTS)
-    return facts._replace(repairs=dict(sorted({**facts.repairs, UNTIDY: untidy}.items())))
+    part = pl.col("language").is_in(selection)
+    untidy = count_changed(released.filter(part), rows.filter(part), TEXTS)
+    return collect_rows(rows.filter(part), entities, untidy)
 
 
 def read_stems(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
@@ -110,9 +108,17 @@ def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     for end in ENDS:
         key = pl.col(end).str.to_lowercase()
         fallback = pl.concat_str(pl.lit("polyglot"), "relation", key, separator=":")
+        unambiguous = (
+            facts.facts.select("relation", id=f"{end}_id")
+            .join(facts.labels.filter(language="en"), on="id")
+            .group_by("relation", key=pl.col("label").str.to_lowercase())
+            .agg(pl.col("id").unique())
+            .filter(pl.col("id").list.len() == 1)
+            .with_columns(pl.col("id").list.first())
+        )
         rows = (
             rows.with_columns(key.alias("key"))
-            .join(find_unique(facts, end), on=["relation", "key"], how="left")
+            .join(unambiguous, on=["relation", "key"], how="left")
             .with_columns(pl.coalesce("id", fallback).alias(f"{end}_id"))
             .drop("id", "key")
         )
@@ -120,23 +126,17 @@ def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:
     return rows.with_columns(inverted=inverted).select(*ENTITIES).sort("dataset_id")
 
 
-def find_unique(facts: Facts, end: str) -> pl.DataFrame:
-    """Return `relation`, `key` (a lower-case English label) and `id`, for unambiguous labels."""
-    return (
-        facts.facts.select("relation", id=f"{end}_id")
-        .join(facts.labels.filter(language="en"), on="id")
-        .group_by("relation", key=pl.col("label").str.to_lowercase())
-        .agg(pl.col("id").unique())
-        .filter(pl.col("id").list.len() == 1)
-        .with_columns(pl.col("id").list.first())
-    )
-
-
-def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
+def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Facts:
     """Return the rows as `Facts`, with the counts of repairs."""
     complete = repair_answers(rows.join(entities, on=["dataset_id", "relation"]))
-    names = name_rows(complete)
-    facts = entities.select(FACTS.keys()).unique().sort(*FACTS)
+    # `answer` is the label of the entity that the stem asks for.
+    subject = pl.when("inverted").then("answer").otherwise("subject")
+    thing = pl.when("inverted").then("object").otherwise("answer")
+    names = pl.concat(
+        complete.select("language", id=f"{end}_id", label=label)
+        for end, label in zip(ENDS, (subject, thing), strict=True)
+    )
+    facts = entities.select(*FACTS).unique().sort(*FACTS)
     ids = {*facts["subject_id"], *facts["object_id"]}
     asks_object = complete.filter(~pl.col("inverted"))
     open_ended = asks_object.filter(~pl.col("ends_in_answer"))
@@ -144,6 +144,7 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
     prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
     prompts = open_ended.select("language", *FACTS, prompt=prompt, form="answer")
     counts = {
+        UNTIDY: untidy,
         LISTS: complete["several"].sum(),
         SPOILED: complete["spoiled"].sum(),
         INVERTED: complete.height - asks_object.height,
@@ -160,10 +161,9 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame) -> Facts:
 
 
 def repair_answers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with the column `answer`, the label of the entity that the stem asks for.
+    """Return the rows with `answer`, the label of the entity that the stem asks for.
 
-    Two columns are boolean: `spoiled` (the label was repaired) and `ends_in_answer` (the stem ends
-    in the label).
+    `spoiled` marks repaired labels, `ends_in_answer` stems that end in the label.
     """
     label = pl.when("inverted").then("subject").otherwise("object")
     lower = pl.col("true").str.to_lowercase()
@@ -172,14 +172,4 @@ def repair_answers(rows: pl.DataFrame) -> pl.DataFrame:
         answer=pl.when(same).then(label).otherwise("true"),
         spoiled=same & (pl.col("true") != label),
         ends_in_answer=pl.col("first").str.to_lowercase().str.ends_with(lower),
-    )
-
-
-def name_rows(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return LABELS with repetitions; `answer` is the label of the entity that is asked for."""
-    subject = pl.when("inverted").then("answer").otherwise("subject")
-    thing = pl.when("inverted").then("object").otherwise("answer")
-    return pl.concat(
-        rows.select("language", id=f"{end}_id", label=label)
-        for end, label in zip(ENDS, (subject, thing), strict=True)
     )

@@ -17,14 +17,13 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.resources import files
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
 from polyprobe.builder.annotated import grammar
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
-from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.progress import track
 
 from .mpararel import TUPLES, list_facts
@@ -43,7 +42,7 @@ MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sent
 REPOSITORY = Repository(
     name="jzbjyb/X-FACTR",
     commit="c1938ec7262ebc34ac0b39daff3f446e103e8a87",
-    sha256=parse_sums(files(__package__).joinpath("xfactr.sha256").read_text(encoding="utf-8")),
+    sha256=read_sums(__package__, "xfactr.sha256"),
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
 # {language: name of its folder in `data/`, with a list of labels}
@@ -136,19 +135,16 @@ def read_truths(mirror: Path | None) -> pl.DataFrame:
     """Return all facts of X-FACTR (`facts.FACTS`): those of its samples, and its lists of objects.
 
     For the evaluation the authors listed all objects in Wikidata for each subject and relation of
-    LAMA's and their own samples. Each line has a subject, a relation, and objects separated by
-    spaces.
+    LAMA's and their own samples.
     """
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
     contents = read_paths(paths, mirror)
-    listed = [
-        (relation, subject, answer)
-        for path, content in contents.items()
-        if path.endswith(OBJECTS)
-        for line in content.decode("utf-8").splitlines()
-        for subject, relation, objects in [line.split("\t")]
-        for answer in objects.split()
-    ]
+    listed = []
+    for path, content in contents.items():
+        if path.endswith(OBJECTS):
+            for line in content.decode("utf-8").splitlines():
+                subject, relation, objects = line.split("\t")
+                listed += [(relation, subject, answer) for answer in objects.split()]
     tables = [list_facts(parse_tuples(contents)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
 
@@ -269,7 +265,7 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
     Turkish, Hungarian, Bengali and Marathi some cases have the function of a preposition; such
     losses are counted separately. Marks whose loss would change more stay in brackets, so that the
     template is invalid: the French choice of en, au, aux and à before a place, and the Bengali
-    choice between persons and things. The space after a mark without a replacement is removed.
+    choice between persons and things.
 
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el")[0]
     '[X] ήταν [Y] .'
@@ -293,29 +289,16 @@ def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
         case grammar.Text(text):
             return text, ""
         case grammar.Slot(end):
-            return f"[{end}]", name_ending(node, language)
+            if LOCAL.fullmatch(node.case) and language in WITHOUT_PREPOSITIONS:
+                return f"[{end}]", LOCAL_CASES
+            return f"[{end}]", COPULAS if node.copula else CASES if node.case else ""
         case grammar.Article():
-            return reduce_article(node, language)
+            form = BARE.get(language, {}).get(".".join(filter(None, (node.name, node.case))))
+            if form is None:  # it stays in brackets
+                return grammar.write_node(node), ""
+            return form, PREPOSITIONS if form and not node.case else ARTICLES
         case grammar.Alternatives(options):
             features = {condition.feature for option in options for condition in option.conditions}
-            if "Human" in features:  # it stays in brackets
+            if "Human" in features:
                 return grammar.write_node(node), ""
             return options[0].form, GENDERS if "Gender" in features else NUMBERS
-
-
-def reduce_article(article: grammar.Article, language: str) -> tuple[str, str]:
-    """Return the replacement of an article by BARE and the loss; without one, keep the mark."""
-    name = f"{article.name}.{article.case}" if article.case else article.name
-    if name not in BARE.get(language, {}):
-        return grammar.write_node(article), ""
-    form = BARE[language][name]
-    return form, PREPOSITIONS if form and not article.case else ARTICLES
-
-
-def name_ending(slot: grammar.Slot, language: str) -> str:
-    """Return the name of the loss of a slot's case or copula, "" if it has neither."""
-    if LOCAL.fullmatch(slot.case) and language in WITHOUT_PREPOSITIONS:
-        return LOCAL_CASES
-    if slot.copula:
-        return COPULAS
-    return CASES if slot.case else ""

@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
-from polyprobe.system.download import Repository, parse_sums, read_archive, read_files
+from polyprobe.system.download import Repository, read_archive, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
 
@@ -38,8 +38,11 @@ def cached(tmp_path) -> list[str]:
     return [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
-def test_parse_sums_reads_what_sha256sum_writes():
-    assert parse_sums("00ff  a b.tsv\n11ee  c/d.tsv\n") == {"a b.tsv": "00ff", "c/d.tsv": "11ee"}
+def test_sums_are_read_as_sha256sum_writes_them(monkeypatch, tmp_path):
+    (tmp_path / "summed").mkdir()
+    (tmp_path / "summed" / "x.sha256").write_text("00ff  a b.tsv\n11ee  c/d.tsv\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    assert read_sums("summed", "x.sha256") == {"a b.tsv": "00ff", "c/d.tsv": "11ee"}
 
 
 def test_the_zipball_is_that_of_the_pinned_commit(monkeypatch):

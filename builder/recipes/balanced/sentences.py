@@ -59,11 +59,10 @@ def render_sentences(
         objects = ends.select(object_id="id", object="label")
         facts = content.facts.select(*FACTS).join(subjects, on="subject_id")
         facts = facts.join(objects, on="object_id")
-        lost: Counter[str] = Counter()
+        lost = Counter({UNLABELLED: content.facts.height - facts.height})
         renderer = Renderer(language, load_inflector(language, unimorph))
         made = render_rows(facts, prompts[language], traits, renderer, lost)
         rows.update((language, *row) for row in made)
-        lost[UNLABELLED] += content.facts.height - facts.height
         repairs |= {f"{language}: {reason}": count for reason, count in lost.items()}
     rendered = pl.DataFrame(sorted(rows), PROMPTS, orient="row")
     return content._replace(prompts=rendered, repairs=repairs)

@@ -9,7 +9,7 @@ import csv
 import io
 import tomllib
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib.resources import files
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.columns import SCHEMA, SLOT
-from polyprobe.system.download import Repository, parse_sums, read_files
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.progress import track
 
@@ -28,7 +28,7 @@ PUBLISHED = ("17", "53")
 REPOSITORY = Repository(
     name="Betswish/Cross-Lingual-Consistency",
     commit="13c9d46c8a11e9f7798a6e6ec8bc5efa98a9e448",
-    sha256=parse_sums(files(__package__).joinpath("bmlama.sha256").read_text(encoding="utf-8")),
+    sha256=read_sums(__package__, "bmlama.sha256"),
 )
 MASK = "<mask>"
 
@@ -68,8 +68,7 @@ class Published(NamedTuple):
 def read_published(config: str, mirror: Path | None = None) -> Published:
     """Return BMLAMA-17 (`17`) or BMLAMA-53 (`53`); ids number the rows from 0001.
 
-    ValueError if the files differ in rows, blocks or numbers of candidates, or if a row has not
-    exactly one MASK or lacks its answer.
+    ValueError for files that do not fit together, as another REPOSITORY might have.
     """
     paths = list_paths(config)
     contents = map(parse_columns, read_files(REPOSITORY, paths.values(), mirror))
@@ -98,21 +97,15 @@ def check_columns(columns: Columns, path: str) -> None:
 
 def list_paths(config: str) -> dict[str, str]:
     """Return {language: path in the repository} of one configuration, sorted by language."""
-    folder = f"BMLAMA{config}"
-    paths = (PurePosixPath(path) for path in sorted(REPOSITORY.sha256))
-    return {path.stem: str(path) for path in paths if path.parent.name == folder}
+    paths = map(PurePosixPath, sorted(REPOSITORY.sha256))
+    return {path.stem: str(path) for path in paths if path.parent.name == f"BMLAMA{config}"}
 
 
 def parse_columns(content: bytes) -> Columns:
-    """Return the columns of one released file.
-
-    The files are tab-separated CSV. A field with a quotation mark is quoted and its marks are
-    doubled (hundreds of rows in Hebrew). The header is ignored, since that of zh has an extra
-    field.
-    """
+    """Return the columns of one released file, CSV with tabs and doubled quotation marks."""
     text = io.StringIO(content.decode("utf-8"), newline="")
     lines = csv.reader(text, delimiter="\t", strict=True)
-    next(lines)
+    next(lines)  # that of zh has one field too many
     columns = list(map(list, zip(*lines, strict=True))) or [[], [], [], []]
     prompts, answers, candidates, subjects = columns
     return Columns(
@@ -126,7 +119,7 @@ def parse_columns(content: bytes) -> Columns:
 def recover_relations(english: Columns, config: str) -> list[str]:
     """Return the relation of each row, found by the blocks of rows with equal English templates.
 
-    ValueError if the lengths of the blocks differ from those of the configuration in BLOCKS.
+    ValueError if the lengths of the blocks are not those of BLOCKS.
     """
     column = PUBLISHED.index(config)
     lengths = [len(list(block)) for _, block in groupby(blank_subjects(english))]
@@ -157,9 +150,7 @@ def make_published_table(
         "prompt": columns.prompt,
         "candidates": columns.candidates,
         "candidate_ids": [()] * len(ids),
-        "answers": [
-            [i for i, name in enumerate(names) if name == answer] for names, answer in pairs
-        ],
+        "answers": [[i for i, x in enumerate(names) if x == answer] for names, answer in pairs],
         "answer_forms": list(zip(columns.answer, strict=True)),
         "template_id": relations,
     }
@@ -169,39 +160,32 @@ def make_published_table(
 def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
     """Return the rows of `facts.TEMPLATES` in all 53 languages, sorted by language and relation.
 
-    Templates of BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
+    A template is the most frequent prompt of a relation with `[X]` for the subject; those of
+    BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
     """
     rows: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for config in PUBLISHED:
-        for line in recover_templates(config, read_published(config, mirror)):
-            rows.setdefault(line[:2], line)
+        published, replacements = read_published(config, mirror), list_replacements(config)
+        for language, part in published.columns.items():
+            counts: dict[str, Counter[str]] = defaultdict(Counter)
+            for relation, template in zip(published.relations, blank_subjects(part), strict=True):
+                counts[relation][template] += 1
+            for relation, templates in counts.items():
+                template, _ = templates.most_common(1)[0]
+                replaced = replacements.get(relation, {}).get(language)
+                name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
+                line = (language, relation, name, replaced or template)
+                rows.setdefault((language, relation), line)
     return [rows[key] for key in sorted(rows)]
-
-
-def recover_templates(config: str, published: Published) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of `facts.TEMPLATES` for a configuration; ours replace wrong templates.
-
-    A published template is the most frequent prompt of a relation with `[X]` for the subject.
-    """
-    replacements = list_replacements(config)
-    for language, part in published.columns.items():
-        counts: dict[str, Counter[str]] = defaultdict(Counter)
-        for relation, template in zip(published.relations, blank_subjects(part), strict=True):
-            counts[relation][template] += 1
-        for relation, templates in counts.items():
-            template, _ = templates.most_common(1)[0]
-            replaced = replacements.get(relation, {}).get(language)
-            name = f"polyprobe:{relation}" if replaced else f"bmlama:{relation}:0"
-            yield language, relation, name, replaced or template
 
 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
     """Return {relation: {language: our template}} for the replaced templates of `17` or `53`."""
     tables = read_toml("templates.toml")
-    of_53 = tables.pop("53")
-    overrides = of_53 if config == "53" else {}
+    overrides = tables.pop("53")
     replacements = {
-        relation: table | overrides.get(relation, {}) for relation, table in tables.items()
+        relation: table | (overrides.get(relation, {}) if config == "53" else {})
+        for relation, table in tables.items()
     }
     uninflected = read_toml("uninflected.toml") | read_toml("uninflected_53.toml")
     for language, sentences in uninflected.items():
@@ -231,8 +215,20 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
         if language not in paths:
             raise unknown("language", language, str(folder), paths)
     columns = {language: read_language_file(paths[language]) for language in languages or paths}
-    relations = find_relations(columns.get("en") or next(iter(columns.values())))
-    return {language: make_raw(part, relations) for language, part in columns.items()}
+    first = columns.get("en") or next(iter(columns.values()))
+    blocks = enumerate(groupby(blank_subjects(first)), start=1)
+    relations = [f"block-{number}" for number, (_, rows) in blocks for _ in rows]
+    for config in PUBLISHED:
+        with suppress(ValueError):
+            relations = recover_relations(first, config)
+    tables = {}
+    for language, part in columns.items():
+        size = len(part.prompt)
+        # A language may have more rows than the first one: the last ones have no relation.
+        names = list(islice(chain(relations, repeat("")), size))
+        ids = [f"{number:04}" for number in range(1, size + 1)]
+        tables[language] = make_published_table(part, ids, names)
+    return tables
 
 
 def read_language_file(path: Path) -> Columns:
@@ -264,19 +260,3 @@ def find_fault(content: bytes) -> str:
     except csv.Error as error:
         return f": {error}"
     return " is not a table of four columns: it has an unclosed quotation mark, or is empty"
-
-
-def find_relations(columns: Columns) -> list[str]:
-    """Return the relation of each row, or `block-N` if the blocks are unknown."""
-    for config in PUBLISHED:
-        with suppress(ValueError):
-            return recover_relations(columns, config)
-    blocks = enumerate(groupby(blank_subjects(columns)), start=1)
-    return [f"block-{number}" for number, (_, rows) in blocks for _ in rows]
-
-
-def make_raw(columns: Columns, relations: Sequence[str]) -> pa.Table:
-    """Return one language's table; rows after the last one of `relations` have none."""
-    size = len(columns.prompt)
-    names = list(islice(chain(relations, repeat("")), size))
-    return make_published_table(columns, [f"{number:04}" for number in range(1, size + 1)], names)

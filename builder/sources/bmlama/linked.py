@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,7 +47,6 @@ OF_PLACES = frozenset((
     "P530", "P740", "P937", "P1001", "P1376",
 ))
 # fmt: on
-Rows = Mapping[str, Columns]
 Key = tuple[int, str]
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
 
@@ -111,30 +111,32 @@ class Entity:
 
 
 class Linked(NamedTuple):
-    """The rows of a configuration, linked.
+    """A configuration's rows, linked: {relation: {id: entity}}, and all labels of mParaRel."""
 
-    - `entities`: {relation: {id: entity}}.
-    - `labels`: all labels of mParaRel (`facts.LABELS`).
-    """
-
-    rows: Rows
+    rows: Mapping[str, Columns]
     queries: list[PublishedQuery]
     entities: Mapping[str, Mapping[str, Entity]]
     labels: pl.DataFrame
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return the linked facts of both configurations, their labels and templates.
-
-    If an entity has several labels in a language, which may differ between relations, the most
-    frequent one is used.
-    """
+    """Return the linked facts of both configurations, their labels and templates."""
     languages = LANGUAGES if languages is None else languages
     parts = read_linked(mirror).values()
     queries = [query for part in parts for query in part.queries]
     triples = [(q.relation, q.subject_id, q.answer) for q in queries if q.subject_id]
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
-    names = [name for part in parts for name in name_entities(part, languages)]
+    names = []
+    for part, language in product(parts, languages):
+        if columns := part.rows.get(language):
+            ends = zip(part.queries, columns.subject, columns.answer, strict=True)
+            for query, subject, answer in ends:
+                if query.subject_id:
+                    names += [
+                        (language, query.subject_id, subject),
+                        (language, query.answer, answer),
+                    ]
+    # An entity may have several labels in a language, also between relations.
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
     return Facts(
@@ -146,17 +148,6 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
             "entities with several labels in a language": count_contradictions(labels),
         },
     )
-
-
-def name_entities(linked: Linked, languages: Sequence[str]) -> Iterator[tuple[str, str, str]]:
-    """Yield the LABELS of all linked subjects and answers in some languages, with repetitions."""
-    for language in (name for name in languages if name in linked.rows):
-        columns = linked.rows[language]
-        ends = zip(linked.queries, columns.subject, columns.answer, strict=True)
-        for query, subject, answer in ends:
-            if query.subject_id:
-                yield language, query.subject_id, subject
-                yield language, query.answer, answer
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
@@ -215,10 +206,8 @@ def collect_entities(
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
-    An answer has the labels of its published rows; damaged ones are restored. In a row
-    without a link, the answer is the linked answer with the same labels, if there is one; otherwise
-    its id is `bmlama:RELATION:LABEL`. The relation's other objects in `facts` (mParaRel's) follow,
-    if they have a label in every language.
+    An answer has the labels of its published rows; damaged ones are restored. The relation's other
+    objects in `facts` (mParaRel's) follow, if they have a label in every language.
     """
     rows = published.columns
     columns = ([clean(label, language) for label in part.answer] for language, part in rows.items())
@@ -232,6 +221,7 @@ def collect_entities(
         relation, link, original = published.relations[number], links[number], labels[number]
         block = entities[relation]
         twins = (entity.id for entity in block.values() if entity.original == original)
+        # A row without a link takes a linked answer with the same labels, if there is one.
         fallback = name_by_label(relation, rows["en"].answer[number])
         name = ids[number] = link.object_id if link else next(twins, fallback)
         if name not in block:
@@ -245,10 +235,7 @@ def collect_entities(
 def restore(
     relation: str, name: str, labels: Mapping[str, str], spellings: Mapping[tuple[str, str], str]
 ) -> Iterator[str]:
-    """Yield an entity's labels: mParaRel's for those cut at a comma, ours for wrong ones.
-
-    `labels` is {language: published label} and `spellings` {(language, id): label in mParaRel}.
-    """
+    """Yield an entity's {language: label}: mParaRel's where cut at a comma, ours where wrong."""
     for language, label in labels.items():
         spelling = clean(spellings.get((language, name), label), language)
         text = spelling if is_cut(label, spelling, relation) else label
@@ -309,11 +296,10 @@ def read_queries(
     `entities`.
     """
     rows = published.columns
-    place = list(rows).index("en")
+    english, place = rows["en"], list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
-    english = rows["en"]
     queries = []
-    for number, (fact_id, relation, link, answer) in enumerate(
+    for number, (row_id, relation, link, answer) in enumerate(
         zip(published.ids, published.relations, links, answers, strict=True)
     ):
         candidates = []
@@ -325,20 +311,17 @@ def read_queries(
         # The answer is known by its row; its English label may be that of a homonym.
         candidates[english.candidates[number].index(english.answer[number])] = answer
         subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
-        queries.append(
-            PublishedQuery(fact_id, relation, subject, answer, tuple(candidates), repairs)
-        )
+        query = PublishedQuery(row_id, relation, subject, answer, tuple(candidates), repairs)
+        queries.append(query)
     return queries
 
 
 def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[Entity]]:
-    """Return {label in one language: entities with this label}, sorted by id.
-
-    Objects that are not published answers are included only if no published answer has the label.
-    """
+    """Return {label in one language: entities with this label}, sorted by id."""
     index: dict[str, list[Entity]] = defaultdict(list)
     for entity in sorted(entities, key=lambda entity: (not entity.published, entity.id)):
         homonyms = index[entity.original[language]]
+        # A published answer with the label excludes the other objects.
         if entity.published or not any(homonym.published for homonym in homonyms):
             homonyms.append(entity)
     return dict(index)
@@ -347,9 +330,9 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
 def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
     """Return the id of the first entity with the most of the labels, '' without entities.
 
-    `labels` has one label for each language; those of a single entity are not read.
+    `labels` has one label for each language.
     """
-    if len(entities) < 2:
+    if len(entities) < 2:  # without cleaning the labels of all languages
         return entities[0].id if entities else ""
     texts = list(labels)
     votes = [sum(map(str.__eq__, entity.original, texts)) for entity in entities]
