@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -27,13 +26,8 @@ from .source import Source, is_published
 MAIN = "main"
 # The end of the message of a push's commit; see push.title.
 PUSHED = re.compile(r"polyprobe \S+ \(content [0-9a-f]{12}\)$")
-# The files of the first commit by the kind of the folder; a board is a static Space.
-_OF_ALL = {".gitattributes", "README.md"}
-MADE_BY_THE_HUB = {
-    "dataset": _OF_ALL,
-    "space": _OF_ALL,
-    "board": {*_OF_ALL, "index.html", "style.css"},
-}
+# The files of the Hub's first commit, and those of a static Space, which a board is.
+_MADE, _MADE_STATIC = {".gitattributes", "README.md"}, {"index.html", "style.css"}
 WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
 AGAIN = "run the same command again: uploaded files are not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
@@ -41,7 +35,7 @@ _TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
 
 
 def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> str:
-    """Return a name; refuse one that is not OWNER/NAME, or that the Hub does not permit."""
+    """Refuse a name that is not OWNER/NAME, or that the Hub does not permit; return others."""
     try:
         validate_repo_id(name)
         valid = "/" in name
@@ -53,48 +47,32 @@ def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> st
 
 
 class Remote(NamedTuple):
-    """A repository at a revision.
+    """A repository at a revision."""
 
-    Attributes:
-        private: None if the repository does not exist, or the token may not see it.
-        head: the commit; empty if there is none.
-        branch: whether the revision exists. If not, `files` are those of `main`, from which a new
-            branch starts.
-        files: {path: id of the content}.
-    """
-
-    private: bool | None
-    head: str
-    branch: bool
-    files: Mapping[str, str]
+    private: bool | None  # None: it does not exist, or the token may not see it
+    head: str  # the commit; empty if there is none
+    branch: bool  # False: no such revision, `files` are of `main`, where a new branch starts
+    files: Mapping[str, str]  # path → id of the content
 
     @property
     def exists(self) -> bool:
-        """Return whether the token sees such a repository."""
+        """Whether the token sees such a repository."""
         return self.private is not None
 
 
 class Changes(NamedTuple):
-    """The changes that make a repository equal to a folder: paths, each list sorted.
-
-    `foreign` are files in the repository that a push never writes.
-    """
+    """The changes that make a repository equal to a folder: paths, each list sorted."""
 
     added: list[str]
     changed: list[str]
     deleted: list[str]
     same: list[str]
-    foreign: list[str]
-
-    @property
-    def uploads(self) -> list[str]:
-        """Return all new and changed paths."""
-        return self.added + self.changed
+    foreign: list[str]  # in the repository; a push never writes them
 
     @property
     def is_empty(self) -> bool:
-        """Return whether the repository has the folder's files already."""
-        return not self.uploads and not self.deleted
+        """Whether the repository has the folder's files already."""
+        return not (self.added or self.changed or self.deleted)
 
 
 NO_REPOSITORY = Remote(private=None, head="", branch=False, files={})
@@ -108,7 +86,7 @@ def check_revision(revision: str) -> None:
 
 
 def read_remote(api: HfApi, repo_id: str, kind: str, revision: str = MAIN) -> Remote:
-    """Return the state of a repository at a branch or ref; both may be missing. Refuse a tag."""
+    """Read the state of a repository at a branch or ref; both may be missing. Refuse a tag."""
     try:
         info = api.repo_info(repo_id, repo_type=kind, revision=revision, timeout=WAIT)
         branch = True
@@ -138,7 +116,8 @@ def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None
     commits = api.list_repo_commits(repo_id, repo_type=source.repo_type, revision=remote.head)
     if any(PUSHED.search(commit.title) for commit in commits):
         return
-    strangers = sorted(set(remote.files) - MADE_BY_THE_HUB[source.kind])
+    made = _MADE | _MADE_STATIC if source.kind == "board" else _MADE
+    strangers = sorted(remote.files.keys() - made)
     if strangers or len(commits) > 1:
         names = ", ".join(strangers[:3] or sorted(remote.files)) + (", …" if strangers[3:] else "")
         raise PolyprobeError(
@@ -148,14 +127,15 @@ def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None
 
 
 def compare(source: Source, remote: Remote) -> Changes:
-    """Return the changes that make the repository equal to the folder."""
+    """List the changes that make the repository equal to the folder."""
     there, here = remote.files, source.files
-    gone = sorted(set(there) - set(here))
+    same = {path for path, x in here.items() if there.get(path) in (x.sha256, x.git_oid)}
+    gone = sorted(there.keys() - here)
     return Changes(
         added=[path for path in here if path not in there],
-        changed=[path for path in here if path in there and there[path] not in here[path].ids],
+        changed=[path for path in here if path in there and path not in same],
         deleted=[path for path in gone if is_published(path, source.kind)],
-        same=[path for path in here if there.get(path) in here[path].ids],
+        same=sorted(same),
         foreign=[path for path in gone if not is_published(path, source.kind)],
     )
 
@@ -190,69 +170,56 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
             f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
         ) from None
     except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
-        if refusal := find_refusal(error):
-            raise PolyprobeError(f"{repo_id}: {explain_refusal(refusal)}; {state.text}") from None
+        causes = [*_list_causes(error)]
+        if refusal := next(filter(None, map(_explain_refusal, causes)), None):
+            raise PolyprobeError(f"{repo_id}: {refusal}; {state.text}") from None
         # A broken or missing connection.
-        if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in list_causes(error)):
+        if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in causes):
             raise UnreachableError(
-                f"{repo_id}: no connection to {endpoint()} ({redact(error)}); {state.text}; {AGAIN}"
+                f"{repo_id}: no connection to {endpoint()} ({_redact(error)}); {state.text}; "
+                f"{AGAIN}"
             ) from None
         raise PolyprobeError(
-            f"{repo_id}: the upload failed ({redact(error)}); {state.text}; {AGAIN}"
+            f"{repo_id}: the upload failed ({_redact(error)}); {state.text}; {AGAIN}"
         ) from None
 
 
-class Refusal(NamedTuple):
-    """An answer of the Hub other than 200: status, message, seconds to wait."""
-
-    status: int
-    message: str
-    wait: str = ""
-
-
-def list_causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what is behind it."""
+def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
-def find_refusal(error: BaseException) -> Refusal | None:
-    """Return the Hub's answer behind an error; hf_xet has it in its message only."""
-    for cause in list_causes(error):
-        if isinstance(cause, HfHubHTTPError):
-            answer = cause.response
-            message = redact(cause.server_message or answer.reason_phrase)
-            return Refusal(answer.status_code, message, answer.headers.get("Retry-After") or "")
-        if match := _XET_STATUS.search(str(cause)):
-            return Refusal(int(match[1]), redact(match[2]))
-    return None
-
-
-def explain_refusal(refusal: Refusal) -> str:
-    """Return the meaning of an answer and the remedy."""
-    status = refusal.status
-    head = f"the Hub answered {status} ({refusal.message})"
-    if status == 401:
-        return f"{head}: the token is not valid; {how_to_log_in()}"
-    if status == 403 and "disabled" in refusal.message:
-        return head
-    if status == 403:
-        return f"{head}: the token may not do this; {how_to_log_in()}, or ask the owner for rights"
-    if status == 404:
-        return f"{head}: not found, or not visible to the token; check the name and the token"
-    if status in (409, 412):
-        return f"{head}: somebody changed the repository meanwhile; run the same command again"
-    if status == 429:
-        wait = f"{refusal.wait} s" if refusal.wait else "a while"
-        return f"{head}: too many requests; wait {wait} and {AGAIN}"
-    if status >= 500 and status != HTTPStatus.INSUFFICIENT_STORAGE:
-        return f"{head}: the Hub has a fault; {AGAIN}"
-    return head
+def _explain_refusal(error: BaseException) -> str:
+    """Describe an answer of the Hub other than 200 and the remedy; empty for other errors."""
+    wait = "a while"
+    if isinstance(error, HfHubHTTPError):
+        answer = error.response
+        status, message = answer.status_code, error.server_message or answer.reason_phrase
+        if seconds := answer.headers.get("Retry-After"):
+            wait = f"{seconds} s"
+    elif match := _XET_STATUS.search(str(error)):  # hf_xet has the answer in its message only
+        status, message = int(match[1]), match[2]
+    else:
+        return ""
+    remedies = {
+        401: f"the token is not valid; {how_to_log_in()}",
+        403: f"the token may not do this; {how_to_log_in()}, or ask the owner for rights",
+        404: "not found, or not visible to the token; check the name and the token",
+        409: "somebody changed the repository meanwhile; run the same command again",
+        429: f"too many requests; wait {wait} and {AGAIN}",
+        507: "",  # no space left: no fault that passes
+    }
+    remedies[412] = remedies[409]
+    remedy = remedies.get(status, f"the Hub has a fault; {AGAIN}" if status >= 500 else "")
+    message = _redact(message)
+    if status == 403 and "disabled" in message:
+        remedy = ""
+    return f"the Hub answered {status} ({message})" + (f": {remedy}" if remedy else "")
 
 
 def how_to_log_in() -> str:
-    """Return how to get a token with write permission."""
+    """Say how to get a token with write permission."""
     return (
         f"make a token with write permission at {endpoint()}/settings/tokens, then "
         "`hf auth login` or set HF_TOKEN"
@@ -260,22 +227,15 @@ def how_to_log_in() -> str:
 
 
 def endpoint() -> str:
-    """Return the Hub's address without a user and password."""
+    """Read the Hub's address, without a user and password."""
     url = urlsplit(constants.ENDPOINT)
     return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
 
 
-def redact(error: object) -> str:
-    """Return an error's text as one line of at most 300 characters, without any token."""
+def _redact(error: object) -> str:
+    """Write an error as one line of at most 300 characters, without any token."""
     text = " ".join(str(error).split()) or type(error).__name__
-    token = find_token()
-    text = text.replace(token, "…") if token else text
+    with suppress(Exception):  # some sources of a token ask a server
+        if token := get_token():
+            text = text.replace(token, "…")
     return _TOKEN.sub("…", text)[:300]
-
-
-def find_token() -> str | None:
-    """Return the token that the Hub's client would send, None if it cannot be found."""
-    try:
-        return get_token()
-    except Exception:  # some sources of a token ask a server
-        return None

@@ -45,14 +45,6 @@ from .hub import (
 )
 from .source import Source, address_card, read_source
 
-USAGE = {
-    "board": "{endpoint}/spaces/{repo}",
-    "dataset": "load_dataset({repo!r}, {config!r}{at})",
-    "space": "evaluate.load({repo!r}{at})",
-}
-
-SDKS = {"board": "static", "space": "gradio"}
-
 # Settings of hf_xet, which uploads large files. By default it records the sent parts every 20 s,
 # so that an upload killed before starts from zero, and it repeats a failed request for 4 minutes.
 XET = {
@@ -71,11 +63,11 @@ class Target(NamedTuple):
 
 
 class Pushed(NamedTuple):
-    """Address and revision of a commit or pull request; `was_there` if it is from before."""
+    """Address and revision of a commit or pull request."""
 
     url: str
     revision: str
-    was_there: bool = False
+    was_there: bool = False  # from before this push
 
 
 def push(
@@ -119,17 +111,17 @@ def push(
 def preview(
     api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
 ) -> list[str]:
-    """Return the plan of a push. Without a connection every file counts as new."""
-    remote, notes, complete = NO_REPOSITORY, [], True
+    """Write the plan of a push. Without a connection every file counts as new."""
+    notes = []
     try:
         remote = read_target(api, source, target)
+        new = "" if remote.exists else ", a new repository"
     except UnreachableError as error:
+        remote, new = NO_REPOSITORY, ""
         notes.append(f"shown as if the repository were empty: {error}")
-        complete = False
     changes = compare(source, remote)
     lines = []
-    kinds = (changes.added, changes.changed, changes.deleted, changes.same)
-    for mark, paths in zip("AMD=", kinds, strict=True):
+    for mark, paths in zip("AMD=", changes[:4], strict=True):
         for path in paths:
             size = f"  {source.files[path].size:,} bytes" if path in source.files else ""
             lines.append(f"{mark} {path}{size}")
@@ -137,7 +129,6 @@ def preview(
     notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
     if refusal := find_license_problem(card, target, remote, licenses):
         notes.append(refusal)
-    new = "" if remote.exists or not complete else ", a new repository"
     return [
         *lines,
         *(f"note: {note}" for note in notes),
@@ -158,7 +149,7 @@ def check_name(source: Source, target: Target) -> None:
 
 
 def read_target(api: HfApi, source: Source, target: Target) -> Remote:
-    """Return the state of the target; refuse files of others and a wrong visibility."""
+    """Read the state of the target; refuse files of others and a wrong visibility."""
     with explain_hub(target.repo_id):
         remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
         if not target.create_pr:
@@ -180,10 +171,8 @@ def read_target(api: HfApi, source: Source, target: Target) -> Remote:
 def find_license_problem(
     card: Mapping[str, Any], target: Target, remote: Remote, licenses: Collection[str]
 ) -> str | None:
-    """Return why the card's licences do not permit publication, None if they do.
-
-    A private repository may hold anything. Licences in `licenses` are ignored.
-    """
+    """Say why a licence of the card that is not in `licenses` does not permit publication."""
+    # A private repository may hold anything.
     if target.private if remote.private is None else remote.private:
         return None
     for licence, reason in find_objections(card).items():
@@ -196,8 +185,8 @@ def find_license_problem(
 
 
 def count_changes(source: Source, changes: Changes) -> str:
-    """Return the number of files added, changed, deleted and unchanged, in words."""
-    size = sum(source.files[path].size for path in changes.uploads)
+    """Count the files added, changed, deleted and unchanged, in words."""
+    size = sum(source.files[path].size for path in changes.added + changes.changed)
     return (
         f"{len(changes.added)} files added, {len(changes.changed)} changed ({size:,} bytes), "
         f"{len(changes.deleted)} deleted, {len(changes.same)} unchanged"
@@ -205,26 +194,26 @@ def count_changes(source: Source, changes: Changes) -> str:
 
 
 def usage(source: Source, target: Target, card: Mapping[str, Any], revision: str) -> str:
-    """Return the call that loads the pushed dataset or metric, or the address of the board."""
-    configs = card.get("configs") or [{"config_name": "default"}]
+    """Write the call that loads the pushed dataset or metric, or the address of the board."""
+    at = "" if revision == MAIN else f", revision={revision!r}"
+    if source.kind == "board":
+        return f"{endpoint()}/spaces/{target.repo_id}"
+    if source.kind == "space":
+        return f"evaluate.load({target.repo_id!r}{at})"
+    configs = card["configs"]
     default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
-    at = "" if revision == "main" else f", revision={revision!r}"
-    return USAGE[source.kind].format(
-        repo=target.repo_id, config=default, at=at, endpoint=endpoint()
-    )
+    return f"load_dataset({target.repo_id!r}, {default!r}{at})"
 
 
 def check_token(api: HfApi, repo_id: str) -> None:
-    """Refuse to start without a token, or with a read-only one.
-
-    Only the Hub knows the permissions of a fine-grained token: it refuses the request itself.
-    """
+    """Refuse to start without a token, or with a read-only one."""
     with explain_hub(repo_id):
         token = get_token()
         if not token or not token.isascii():
             problem = "HF_TOKEN is not a valid token" if token else "no token"
             raise PolyprobeError(f"{problem} to push {repo_id} with; {how_to_log_in()}")
         me = api.whoami()
+    # Only the Hub knows the permissions of a fine-grained token: it refuses the request itself.
     described = (me.get("auth") or {}).get("accessToken") or {}
     if described.get("role") == "read":
         name = described.get("displayName") or "in use"
@@ -235,11 +224,7 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes:
     """Make the repository equal to the folder by one commit; create a missing repository.
 
     Large files are uploaded before the commit, which is all or nothing. The Hub keeps uploaded
-    files, so that the next call sends only missing ones.
-
-    Raises:
-        PolyprobeError: the push failed. The message is one line that names the state of the
-            repository: its files are as before, or it is new and without the folder's files.
+    files, so that the next call sends only missing ones. Errors name the state of the repository.
     """
     state = State()
     try:
@@ -258,14 +243,12 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes:
 
 
 def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: State) -> str:
-    """Create a missing repository or branch; return the commit on which to build.
-
-    A repository that was created since `remote` was read is an error: it was not checked.
-    """
+    """Create a missing repository or branch; return the commit on which to build."""
     kind, head = source.repo_type, remote.head
     if not remote.exists:
         state.text = "the repository may be there, and empty"
-        sdk = SDKS.get(source.kind)
+        sdk = {"board": "static", "space": "gradio"}.get(source.kind)
+        # An error if it was created since `remote` was read: it was not checked.
         api.create_repo(target.repo_id, repo_type=kind, private=target.private, space_sdk=sdk)
         state.text = "the repository is there, and empty"
         head = read_remote(api, target.repo_id, kind).head
@@ -281,10 +264,11 @@ def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: s
     """Add new and changed files and delete old ones, as one commit on top of `head`."""
     for name, value in XET.items():
         os.environ.setdefault(name, value)
-    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in changes.uploads]
+    paths = changes.added + changes.changed
+    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in paths]
     deleted = [CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
-    counts = {"added": changes.added, "changed": changes.changed, "deleted": changes.deleted}
-    summary = ", ".join(f"{len(paths)} {how}" for how, paths in counts.items() if paths)
+    kinds = ("added", "changed", "deleted")
+    summary = ", ".join(f"{len(x)} {kind}" for kind, x in zip(kinds, changes, strict=False) if x)
     return api.create_commit(
         target.repo_id,
         [*added, *deleted],
@@ -298,13 +282,13 @@ def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: s
 
 
 def title(source: Source) -> str:
-    """Return the commit's message, which names the build."""
+    """Write the commit's message, which names the build; see `hub.PUSHED`."""
     made = "built by" if source.kind == "dataset" else "of"
     return f"{source.name} {made} polyprobe {__version__} (content {source.fingerprint})"
 
 
 def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
-    """Return a commit whose answer was lost, None if there is none."""
+    """Find a commit whose answer was lost."""
     try:
         if target.create_pr:
             return find_pull_request(api, source, target)
@@ -313,26 +297,21 @@ def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
         return None
     if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
         return None
-    return Pushed(
-        f"{address(source.repo_type, target.repo_id)}/commit/{remote.head}", target.revision
-    )
+    page = f"{endpoint()}/{source.repo_type}s/{target.repo_id}"
+    return Pushed(f"{page}/commit/{remote.head}", target.revision)
 
 
 def find_pull_request(api: HfApi, source: Source, target: Target) -> Pushed | None:
-    """Return an open pull request that has the folder's files already, None if there is none."""
+    """Find an open pull request that has the folder's files already."""
     repo_id, kind = target.repo_id, source.repo_type
     opened = api.get_repo_discussions(
         repo_id, repo_type=kind, discussion_type="pull_request", discussion_status="open"
     )
-    for number in [request.num for request in opened]:
+    for number in [request.num for request in opened]:  # all, before more is asked
         details = api.get_discussion_details(repo_id, number, repo_type=kind)
         base = str(getattr(details, "target_branch", "")).removeprefix("refs/heads/")
         remote = read_remote(api, repo_id, kind, f"refs/pr/{number}")
         if base == target.revision and compare(source, remote).is_empty:
-            return Pushed(f"{address(kind, repo_id)}/discussions/{number}", f"refs/pr/{number}")
+            page = f"{endpoint()}/{kind}s/{repo_id}/discussions/{number}"
+            return Pushed(page, f"refs/pr/{number}")
     return None
-
-
-def address(kind: str, repo_id: str) -> str:
-    """Return a repository's address in a browser."""
-    return f"{endpoint()}/{kind}s/{repo_id}"

@@ -45,47 +45,33 @@ class File(NamedTuple):
     sha256: str
     git_oid: str
 
-    @property
-    def ids(self) -> tuple[str, str]:
-        """Return both ids."""
-        return self.sha256, self.git_oid
-
 
 class Source(NamedTuple):
-    """A folder to push, of the kind `dataset`, `space` (a metric) or `board`.
-
-    `files` are the files to upload by their path in the repository, `left_out` the other paths in
-    the folder, both sorted.
-    """
+    """A folder to push; its name is that of the dataset or metric."""
 
     folder: Path
-    kind: str
-    files: dict[str, File]
-    left_out: list[str]
+    kind: str  # dataset, space (a metric) or board
+    files: dict[str, File]  # to upload, by their path in the repository, sorted
+    left_out: list[str]  # the other paths in the folder, sorted
 
     @property
     def name(self) -> str:
-        """Return the name of the dataset or metric, which is the folder's."""
+        """The name of the folder."""
         return self.folder.name
 
     @property
     def repo_type(self) -> str:
-        """Return the Hub's name of its repository: a board is a Space too."""
+        """The Hub's name of its repository: a board is a Space too."""
         return "space" if self.kind == "board" else self.kind
 
     @property
-    def place(self) -> Path:
-        """Return the folder of the files to upload: the folder itself, or a metric's bundle."""
-        return self.files["README.md"].path.parent
-
-    @property
     def fingerprint(self) -> str:
-        """Return 12 hex digits that depend on the paths and contents of the files only."""
+        """12 hex digits that depend on the paths and contents of the files only."""
         return hash_files((path, file.path) for path, file in self.files.items())[:12]
 
 
 def read_source(name: Path) -> Source:
-    """Return the files that a folder would be on the Hub.
+    """List the files of a folder that belong on the Hub.
 
     Links are followed within the folder, others refused; hidden files are ignored.
     """
@@ -102,14 +88,14 @@ def read_source(name: Path) -> Source:
 
 
 def make_temporary() -> Path:
-    """Return a new folder that is removed when Python ends."""
+    """Make a folder that is removed when Python ends."""
     temporary = tempfile.mkdtemp(prefix="polyprobe-")
     atexit.register(shutil.rmtree, temporary, ignore_errors=True)
     return Path(temporary)
 
 
 def address_card(source: Source, repo_id: str) -> Source:
-    """Return the source with the repository's id instead of its name in the examples of its card.
+    """Put the repository's id in place of the name in the examples of a source's card.
 
     The name in the card is that of the folder or of the build, or OWNER and that of the folder. A
     sentence about a local name (in backticks) stays.
@@ -129,7 +115,7 @@ def address_card(source: Source, repo_id: str) -> Source:
 
 
 def find_folder(name: Path) -> Path:
-    """Return the folder itself, or else the one of this name that is part of the package."""
+    """Find the folder itself, or else the one of this name that is part of the package."""
     package = Path(polyprobe.__path__[0])
     relative = name.parts[:1] in {(room,) for room in ROOMS} and ".." not in name.parts
     for folder in (name, package / name) if relative else (name,):
@@ -144,7 +130,7 @@ def find_folder(name: Path) -> Path:
 
 
 def find_kind(folder: Path) -> str:
-    """Return `space` for a metric, `board`, `dataset` for Parquet; refuse any other folder."""
+    """Tell `space` (a metric), `board` and `dataset` (Parquet) apart; refuse any other folder."""
     if is_metric(folder):
         return "space"
     if (folder / JSON).is_file():
@@ -163,21 +149,21 @@ def find_kind(folder: Path) -> str:
 
 
 def is_metric(folder: Path) -> bool:
-    """Return whether a folder is an `evaluate` module: NAME/NAME.py."""
+    """Tell whether a folder is an `evaluate` module: NAME/NAME.py."""
     return (folder / f"{folder.name}.py").is_file()
 
 
 def has_parquet(folder: Path) -> bool:
-    """Return whether a folder has a Parquet file at any depth."""
+    """Tell whether a folder has a Parquet file at any depth."""
     return any(path.endswith(".parquet") for path in walk(folder))
 
 
 def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
-    """Return the paths to upload and all others, each sorted; refuse broken and outward links."""
-    paths = sorted(walk(folder))
+    """List the paths to upload and all others, each sorted; refuse broken and outward links."""
+    paths, home = sorted(walk(folder)), folder.resolve()
     published = [path for path in paths if is_published(path, kind)]
     for path in published:
-        target, home = (folder / path).resolve(), folder.resolve()
+        target = (folder / path).resolve()
         if not target.is_file():
             raise PolyprobeError(f"{folder / path} is a broken link; repair or remove it")
         if not target.is_relative_to(home):
@@ -188,7 +174,7 @@ def list_files(folder: Path, kind: str) -> tuple[list[str], list[str]]:
 
 
 def is_published(path: str, kind: str) -> bool:
-    """Return whether a push to a repository of this kind writes a path.
+    """Tell whether a push to a repository of this kind writes a path.
 
     >>> [is_published(f"data/{path}.parquet", "dataset") for path in ("17/en", "17/x/en")]
     [True, False]
@@ -206,7 +192,7 @@ def walk(folder: Path) -> Iterator[str]:
 
 
 def identify_file(path: Path) -> File:
-    """Return a file with its SHA-256 and the id that git gives its content."""
+    """Compute the SHA-256 of a file and the id that git gives its content."""
     content = path.read_bytes()
     header = f"blob {len(content)}\0".encode()
     git_oid = hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
@@ -214,10 +200,7 @@ def identify_file(path: Path) -> File:
 
 
 def bundle(folder: Path, target: Path) -> Path:
-    """Copy a metric's folder to `target/NAME` with every file that it imports; return the copy.
-
-    Python files that neither the module nor `app.py` imports are left out.
-    """
+    """Copy a metric's folder to `target/NAME` with every file that it imports; return the copy."""
     output = target / folder.name
     output.mkdir(parents=True)
     main = f"{folder.name}.py"
@@ -226,8 +209,10 @@ def bundle(folder: Path, target: Path) -> Path:
         relative = path.parent == folder and name != "app.py"
         text = path.read_text(encoding="utf-8")
         text = _IMPORT.sub(r"\1.\2" if relative else r"\1\2", text)
-        if name == main:
-            text = _name_siblings(text, siblings)
+        if name == main:  # `evaluate` copies only what the module itself imports
+            names = set(re.findall(r"^from \.(\w+)", text, re.MULTILINE))
+            lines = (f"from .{name} import __name__ as _\n" for name in sorted(siblings - names))
+            text = re.sub(r"^from \.", f"{''.join(lines)}from .", text, count=1, flags=re.MULTILINE)
         (output / name).write_text(text, encoding="utf-8")
     for path in folder.iterdir():
         if path.is_file() and path.suffix != ".py" and not path.name.startswith("."):
@@ -235,15 +220,8 @@ def bundle(folder: Path, target: Path) -> Path:
     return output
 
 
-def _name_siblings(text: str, siblings: set[str]) -> str:
-    """Import each sibling in the module itself: `evaluate` copies no other files."""
-    names = set(re.findall(r"^from \.(\w+)", text, re.MULTILINE))
-    lines = "".join(f"from .{name} import __name__ as _\n" for name in sorted(siblings - names))
-    return re.sub(r"^from \.", f"{lines}from .", text, count=1, flags=re.MULTILINE)
-
-
 def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
-    """Return file name in the bundle → file, for some files and all polyprobe files they import."""
+    """Map name in the bundle → file, for some files and all polyprobe files they import."""
     modules: dict[str, Path] = {}
     paths = [folder / name for name in names if (folder / name).is_file()]
     while paths:
@@ -261,16 +239,16 @@ def find_modules(folder: Path, names: list[str]) -> dict[str, Path]:
 
 
 def find_module(folder: Path, name: str) -> Path | None:
-    """Return the file of an imported module in polyprobe.metrics or the folder, or None."""
+    """Find the file of a module in polyprobe.metrics or the folder; None for other modules."""
     if name.startswith(f"{ROOT}."):
         package = Path(polyprobe.__path__[0]).resolve()  # as `folder`, in a checkout behind a link
         return package.joinpath(*name.split(".")[1:]).with_suffix(".py")
-    sibling = folder / f"{name.split('.')[0]}.py"
+    sibling = folder / f"{name.split('.')[0]}.py"  # none for a package, such as numpy
     return sibling if sibling.is_file() else None
 
 
 def read_imports(path: Path) -> list[tuple[str, bool]]:
-    """Return the modules that a file imports, and whether the import is relative (`from .NAME`)."""
+    """List the modules that a file imports, and whether the import is relative (`from .NAME`)."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, SyntaxError, ValueError) as error:

@@ -27,10 +27,7 @@ BOUNDS = {INFINITE: "Infinity", -INFINITE: "-Infinity"}  # JSON has no infinity
 
 
 def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
-    """Write the record below a folder (default: `every-eval-ever` in the run); return the file.
-
-    The file name depends on the run alone, so that a second export replaces the first.
-    """
+    """Write the record below a folder (default: `every-eval-ever` in the run); return the file."""
     record = make_record(exported)
     if not record["evaluation_results"]:
         raise exported.no_figure()
@@ -42,11 +39,7 @@ def write_every_eval_ever(exported: Exported, output: Path | None) -> Path:
 
 
 def make_record(exported: Exported) -> dict[str, Any]:
-    """Make the record of a run.
-
-    A run does not know its evaluator nor their relation to the model's makers: `unknown` and
-    `other`, to be changed before submission. Weights in a folder may or may not be open.
-    """
+    """Make the record of a run."""
     settings, versions = exported.settings, exported.settings.versions
     made = f"{exported.scored.timestamp():.0f}"
     model = exported.model_id or settings.model_name
@@ -61,6 +54,7 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "source_metadata": {
             "source_name": "polyprobe",
             "source_type": "evaluation_run",
+            # A run does not know its evaluator: to be changed before submission.
             "source_organization_name": UNKNOWN,
             "evaluator_relationship": "other",
         },
@@ -99,7 +93,7 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
     return {
         "evaluation_result_id": f"{row.figure}.{row.language}",
         "evaluation_name": f"{_portable(exported.dataset_name)}.{exported.config}.{row.language}",
-        "source_data": describe_data(exported, row),
+        "source_data": _describe_data(exported, row),
         "metric_config": {
             "evaluation_description": figure.definition,
             "metric_id": name,
@@ -113,14 +107,13 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
         "score_details": {
             "score": row.value,
             **({"details": details} if details else {}),
-            **({} if row.low is None else {"uncertainty": describe_interval(exported, row)}),
+            **({} if row.low is None else {"uncertainty": _describe_interval(exported, row)}),
         },
         "generation_config": {"additional_details": {**protocol, "rows": exported.selection}},
     }
 
 
-def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    """Describe the dataset: a repository on the Hub, or a folder."""
+def _describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
     languages = exported.settings.languages
     data: dict[str, Any] = {"dataset_name": exported.dataset_name.rpartition("/")[2]}
     data["source_type"] = "hf_dataset" if exported.dataset_id else "other"
@@ -133,8 +126,7 @@ def describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
     return {**data, "additional_details": details}
 
 
-def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    """Describe the bootstrap interval and what it is computed from."""
+def _describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
     interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
     return {
         "confidence_interval": {**interval, "method": "bootstrap; of shares, Wilson score"},
@@ -145,6 +137,7 @@ def describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
 
 def find_uuid(exported: Exported) -> str:
     """Make a version 4 UUID that depends on the run, its resampling and the dataset alone."""
+    # A second export then replaces the first.
     parts = [exported.settings.signature, exported.results["resampling"], exported.dataset_name]
     parts += exported.listed_options
     digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).digest()
@@ -152,5 +145,5 @@ def find_uuid(exported: Exported) -> str:
 
 
 def _portable(name: str) -> str:
-    """Make a name for a path: slashes and other special characters become underscores."""
+    # slashes and other characters that a file system may refuse
     return re.sub(r'[<>:"/\\|?*\x00-\x1f]', "_", name).rstrip(". ") or UNKNOWN

@@ -33,55 +33,39 @@ REMEDY = "nothing was exported: choose another --output"
 
 
 class Exported(NamedTuple):
-    """A run to be exported.
+    """A run to be exported."""
 
-    Attributes:
-        folder: of the run.
-        settings: content of run.json.
-        results: content of results.json.
-        rows: figures of all rows.
-        of_relations: figures of each relation.
-        options: options of the figures that are not the default, as text.
-        dataset_id: OWNER/NAME on the Hub; None for a folder without a name there.
-        config: name of the configuration, also if the run took the default.
-        scored: time of the last scores, in UTC, by the file system's clock.
-        part: the choice of rows in words; None for all rows that have one right answer.
-        selection: languages and rows in words.
-    """
-
-    folder: Path
+    folder: Path  # of the run
     settings: Settings
-    results: Mapping[str, Any]
-    rows: list[FigureRow]
+    results: Mapping[str, Any]  # content of results.json
+    rows: list[FigureRow]  # figures of all rows
     of_relations: list[FigureRow]
-    options: dict[str, str]
-    dataset_id: str | None
-    config: str
-    scored: datetime
-    part: str | None
-    selection: str
+    options: dict[str, str]  # those of the figures that are not the default
+    dataset_id: str | None  # OWNER/NAME on the Hub; None for a folder without a name there
+    config: str  # also if the run took the default
+    scored: datetime  # time of the last scores, in UTC, by the file system's clock
+    part: str | None  # the choice of rows in words; None for all rows that have one right answer
+    selection: str  # languages and rows in words
 
     @property
     def dataset_name(self) -> str:
-        """Find the name on the Hub, else the last part of the dataset's folder."""
+        """The name on the Hub, else the last part of the dataset's folder."""
         return self.dataset_id or self.settings.data_name.rpartition("/")[0]
 
     @property
     def model_id(self) -> str | None:
-        """Find the model's name on the Hub; None for a model in a folder."""
+        """The model's name on the Hub; None for a model in a folder."""
         return None if is_hash(self.settings.revision) else self.settings.model
 
     @property
     def listed_options(self) -> list[str]:
-        """List the options as `weights:norm1`."""
+        """The options as `weights:norm1`."""
         return [f"{name}:{value}" for name, value in self.options.items()]
 
     @property
     def signature(self) -> str:
-        """Shorten the run's signature: many languages become a number and a hash.
-
-        For 53 languages the signature has 800 characters, too many for every row of a table.
-        """
+        """The run's signature, in which many languages become a number and a hash."""
+        # For 53 languages it has 800 characters, too many for every row of a table.
         parts = self.settings.signature.split("|")
         if len(self.settings.languages) > MANY:
             hashes = json.dumps(self.settings.fingerprint, sort_keys=True).encode()
@@ -136,12 +120,10 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
 
 
 def find_config(settings: Settings) -> str:
-    """Find the run's configuration, from the dataset's card if it named none.
-
-    Without a card (a dataset on the Hub that is no longer cached) return `default`.
-    """
+    """Find the run's configuration, from the dataset's card if it named none."""
     if settings.config:
         return settings.config
+    # A dataset on the Hub may be no longer cached: it has no card then.
     place = Path(locate(settings.dataset), "README.md")
     if not place.is_file() and settings.dataset.count("/") == 1:
         cached = try_to_load_from_cache(settings.dataset, "README.md", repo_type="dataset")
@@ -155,10 +137,7 @@ def find_config(settings: Settings) -> str:
 
 
 def write_export(file: Path, text: str) -> Path:
-    """Write an exported file and return its path.
-
-    An existing file is replaced only if it begins with the same line, as an older export does.
-    """
+    """Write a file; another one there is replaced only if it begins with the same line."""
     first = text.splitlines()[0]
     if file.is_file() and file.stat().st_size:
         with file.open(encoding="utf-8", errors="replace") as handle:
@@ -187,10 +166,7 @@ def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
 
 
 def mean_with_others(rows: Sequence[FigureRow], figure: str, language: str) -> float | None:
-    """Compute a language's mean over its pairs, None if all are undefined.
-
-    For a figure by language, return that language's value.
-    """
+    """Compute a language's mean over its pairs, None if all are undefined; or its own value."""
     of_figure = [row for row in rows if row.figure == figure]
     return mean_known(x.value for x in of_figure if language in (x.language, x.other_language))
 

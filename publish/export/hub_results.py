@@ -50,11 +50,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
 
 
 def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
-    """Make the entry of a figure's mean over languages or pairs.
-
-    It has no `source`, since a run in a folder has no URL, and no `dataset.revision`, since a run
-    identifies its data by hashes (in the signature), not by a commit.
-    """
+    """Make the entry of a figure's mean over languages or pairs."""
     assert exported.dataset_id is not None
     assert row.value is not None
     bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
@@ -62,6 +58,8 @@ def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
     scoring = f"scoring {exported.settings.scoring_name}"
     floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"
     notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
+    # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its data
+    # by hashes (in the signature), not by a commit.
     return EvalResultEntry(
         dataset_id=exported.dataset_id,
         task_id=f"{exported.config}_{row.figure}",
@@ -73,8 +71,8 @@ def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:
     """Write `model-index.yaml`, for the metadata of a model card."""
-    file = output or exported.folder / "model-index.yaml"
-    return write_export(file, as_yaml({KEY: make_index(exported)}))
+    text = as_yaml({KEY: make_index(exported)})
+    return write_export(output or exported.folder / "model-index.yaml", text)
 
 
 def merge_model_index(exported: Exported, card: Path) -> Path:
@@ -107,14 +105,11 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
 def make_index(exported: Exported) -> list[dict[str, Any]]:
     """Make the model-index: the headline figures' means, then those of each language.
 
-    A language is a split of the dataset; its RankC and COverlap are means with other languages.
-    Undefined figures are omitted.
+    RankC and COverlap of a language are means with other languages. Undefined figures are omitted.
     """
-    results = []
-    for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
-        value = mean_with_others(exported.rows, figure, language)
-        if value is not None:
-            results.append(make_result(exported, figure, language, value))
+    places = product((MEAN, *exported.settings.languages), HEADLINES)
+    values = ((x, mean_with_others(exported.rows, figure, x), figure) for x, figure in places)
+    results = [make_result(exported, y, x, value) for x, value, y in values if value is not None]
     if not results:
         raise exported.no_figure()
     return eval_results_to_model_index(exported.settings.model_name, results)

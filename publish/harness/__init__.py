@@ -1,6 +1,6 @@
 """Export a dataset as tasks of evaluation harnesses: files that run there unchanged."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
@@ -30,10 +30,9 @@ def export_dataset(
 
     The tasks are for causal models. They follow the protocol `scoring` as closely as the harness
     permits; the file that names all languages lists the differences at its head. Tasks of an
-    earlier export of the same dataset to `output` are replaced; a folder with other files is
-    refused. `languages` are splits in the order wanted (default: all in the order of the card).
-    With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files at their
-    present paths; the rows of `folder` are checked in both cases.
+    earlier export to `output` are replaced; a folder with other files is refused. `languages` are
+    splits in the order wanted (default: that of the card). With `dataset_id` the tasks load the
+    rows from the Hub, else from the Parquet files; the rows of `folder` are checked in both cases.
     """
     from .configuration import read_configuration
 
@@ -42,8 +41,16 @@ def export_dataset(
     module, _, function = HARNESSES[harness].partition(".")
     render = getattr(import_module(f".{module}", __name__), function)
     texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
-    check_output(output)
-    return write_files(output, texts)
+    _check_output(output)
+    for name, text in texts.items():
+        write_text(output / name, text)
+    # Languages that only an earlier export had: their tasks include the file that those of the
+    # group share, the only name that begins with `_`.
+    for shared in (name for name in texts if name.startswith("_")):
+        for path in output.glob("polyprobe_*.yaml"):
+            if path.name not in texts and f"include: {shared}\n" in path.read_text("utf-8"):
+                path.unlink()
+    return [output / name for name in texts]
 
 
 def check_scoring(scoring: str) -> None:
@@ -54,8 +61,7 @@ def check_scoring(scoring: str) -> None:
         )
 
 
-def check_output(folder: Path) -> None:
-    """Refuse a folder that has files other than exported tasks."""
+def _check_output(folder: Path) -> None:
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give a folder with --output")
     strangers = [path for path in folder.glob("*") if not path.name.startswith(EXPORTED)]
@@ -64,18 +70,3 @@ def check_output(folder: Path) -> None:
             f"{folder} holds {min(strangers).name}, which is not an exported task; "
             "give a new folder with --output"
         )
-
-
-def write_files(folder: Path, texts: Mapping[str, str]) -> list[Path]:
-    """Write the texts by their names, relative to the folder, and return their paths.
-
-    Tasks of languages that only an earlier export had are removed. They include the file that the
-    tasks of the group share, the only name in `texts` that begins with `_`.
-    """
-    for name, text in texts.items():
-        write_text(folder / name, text)
-    for shared in (name for name in texts if name.startswith("_")):
-        for path in folder.glob("polyprobe_*.yaml"):
-            if path.name not in texts and f"include: {shared}\n" in path.read_text("utf-8"):
-                path.unlink()
-    return [folder / name for name in texts]

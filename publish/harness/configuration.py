@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,31 +17,22 @@ from polyprobe.system.hashing import hash_files
 
 
 class Configuration(NamedTuple):
-    """A checked configuration of a dataset.
+    """A checked configuration of a dataset."""
 
-    Attributes:
-        dataset: name of the dataset in the names of the tasks.
-        name: name of the configuration.
-        dataset_id: OWNER/NAME on the Hub, None for local files.
-        files: absolute paths of the Parquet files by language, in the order of the tasks.
-        fingerprint: 12 hex digits that depend on the languages and the contents of the files.
-        prefixes: text before the slot in each row, by language.
-    """
-
-    dataset: str
+    dataset: str  # its name in the names of the tasks
     name: str
-    dataset_id: str | None
-    files: Mapping[str, Sequence[str]]
-    fingerprint: str
-    prefixes: Mapping[str, Sequence[str]]
+    dataset_id: str | None  # OWNER/NAME on the Hub, None for local files
+    files: Mapping[str, Sequence[str]]  # absolute paths by language, in the order of the tasks
+    fingerprint: str  # 12 hex digits that depend on the languages and the contents of the files
+    prefixes: Mapping[str, Sequence[str]]  # text before the slot in each row, by language
 
     @property
     def title(self) -> str:
-        """Return DATASET/NAME."""
+        """DATASET/NAME."""
         return f"{self.dataset}/{self.name}"
 
     def stem(self, scoring: str) -> str:
-        """Return the common start of the names of all tasks.
+        """Write the common start of the names of all tasks.
 
         >>> Configuration("geofacts", "default", None, {}, "", {}).stem("object")
         'polyprobe_geofacts_default_object'
@@ -53,10 +45,8 @@ class Configuration(NamedTuple):
 def read_configuration(
     folder: Path, config: str | None, languages: Sequence[str] | None, dataset_id: str | None
 ) -> Configuration:
-    """Return a configuration; the arguments are those of `export_dataset`."""
-    hub_name = (
-        check_repository_name(dataset_id).partition("/")[2] if dataset_id is not None else None
-    )
+    """Read a configuration; the arguments are those of `export_dataset`."""
+    hub_name = None if dataset_id is None else check_repository_name(dataset_id).partition("/")[2]
     if not folder.is_dir():
         raise PolyprobeError(f"no such folder: {folder}; give the folder of a dataset")
     place = folder.resolve()
@@ -68,33 +58,31 @@ def read_configuration(
                 "(column 'prompts'), which tasks of harnesses cannot ask; use `polyprobe eval`"
             )
     name, files_of_splits = find_files(place, config)
+    files = {language: files_of_splits[language] for language in tables}
+    pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
     prefixes = {
         language: [prompt[: prompt.index(SLOT)] for prompt in table["prompt"].to_pylist()]
         for language, table in tables.items()
     }
-    files = {language: files_of_splits[language] for language in tables}
-    pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
-    fingerprint = hash_files(pairs)[:12]
-    return Configuration(hub_name or place.name, name, dataset_id, files, fingerprint, prefixes)
+    dataset, fingerprint = hub_name or place.name, hash_files(pairs)[:12]
+    return Configuration(dataset, name, dataset_id, files, fingerprint, prefixes)
 
 
 def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str]]]:
-    """Return a configuration's name and {language: Parquet files}, as `load_dataset` finds them."""
+    """Find a configuration's name and {language: Parquet files}, as `load_dataset` does."""
     settings = datasets.load_dataset_builder(str(place), config).config
-    files = {
-        str(split): [str(file) for file in paths] for split, paths in settings.data_files.items()
-    }
+    files = {str(split): [*map(str, paths)] for split, paths in settings.data_files.items()}
     if set(files) <= PARTS:
         raise PolyprobeError(
             f"{place} has the splits {', '.join(files)}, not one split for each language; "
             "name the languages' files in the card's configs"
         )
-    for file in (file for paths in files.values() for file in paths):
+    for file in chain.from_iterable(files.values()):
         if not file.endswith(".parquet"):
             raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
     return settings.name, files
 
 
 def to_yaml(content: Mapping[str, object]) -> str:
-    """Return YAML with the keys in their order and no line breaks in texts."""
+    """Write YAML with the keys in their order and no line breaks in texts."""
     return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6)

@@ -18,18 +18,29 @@ DATA = ".data"
 
 
 def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, str]:
-    """Return {file name: text} of the tasks and, for local data, of a card."""
+    """Write the Python file for `--custom-tasks` and, for local data, a card: {file name: text}."""
     stem = configuration.stem(scoring)
     tasks = {f"{stem}.py": render_tasks(configuration, scoring)}
     if configuration.dataset_id:
         return tasks
-    return {**tasks, f"{stem}{DATA}/README.md": render_data_card(configuration)}
+    # `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint
+    # in the card it reads changed files again.
+    config = {
+        "config_name": configuration.name,
+        "description": f"Parquet files {configuration.fingerprint}",
+        "data_files": [{"split": x, "path": list(y)} for x, y in configuration.files.items()],
+    }
+    head = to_yaml({"configs": [config]})
+    card = f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"
+    return {**tasks, f"{stem}{DATA}/README.md": card}
 
 
 def render_tasks(configuration: Configuration, scoring: str) -> str:
-    """Return the Python file for `--custom-tasks`, which explains the protocol at its head."""
+    """Write the Python file, which explains the protocol at its head."""
     stem = configuration.stem(scoring)
     local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
+    # Without a BOS a prompt that begins with the slot gives its choices no context.
+    counts = {x: sum(not y.strip() for y in ys) for x, ys in configuration.prefixes.items()}
     # Jinja drops a final line feed; the file keeps it.
     environment = Environment(keep_trailing_newline=True)
     text = files(__package__).joinpath("lighteval_tasks.txt").read_text("utf-8")
@@ -43,39 +54,9 @@ def render_tasks(configuration: Configuration, scoring: str) -> str:
         task=f"{stem}:{next(iter(configuration.files))}",
         languages=configuration.files,
         listed=pformat(list(configuration.files), width=90, compact=True),
-        unprefixed=list_unprefixed(configuration),
+        unprefixed={language: count for language, count in counts.items() if count},
         repository=json.dumps(configuration.dataset_id) if configuration.dataset_id else local,
         config=configuration.name,
         number=int(configuration.fingerprint[:7], 16),
         slot=SLOT,
     )
-
-
-def list_unprefixed(configuration: Configuration) -> dict[str, int]:
-    """Return {language: number of prompts that begin with the slot}, if not zero.
-
-    Without a BOS there is no context before their choices.
-    """
-    counts = {
-        language: sum(not prefix.strip() for prefix in prefixes)
-        for language, prefixes in configuration.prefixes.items()
-    }
-    return {language: count for language, count in counts.items() if count}
-
-
-def render_data_card(configuration: Configuration) -> str:
-    """Return a card with the paths of the Parquet files.
-
-    `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint in
-    the card it reads changed files again.
-    """
-    config = {
-        "config_name": configuration.name,
-        "description": f"Parquet files {configuration.fingerprint}",
-        "data_files": [
-            {"split": language, "path": list(paths)}
-            for language, paths in configuration.files.items()
-        ],
-    }
-    head = to_yaml({"configs": [config]})
-    return f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"

@@ -31,19 +31,21 @@ FIELDS: dict[str, dict[str, str]] = {
 
 
 def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]:
-    """Return {file name: text} of the group, the shared part and the tasks."""
+    """Write the group, the shared part and the tasks: {file name: text}."""
     if scoring == "object":
         check_prefixes(configuration)
     stem = configuration.stem(scoring)
     tasks = {language: f"{stem}_{language}" for language in configuration.files}
-    return {
+    texts = {
         f"{stem}.yaml": render_group(configuration, scoring, list(tasks.values())),
         f"_{stem}_yaml": to_yaml(describe_shared(configuration, scoring)),
-        **{
-            f"{task}.yaml": to_yaml(describe_task(configuration, f"_{stem}_yaml", task, language))
-            for language, task in tasks.items()
-        },
     }
+    for language, task in tasks.items():
+        content = {"include": f"_{stem}_yaml", "task": task, "test_split": language}
+        paths = {"data_files": {language: list(configuration.files[language])}}
+        local = {} if configuration.dataset_id else {"dataset_kwargs": paths}
+        texts[f"{task}.yaml"] = to_yaml({**content, **local})
+    return texts
 
 
 def check_prefixes(configuration: Configuration) -> None:
@@ -58,7 +60,7 @@ def check_prefixes(configuration: Configuration) -> None:
 
 
 def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
-    """Return the group's file: protocol and differences as a comment, and the tasks."""
+    """Write the group's file: protocol and differences as a comment, and the tasks."""
     stem = configuration.stem(scoring)
     text = files(__package__).joinpath("lm_eval_head.txt").read_text("utf-8")
     head = (
@@ -73,20 +75,20 @@ def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -
             stem=stem,
         )
     )
+    mean = {"aggregation": "mean", "weight_by_size": False}
     group = {
         "group": stem,
         "task": tasks,
-        "aggregate_metric_list": [
-            {"metric": metric, "aggregation": "mean", "weight_by_size": False} for metric in METRICS
-        ],
+        "aggregate_metric_list": [{"metric": metric, **mean} for metric in METRICS],
         "metadata": {"version": 1.0},
     }
     return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + to_yaml(group)
 
 
 def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any]:
-    """Return the fields that all tasks share."""
+    """Describe what all tasks share."""
     hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
+    mean = {"aggregation": "mean", "higher_is_better": True}
     return {
         **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
         "output_type": "multiple_choice",
@@ -94,22 +96,6 @@ def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any
         **FIELDS[scoring],
         "doc_to_target": "answers",
         "target_delimiter": "",
-        "metric_list": [
-            {"metric": metric, "aggregation": "mean", "higher_is_better": True}
-            for metric in METRICS
-        ],
+        "metric_list": [{"metric": metric, **mean} for metric in METRICS],
         "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
-    }
-
-
-def describe_task(
-    configuration: Configuration, shared: str, task: str, language: str
-) -> dict[str, Any]:
-    """Return the task of a language."""
-    paths = {"data_files": {language: list(configuration.files[language])}}
-    return {
-        "include": shared,
-        "task": task,
-        "test_split": language,
-        **({} if configuration.dataset_id else {"dataset_kwargs": paths}),
     }

@@ -129,7 +129,7 @@ METRICS = {
 
 
 BOARDS = {
-    "incomplete-board-card": (
+    "incomplete-card": (
         lambda folder: edit(folder / "README.md", "sdk: static", "sdk: gradio"),
         "sdk is 'gradio'; expected 'static'",
     ),
@@ -179,7 +179,9 @@ def make(kind, folder):
 
 @pytest.mark.parametrize("kind", CHECKS)
 def test_every_check_has_a_folder_that_fails_it(kind):
-    assert {code for stage in STAGES[kind] for code in stage} == set(CHECKS[kind])
+    assert {find.__name__.replace("_", "-") for stage in STAGES[kind] for find in stage} == set(
+        CHECKS[kind]
+    )
 
 
 @pytest.mark.parametrize(
