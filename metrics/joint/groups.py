@@ -32,53 +32,36 @@ _YATES = 0.5
 
 
 class ChiSquare(NamedTuple):
-    """Pearson's test of a table [groups, 2]; None where undefined.
+    """Pearson's test of a table [groups, 2]; None where undefined."""
 
-    Attributes:
-        chi2: the statistic, with Yates' correction for 2 x 2.
-        dof: degrees of freedom, groups - 1.
-        p: p-value by the chi-squared distribution.
-        cramers_v: sqrt(chi2 / (N (min(groups, 2) - 1))), from 0 to 1.
-        least_expected: the smallest expected count; the distribution is inexact below 5.
-    """
-
-    chi2: float | None
-    dof: int
-    p: float | None
-    cramers_v: float | None
-    least_expected: float | None
+    chi2: float | None  # with Yates' correction for 2 x 2
+    dof: int  # degrees of freedom, groups - 1
+    p: float | None  # by the chi-squared distribution
+    cramers_v: float | None  # sqrt(chi2 / (N (min(groups, 2) - 1))), from 0 to 1
+    least_expected: float | None  # smallest expected count; the distribution is inexact below 5
 
 
 class Permutation(NamedTuple):
-    """The permutation test of the statistic.
+    """The permutation test of the statistic."""
 
-    Attributes:
-        p: share of the assignments with a statistic at least as large; None where undefined.
-        n: number of assignments: all distinct ones if `exact`, else random ones.
-        exact: whether all were enumerated.
-    """
-
-    p: float | None
-    n: int
+    p: float | None  # share of the assignments with a statistic at least as large
+    n: int  # of assignments: all distinct ones if `exact`, else random ones
     exact: bool
 
 
 class Pair(NamedTuple):
-    """The test of two groups; `p_adjusted` is corrected by Holm over all pairs.
-
-    `permutation` and `permuted_p_adjusted` are None if no labels were permuted.
-    """
+    """The test of two groups, p-values corrected by Holm over all pairs."""
 
     first: int
     second: int
     test: ChiSquare
     p_adjusted: float | None
-    permutation: Permutation | None
+    permutation: Permutation | None  # None if no labels were permuted
     permuted_p_adjusted: float | None
 
 
 def find_chi2(counts: np.ndarray) -> np.ndarray:
-    """Return Pearson's statistic of tables [..., groups, 2]; NaN if a margin is 0.
+    """Compute Pearson's statistic of tables [..., groups, 2]; NaN if a margin is 0.
 
     Counts may be fractions: a tie at rank 1 counts with its probability of being right. As in
     `scipy.stats.chi2_contingency`, Yates' correction of a 2 x 2 table moves a count by at most its
@@ -99,10 +82,7 @@ def _expect(counts: np.ndarray) -> np.ndarray:
 
 
 def compare_counts(counts: np.ndarray) -> ChiSquare:
-    """Return Pearson's test of right and wrong counts [groups, 2].
-
-    Undefined for one group, and if all rows are right or all wrong.
-    """
+    """Test right and wrong counts [groups, 2]; undefined for one group or one kind of rows."""
     dof = len(counts) - 1
     chi2 = float(find_chi2(counts)) if dof else np.nan
     if np.isnan(chi2):
@@ -112,7 +92,7 @@ def compare_counts(counts: np.ndarray) -> ChiSquare:
 
 
 def share_errors(counts: np.ndarray) -> np.ndarray:
-    """Return by how many percent each group's share of the errors exceeds its share of the rows.
+    """Compute by how many percent each group's share of the errors exceeds its share of the rows.
 
     100 (e_g / E - n_g / N) / (n_g / N) of counts [groups, 2] (right, wrong); NaN without errors.
     """
@@ -124,17 +104,12 @@ def share_errors(counts: np.ndarray) -> np.ndarray:
 def permute_groups(
     units: np.ndarray, codes: np.ndarray, n: int = N_PERMUTATIONS, seed: int = 0
 ) -> Permutation:
-    """Return the p-value of `find_chi2` under permutations of the labels over whole units.
+    """Compute the p-value of `find_chi2` under permutations of the labels over whole units.
 
     If there are at most `n` distinct assignments of labels to units, all are enumerated, and the
     p-value is exact. Otherwise n are drawn, and p = (b + 1) / (n + 1), where b is the number of
-    statistics at least as large as the observed one.
-
-    Args:
-        units: right and wrong rows of each unit [units, 2].
-        codes: number of each unit's group, 0 … groups - 1; every group has a unit.
-        n: maximum number of assignments.
-        seed: seed of the draws.
+    statistics at least as large as the observed one. `units` has right and wrong rows [units, 2],
+    `codes` the number of each unit's group, 0 … groups - 1; every group has a unit.
     """
     sizes = np.bincount(codes)
     if len(sizes) < 2 or np.isnan(observed := find_chi2(sum_by(codes, units))):
@@ -145,8 +120,8 @@ def permute_groups(
     null = np.concatenate([find_chi2(part) for part in tables])
     # equal statistics must count as equal, whatever the order in which their rows were summed
     reached = int((null >= observed * (1 - 1e-9) - 1e-9).sum())
-    more = 0 if exact else 1
-    return Permutation((reached + more) / (len(null) + more), len(null), exact)
+    p = (reached + (not exact)) / (len(null) + (not exact))
+    return Permutation(p, len(null), exact)
 
 
 def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
@@ -170,15 +145,11 @@ def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[i
 
 
 def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield tables [draws, groups, 2] of random assignments.
-
-    Units with equal counts are interchangeable, so their numbers in each group are drawn as a
-    random table with fixed margins. If that table is larger than the list of units, the list is
-    shuffled instead.
-    """
+    """Yield tables [draws, groups, 2] of random assignments."""
     random, starts = np.random.default_rng(seed), sizes.cumsum() - sizes
     distinct, times = np.unique(units, axis=0, return_counts=True)
-    # Choose what has fewer cells to draw.
+    # Units with equal counts are interchangeable, so their numbers in each group are drawn as a
+    # random table with fixed margins, unless a shuffled list of units has fewer cells to draw.
     shuffled = len(sizes) * len(times) > len(units)
     if len(times) == 1:  # scipy 1.17 draws negative cells of a single column
         distinct, times = distinct.repeat(2, axis=0), np.append(times, 0)
@@ -195,10 +166,7 @@ def _draw_tables(units: np.ndarray, sizes: np.ndarray, n: int, seed: int) -> Ite
 def compare_pairs(
     units: np.ndarray, codes: np.ndarray, n: int = N_PERMUTATIONS, seed: int = 0
 ) -> list[Pair]:
-    """Return the tests of all pairs of groups, p-values corrected by Holm; arguments as above.
-
-    Labels are permuted over the units of the two groups only; n = 0: no permutations.
-    """
+    """Test all pairs of groups, as `permute_groups` over their units only; n = 0: not permuted."""
     counts = sum_by(codes, units)
     pairs = [*combinations(range(len(counts)), 2)]
     tests = [compare_counts(counts[[*pair]]) for pair in pairs]
@@ -208,15 +176,11 @@ def compare_pairs(
         permuted[place] = permute_groups(units[rows], (codes[rows] == second).astype(int), n, seed)
     adjusted = _correct([test.p for test in tests])
     permuted_adjusted = _correct([result and result.p for result in permuted])
-    return [
-        Pair(*pair, test, p, permutation, permuted_p)
-        for pair, test, p, permutation, permuted_p in zip(
-            pairs, tests, adjusted, permuted, permuted_adjusted, strict=True
-        )
-    ]
+    firsts, seconds = zip(*pairs, strict=True) if pairs else ((), ())
+    return [*map(Pair, firsts, seconds, tests, adjusted, permuted, permuted_adjusted)]
 
 
 def _correct(values: Sequence[float | None]) -> list[float | None]:
-    """Return p-values after Holm; None stays None."""
+    """Correct p-values by Holm; None stays None."""
     p = np.array([np.nan if value is None else value for value in values])
     return [None if np.isnan(value) else value for value in correct(p, "holm").tolist()]

@@ -36,13 +36,13 @@ OUTCOMES: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 
 
 def find_rbo(scores: Mapping[str, Scores]) -> Figure:
-    """Return RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
+    """Make RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
     values = rankc_pairs(scores, rbo_weights)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
 def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np.ndarray) -> Figure:
-    """Return the consistency of each pair over what the consistency within both allows.
+    """Make the consistency of each pair over what the consistency within both allows.
 
     The correction for attenuation, between / sqrt(within a * within b) (Spearman 1904): 1 if two
     languages agree as well as each agrees with itself. NaN unless both agree with themselves.
@@ -65,7 +65,7 @@ def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np
 
 
 def find_right_counts(right: Right) -> Figure:
-    """Return the shares of facts correct in all languages (PolyFact's TotCons), in any, in none."""
+    """Make the shares of facts correct in all languages (PolyFact's TotCons), in any, in none."""
     counts = count_right(right)
     values = np.column_stack([counts[:, -1], 1 - counts[:, 0], counts[:, 0]])
     names = ["right_in_all", "right_in_any", "right_in_none"]
@@ -74,7 +74,7 @@ def find_right_counts(right: Right) -> Figure:
 
 
 def find_right_in_both(right: Right) -> Figure:
-    """Return P(a and b) by pair: the share of facts correct in both languages.
+    """Make P(a and b) by pair: the share of facts correct in both languages.
 
     `right` has the probability that each fact is correct, NaN for facts that a language does not
     have; a pair's share is over the facts of both.
@@ -97,7 +97,7 @@ def find_right_in_both(right: Right) -> Figure:
 
 
 def find_right_given_right(right: Right) -> Figure:
-    """Return P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023).
+    """Make P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023).
 
     Facts are those that both languages have, see `find_right_in_both`. NaN where b is never
     correct.
@@ -109,21 +109,21 @@ def find_right_given_right(right: Right) -> Figure:
 
 
 def find_right_alone(right: Right) -> Figure:
-    """Return P(a and not b) by ordered pair a-b: the share of facts correct in a alone of both."""
+    """Make P(a and not b) by ordered pair a-b: the share of facts correct in a alone of both."""
     first, second, names = _take_ways(right)
     differences = first * (1 - second)
     return mean_of(names, np.nan_to_num(differences), ~np.isnan(differences), share=True)
 
 
 def _take_ways(right: Right) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """Return the values of the first and of the second language of all ordered pairs."""
+    """Take the values of the first and of the second language of all ordered pairs."""
     table = np.column_stack(list(right.values())).astype(np.float64)
     i, j = np.nonzero(~np.eye(table.shape[1], dtype=bool))
     return table[:, i], table[:, j], name_ways(list(right))
 
 
 def count_right(right: Right) -> np.ndarray:
-    """Return the probability that each fact is correct in exactly k languages [facts, 0 … L]."""
+    """Compute the probability that each fact is correct in exactly k languages [facts, 0 … L]."""
     table = np.column_stack(list(right.values()))
     counts = np.zeros((len(table), table.shape[1] + 1))
     counts[:, 0] = 1
@@ -141,7 +141,7 @@ def count_correct(right: Right) -> dict[str, Any]:
 
 
 def share_right(counts: Sequence[float]) -> list[float] | None:
-    """Return the share of facts correct in exactly k = 1 … L languages, of those correct somewhere.
+    """Compute shares of facts correct in exactly k = 1 … L languages, of those correct somewhere.
 
     `counts` are the facts correct in exactly 0, 1, … L languages (X-FACTR, figure 5). None if no
     fact is correct in a language.
@@ -154,7 +154,7 @@ def share_right(counts: Sequence[float]) -> list[float] | None:
 
 
 def condition_rankc(right: Right, values: np.ndarray, outcome: str) -> Figure:
-    """Return RankC by pair over the facts correct in both languages, in one, or in neither.
+    """Make RankC by pair over the facts correct in both languages, in one, or in neither.
 
     `values` are those of `rankc_pairs`. A fact that is correct with a probability (ties at rank 1)
     has this probability as its weight in each outcome, ties taken independently; the RankC of the

@@ -39,25 +39,18 @@ _NOTHING = 1e-24  # of a sum of squares: rounding
 
 
 class Correlation(NamedTuple):
-    """The correlation of two tables of pairs.
+    """The correlation of two tables of pairs."""
 
-    Attributes:
-        n: number of pairs.
-        r, p: Pearson's r and its two-sided p-value as in the papers, for n independent pairs;
-            with a third table the partial correlation, with one degree of freedom less.
-        p_mantel: two-sided p-value of Mantel's test of r.
-        rho, p_rho, p_mantel_rho: the same for Spearman's rank correlation.
-        slope, intercept: regression of the first table on the second; with a third table, the
-            slope of the regression on both, and no intercept.
-    """
-
-    n: int
+    n: int  # pairs
+    # Pearson's r and its two-sided p-value as in the papers, for n independent pairs; with a third
+    # table the partial correlation, with one degree of freedom less.
     r: float | None = None
     p: float | None = None
-    p_mantel: float | None = None
-    rho: float | None = None
+    p_mantel: float | None = None  # two-sided, by Mantel's test of r
+    rho: float | None = None  # Spearman's rank correlation, with the same tests
     p_rho: float | None = None
     p_mantel_rho: float | None = None
+    # Regression of the first table on the second, or on both others, then without intercept.
     slope: float | None = None
     intercept: float | None = None
 
@@ -70,25 +63,16 @@ def correlate(
     seed: int = 0,
     blocks: np.ndarray | None = None,
 ) -> list[Correlation]:
-    """Return the correlation of one table with each of several others.
+    """Correlate one table with each of several others.
 
-    Args:
-        values: one for each unordered pair of L languages, in the order of `combinations` [pairs].
-        tables: tables over the same pairs [tables, pairs].
-        control: a third table [pairs], whose linear effect is removed from both.
-        n_permutations: maximum number m of permutations of the languages. If there are at most m
-            orders, all are enumerated, and p is the share with an |r| at least as large. Otherwise
-            p = (b + 1) / (m + 1), where b is the number of such permutations.
-        seed: seed of the permutations.
-        blocks: number of each language's block [L]; languages change places within their block
-            only. None: all are one block.
+    The first is [pairs], one value for each unordered pair of L languages, in the order of
+    `combinations`, the others [tables, pairs]. The linear effect of a `control` [pairs] is removed
+    from all. If there are at most m = `n_permutations` orders of the languages, all are enumerated,
+    and p is the share with an |r| at least as large. Otherwise p = (b + 1) / (m + 1), where b is
+    the number of such permutations. Languages change places within their block [L] only.
 
-    Returns:
-        One correlation for each table; values are None if a table is constant or there are fewer
-        than 3 languages.
-
-    Raises:
-        ValueError: NaN, or a number of pairs that no number of languages has.
+    Values are None if a table is constant or there are fewer than 3 languages. NaN, and a number of
+    pairs that no number of languages has, raise ValueError.
     """
     size = count_languages(len(values))
     # All rows in one table: the first, the others, and last the control.
@@ -120,7 +104,7 @@ def correlate(
 
 
 def count_languages(pairs: int) -> int:
-    """Return the number of languages with that many unordered pairs.
+    """Find the number of languages with that many unordered pairs.
 
     >>> count_languages(136), count_languages(1378)
     (17, 53)
@@ -139,7 +123,7 @@ def bound_correlations(
     seed: int = 0,
     clusters: Sequence[object] | None = None,
 ) -> list[list[float] | None]:
-    """Return the 95% interval, over facts, of Pearson's r of a figure of pairs with each table.
+    """Bound Pearson's r of a figure of pairs with each table, 95% over facts.
 
     Facts or clusters are resampled, and all pairs computed again. With few facts, noise makes r too
     small, and r of a resample smaller still: percentile intervals miss the value for many facts far
@@ -147,13 +131,8 @@ def bound_correlations(
     corrects for that bias. It is cut at -1 and 1. The languages are fixed: Mantel's test, not this
     interval, accounts for the choice of languages.
 
-    Args:
-        figure: figure of pairs, `mean` last.
-        tables: for each table, the pairs' places among the names, and their values [pairs];
-            or a figure of all pairs from the same facts, which is computed again with them.
-        n_resamples: number of bootstrap resamples.
-        seed: seed of the bootstrap.
-        clusters: label of each fact; facts with the same label are drawn together.
+    `figure` has pairs, `mean` last. Each of `tables` has the pairs' places among the names, and
+    their values [pairs], or a figure of all pairs from the same facts, computed again with them.
     """
     if not tables:
         return []
@@ -185,12 +164,11 @@ def bound_correlations(
 
 
 def relate_within(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> Figure:
-    """Return the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups.
+    """Make the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups.
 
-    A fixed effect of each pair in each group is removed from both tables. The groups of the facts
-    (number of each, from 0) are relations: these differ in the number of candidates and so in
-    chance RankC, and in the words of their templates.
+    A fixed effect of each pair in each group (number of each fact's, from 0) is removed.
     """
+    # Relations differ in the number of candidates, so in chance RankC, and in their wording.
     sizes = np.bincount(groups)[:, None]
     x, y = (table - (sum_by(groups, table) / sizes)[groups] for table in (first, second))
     sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
@@ -202,17 +180,14 @@ def relate_within(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> 
 
 
 def _follow(y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return Pearson's r of figures [..., pairs] with values [..., pairs]; NaN where undefined."""
+    """Compute Pearson's r of figures [..., pairs] with values [..., pairs]; NaN where undefined."""
     y, x = (values - values.mean(axis=-1, keepdims=True) for values in (y, x))
     products = [np.einsum("...p,...p->...", *factors) for factors in ((y, x), (y, y), (x, x))]
     return _divide(products[0], np.sqrt(products[1] * products[2]))
 
 
 def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, bool]:
-    """Return orders of the languages, permuted within blocks, and whether these are all.
-
-    All orders if there are at most n, else n random ones.
-    """
+    """List all orders of the languages within blocks if at most n, else draw n; tell which."""
     places = [np.flatnonzero(blocks == block) for block in np.unique(blocks)]
     size, exact = len(blocks), prod(factorial(len(members)) for members in places) <= n
     if exact:
@@ -228,19 +203,15 @@ def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, boo
 
 
 def _reduce(table: np.ndarray, controlled: bool) -> np.ndarray:
-    """Return rows less their mean, and less their regression on the last one with `controlled`.
-
-    Rows that differ from 0 only by rounding are 0.
-    """
+    """Subtract from rows their mean and, with `controlled`, their regression on the last one."""
     residuals = table - table.mean(axis=1, keepdims=True)
     if controlled:
         third = residuals[-1]
         residuals = residuals[:-1] - np.outer(
             _divide(residuals[:-1] @ third, third @ third, 0.0), third
         )
-    residuals[
-        (residuals**2).sum(axis=1) <= _NOTHING * (table[: len(residuals)] ** 2).sum(axis=1)
-    ] = 0
+    squares = (table[: len(residuals)] ** 2).sum(axis=1)
+    residuals[(residuals**2).sum(axis=1) <= _NOTHING * squares] = 0  # differs from 0 by rounding
     return residuals
 
 
@@ -252,11 +223,7 @@ def _permute(
     orders: np.ndarray,
     exact: bool,
 ) -> np.ndarray:
-    """Return Mantel's p-value of each table, from permuted residuals of the first [tables].
-
-    Each permutation has its own denominator, from the permuted residuals after their regression on
-    the third table.
-    """
+    """Compute Mantel's p-value of each table, from permuted residuals of the first [tables]."""
     size, lengths = orders.shape[1], np.sqrt((rest**2).sum(axis=1))
     first, second = np.triu_indices(size, 1)
     # Mantel permutes languages, and rows and columns of the square table with them.
@@ -280,7 +247,7 @@ def _permute(
 
 
 def _student(r: np.ndarray, free: int) -> np.ndarray:
-    """Return the two-sided p-values of correlations by Student's t."""
+    """Compute two-sided p-values of correlations by Student's t."""
     rest = np.maximum(1 - r**2, 0)
     with np.errstate(divide="ignore"):
         t = np.abs(r) * np.sqrt(free / rest)
@@ -288,6 +255,6 @@ def _student(r: np.ndarray, free: int) -> np.ndarray:
 
 
 def _divide(above: np.ndarray, below: np.ndarray | float, default: float = np.nan) -> np.ndarray:
-    """Return the quotients; `default` where the divisor is 0."""
+    """Compute quotients; `default` where the divisor is 0."""
     quotients = np.full(np.broadcast_shapes(above.shape, np.shape(below)), default)
     return np.divide(above, below, out=quotients, where=np.asarray(below) != 0)

@@ -50,23 +50,16 @@ _SUMS = 2**24  # resampled sums that are held at once
 class Difference(NamedTuple):
     """The values of one name of a figure (a language, a pair, the mean) in two models.
 
-    Attributes:
-        name: as in the figure.
-        first, second: the two models' values; None where undefined. Means are over the names that
-            are defined in both.
-        difference: first - second.
-        ci: its 95% bootstrap interval.
-        p: of the test, uncorrected; None where undefined.
-        p_adjusted: corrected over all names but `mean`, a single claim, which is not corrected.
+    None is undefined. Means are over the names that are defined in both.
     """
 
     name: str
     first: float | None
     second: float | None
-    difference: float | None
-    ci: list[float] | None
+    difference: float | None  # first - second
+    ci: list[float] | None  # its 95% bootstrap interval
     p: float | None
-    p_adjusted: float | None
+    p_adjusted: float | None  # over all names but `mean`, a single claim
 
 
 def compare_figures(
@@ -79,7 +72,7 @@ def compare_figures(
     seed: int = 0,
     clusters: Sequence[object] | None = None,
 ) -> list[Difference]:
-    """Return the differences of two models' figures over the same facts, in the figure's order.
+    """Compute the differences of two models' figures over the same facts, in the figure's order.
 
     With `clusters` whole clusters are swapped and drawn. A p-value is at least 1 / (1 + resamples):
     after Holm over k names it is at least k / (1 + resamples).
@@ -110,7 +103,7 @@ def compare_figures(
 
 
 def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Return the two-sided p-values of observed [names] under a null sample [resamples, names].
+    """Compute two-sided p-values of observed [names] under a null sample [resamples, names].
 
     Resamples in which a figure is undefined are left out; NaN where the observed one is.
     """
@@ -122,10 +115,7 @@ def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
 
 
 def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
-    """Return the two-sided p-values at which the intervals of drawn differences reach 0.
-
-    The levels are those of `intervals.interval`; NaN for no interval.
-    """
+    """Compute the two-sided p-values at which `intervals.interval` of differences reaches 0."""
     finite = ~np.isnan(differences)
     beyond = np.minimum(
         (finite & (differences <= 0)).sum(axis=0), (finite & (differences >= 0)).sum(axis=0)
@@ -136,7 +126,7 @@ def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
 
 
 def correct(p: np.ndarray, correction: str) -> np.ndarray:
-    """Return p-values adjusted by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
+    """Adjust p-values by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
     adjusted, finite = p.copy(), ~np.isnan(p)
     if correction == "none" or not finite.any():
         return adjusted
@@ -153,9 +143,9 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
 def _pair(
     first: Figure, second: Figure, first_sums: np.ndarray, second_sums: np.ndarray
 ) -> np.ndarray:
-    """Return both figures [2, ..., names] from their sums; means are over names defined in both."""
+    """Compute both figures [2, ..., names] from their sums."""
     values = np.stack([first.statistic(first_sums), second.statistic(second_sums)])[..., :-1]
-    # A language undefined in one run would make its mean one over other languages.
+    # Means are over names defined in both: else one run's would be over other languages.
     undefined = np.isnan(values).any(axis=0)
     means = add_mean(np.where(undefined, np.nan, values))[..., -1:]
     return np.concatenate([values, means], axis=-1)
@@ -164,7 +154,7 @@ def _pair(
 def _bootstrap(
     first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Return the differences [resamples, names] over units drawn for both models at once."""
+    """Draw units for both models at once; return differences [resamples, names] and freedom."""
     table = np.concatenate([first.table, second.table], axis=1)
     resamples = resample(table, np.zeros_like(units), units, n, seed)
     first_sums, second_sums = np.split(resamples.sums[:, 0], [first.table.shape[1]], axis=1)
@@ -174,7 +164,7 @@ def _bootstrap(
 def _randomise(
     first: Figure, second: Figure, tables: tuple[np.ndarray, np.ndarray], n: int, seed: int
 ) -> np.ndarray:
-    """Return the differences [resamples, names] after swapping the models in half of the units."""
+    """Swap the models in half of the units; return the differences [resamples, names]."""
     # Swapping a unit moves its difference from one total to the other.
     change = tables[1] - tables[0]
     totals, random = [table.sum(axis=0) for table in tables], np.random.default_rng(seed)
@@ -211,35 +201,26 @@ Averages = dict[str, list[Paired]]
 
 
 def swap_averages(averages: Averages) -> Averages:
-    """Return the averages with the second run first; tests are two-sided and stay the same."""
-    return {name: [_swap(row) for row in rows] for name, rows in averages.items()}
+    """Put the second run first; tests are two-sided and stay the same."""
 
+    def swap(row: Paired) -> Paired:
+        name, first, first_ci, second, second_ci, difference, ci, p, p_adjusted = row
+        opposite = None if difference is None else -difference
+        bounds = None if ci is None else [-ci[1], -ci[0]]
+        return Paired(name, second, second_ci, first, first_ci, opposite, bounds, p, p_adjusted)
 
-def _swap(row: Paired) -> Paired:
-    return row._replace(
-        first=row.second,
-        first_ci=row.second_ci,
-        second=row.first,
-        second_ci=row.first_ci,
-        difference=None if row.difference is None else -row.difference,
-        ci=None if row.ci is None else [-row.ci[1], -row.ci[0]],
-    )
+    return {name: [swap(row) for row in rows] for name, rows in averages.items()}
 
 
 def find_averages(
     languages: Sequence[str], values: Mapping[str, Ratio], relations: Sequence[Hashable]
 ) -> Figure:
-    """Return the figure of all `MEASURE AVERAGE LANGUAGE`, each average's `mean` behind it.
+    """Make the figure of all `MEASURE AVERAGE LANGUAGE`, each average's `mean` behind it.
 
     A language's value in a relation is the ratio of its sums there; a relation without one (0/0)
     is left out of the macro mean, as is a language of the mean over languages. The last name of the
-    figure, `mean` of all these, has no meaning.
-
-    Args:
-        languages: L names.
-        values: of each measure numerators [facts, L] and denominators [facts, L], both 0 where a
-            fact does not count; or denominators [facts, 1] where it counts alike in all languages.
-        relations: of each fact.
+    figure, `mean` of all these, has no meaning. `values` have numerators and denominators [facts,
+    L], both 0 where a fact does not count, or [facts, 1] where it counts alike in all languages.
     """
     labels, codes = index_labels(relations, len(relations), "relations")
     shape = (len(languages), len(labels))
@@ -270,7 +251,7 @@ def compare_averages(
     correction: str = "holm",
     **options: Any,
 ) -> dict[str, Averages]:
-    """Return measure → {macro, micro: one row for each language, `mean` last}.
+    """Compare measures: measure → {macro, micro: one row for each language, `mean` last}.
 
     `options` are those of `compare_figures`. A language that is undefined in either run as a whole
     has no value in either, so that means are over the same languages in both.
@@ -295,26 +276,21 @@ def compare_averages(
 
 
 def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
-    """Return both without the languages in which either is undefined."""
-    defined = np.logical_and(
-        *((np.asarray(ratio.denominators) > 0).any(axis=0) for ratio in (first, second))
-    )
-    pair = [
-        Ratio(np.asarray(x.numerators) * defined, np.asarray(x.denominators) * defined, x.share)
-        for x in (first, second)
-    ]
+    """Leave out of both the languages in which either is undefined."""
+    defined = (first.denominators > 0).any(axis=0) & (second.denominators > 0).any(axis=0)
+    pair = [Ratio(x[0] * defined, x[1] * defined, x.share) for x in (first, second)]
     return pair[0], pair[1]
 
 
 def _spread(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return values [facts, L] in a column for each language and relation [facts, L * R]."""
+    """Spread values [facts, L] to a column for each language and relation [facts, L * R]."""
     table = np.zeros((*values.shape, codes.max() + 1))
     table[np.arange(len(values)), :, codes] = values
     return table.reshape(len(values), -1)
 
 
 def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:
-    """Return `Figure.shares` of a measure's macro and micro averages [facts, 2 (L + 1)]."""
+    """Make `Figure.shares` of a measure's macro and micro averages [facts, 2 (L + 1)]."""
     counts = np.broadcast_to(ratio.denominators, np.shape(ratio.numerators)).astype(np.float64)
     if not ratio.share:
         return np.full((len(counts), 2 * (counts.shape[1] + 1)), np.nan)
@@ -326,7 +302,7 @@ def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:
 def _average(
     numerators: np.ndarray, denominators: np.ndarray, shape: tuple[int, int]
 ) -> np.ndarray:
-    """Return macro and micro averages [..., 2 (L + 1)] of sums [..., L * R]; `shape` is (L, R)."""
+    """Compute macro and micro averages [..., 2 (L + 1)] of sums [..., L * R]; `shape` is (L, R)."""
     outer = numerators.shape[:-1]
     folded = [part.reshape(*outer, -1, shape[1]) for part in (numerators, denominators)]
     parts = [np.broadcast_to(part, (*outer, *shape)) for part in folded]
@@ -342,7 +318,7 @@ def _sort_rows(
     bounds: Sequence[Mapping[str, Any]],
     correction: str,
 ) -> dict[str, Averages]:
-    """Return a figure's rows by measure and average, their p-values corrected over languages."""
+    """Sort a figure's rows by measure and average, their p-values corrected over languages."""
     names = (*languages, "mean")
     averages: dict[str, Averages] = {measure: {} for measure in measures}
     remaining = iter(rows)

@@ -42,23 +42,17 @@ _LEVEL = 0.95
 
 
 class Asked(NamedTuple):
-    """The answers to the questions of a relation; row i is the same question in every language.
+    """The answers to the questions of a relation; row i is the same question in every language."""
 
-    Attributes:
-        outcomes: probabilities [rows, outcomes] in each language.
-        facts: number of each row's fact, from 0.
-        wordings: number of each row's wording, from 0; the rows of a fact have different wordings.
-    """
-
-    outcomes: Sequence[np.ndarray | csr_array]
-    facts: np.ndarray
-    wordings: np.ndarray
+    outcomes: Sequence[np.ndarray | csr_array]  # probabilities [rows, outcomes] in each language
+    facts: np.ndarray  # number of each row's fact, from 0
+    wordings: np.ndarray  # and of its wording; the rows of a fact have different ones
 
 
 def split_inconsistency(
     relations: Sequence[Asked], n_resamples: int = 1_000, seed: int = 0
 ) -> dict[str, Any]:
-    """Return the components, averaged over relations with equal weights, with 95% intervals.
+    """Compute the components, averaged over relations with equal weights, with 95% intervals.
 
     The intervals are for other relations, with their own facts and templates. One relation has
     none: its few templates do not show how much others would differ.
@@ -83,10 +77,9 @@ def split_inconsistency(
 
 
 def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
-    """Return the probability [rows, outcomes] that the candidate of each outcome is first.
+    """Compute the probability [rows, outcomes] that the candidate of each outcome is first.
 
-    Tied candidates share a row's probability equally. `outcomes` has the number, from 0, of each
-    candidate, row after row.
+    Ties share it equally. `outcomes` has the number, from 0, of each candidate, row after row.
     """
     # Only the best candidates of a row have a probability: the array is sparse.
     starts = rows.sizes.cumsum() - rows.sizes
@@ -100,7 +93,7 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
 def measure_disagreement(
     outcomes: Sequence[np.ndarray | csr_array], facts: np.ndarray, wordings: np.ndarray
 ) -> np.ndarray:
-    """Return the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
+    """Compute the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
 
     Returns:
         [5], NaN without a pair: in one language, of the same fact; in two languages and
@@ -117,7 +110,7 @@ def measure_disagreement(
     diagonal = np.square(answers.data).sum()
 
     def pairs(codes: np.ndarray) -> np.ndarray:
-        """Return the number of pairs of questions with equal codes, and how many of them agree."""
+        """Count the pairs of questions with equal codes, and those of them that agree."""
         agreeing = np.square(sum_by(codes, answers).data).sum() - diagonal
         return np.array([(np.bincount(codes) ** 2).sum() - len(codes), agreeing]) / 2
 
@@ -131,13 +124,13 @@ def measure_disagreement(
 
 
 def find_components(disagreement: np.ndarray) -> np.ndarray:
-    """Return the values of NAMES [..., 13] from disagreements [..., 5]; NaN if undefined."""
+    """Compute the values of NAMES [..., 13] from disagreements [..., 5]; NaN if undefined."""
     above, below = _divide(disagreement)
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
 
 
 def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return numerators and denominators of NAMES [..., 13]; 1 unless NAMES is a share."""
+    """Compute numerators and denominators of NAMES [..., 13]; 1 unless NAMES is a share."""
     within, between, alike, apart, distant = np.moveaxis(disagreement, -1, 0)
     template, language = apart - alike, distant - apart
     residual, fact_language = within - template, between - within - language
@@ -151,7 +144,7 @@ def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Return the intervals [13, 2] of the values of NAMES, from relations [n, 5] of equal weight.
+    """Compute the intervals [13, 2] of the values of NAMES, from relations [n, 5] of equal weight.
 
     The interval is value ± q s: s is the linearised standard error of a ratio of means, q the 95%
     quantile of |t| in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988). In skewed
@@ -178,7 +171,7 @@ def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarra
 def _estimate(
     counts: np.ndarray, above: np.ndarray, below: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return ratios of sums and standard errors [resamples, k]; `counts` are [resamples, n]."""
+    """Compute ratios of sums and standard errors [resamples, k]; `counts` are [resamples, n]."""
     size = counts[0].sum()
     base = counts @ below
     ratio = np.divide(counts @ above, base, out=np.full_like(base, np.nan), where=base > 0)
@@ -189,7 +182,6 @@ def _estimate(
 
 
 def _report(point: np.ndarray, bounds: np.ndarray) -> dict[str, Any]:
-    """Return NAME and NAME_ci of each value; None for NaN."""
     report: dict[str, Any] = {}
     for name, value, ends in zip(NAMES, point.tolist(), bounds.tolist(), strict=True):
         report[name] = None if np.isnan(value) else value

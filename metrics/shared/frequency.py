@@ -23,7 +23,7 @@ def answer_frequency(
     answers: Answers,
     own_fact: bool = False,
 ) -> np.ndarray:
-    """Return the probability that each query's most frequent candidate is correct [queries].
+    """Compute the probability that each query's most frequent candidate is correct [queries].
 
     The frequency of a candidate is the number of other facts of the query's group with it as a
     correct answer. Candidates of equal frequency are in random order. The mean of the
@@ -44,10 +44,10 @@ def answer_frequency(
     """
     answers = check_answers(answers, len(candidates), "answers")
     rows = list(zip(groups, facts, candidates, answers, strict=True))
-    answers_of_fact: dict[tuple[Hashable, Hashable], set[Hashable]] = defaultdict(set)
+    answers_of_fact = defaultdict[tuple[Hashable, Hashable], set[Hashable]](set)
     for group, fact, names, right in rows:
         answers_of_fact[group, fact].update(names[place] for place in right)
-    counts: dict[Hashable, Counter[Hashable]] = defaultdict(Counter)
+    counts = defaultdict[Hashable, Counter[Hashable]](Counter)
     for (group, _), correct in answers_of_fact.items():
         counts[group].update(correct)
     shares = []

@@ -59,32 +59,26 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
 
     Options can be given to `evaluate.load` too, as defaults of `compute`. An argument that only
     other metrics of polyprobe have is ignored with a warning, so that metrics can be combined.
-
-    Attributes:
-        columns: the columns of a query and their types.
-        texts: description, usage (arguments, result, examples) and citation.
-        gold: whether `references` are the indices of correct candidates: `answers` then are
-            another name for them, which counts if both are given, and a row can be one index.
-        optional: columns that may be missing.
-        nullable: columns whose entries may be None.
     """
 
-    columns: ClassVar[Mapping[str, Any]]
+    columns: ClassVar[Mapping[str, Any]]  # of a query, and their types
+    # description, usage (arguments, result, examples) and citation
     texts: ClassVar[tuple[str, str, str]] = ("", "", "")
+    # Whether `references` are the indices of correct candidates: `answers` then are another name
+    # for them, which counts if both are given, and a row can be one index.
     gold: ClassVar[bool] = False
-    optional: ClassVar[Collection[str]] = ()
-    nullable: ClassVar[Collection[str]] = ()
+    optional: ClassVar[Collection[str]] = ()  # columns that may be missing
+    nullable: ClassVar[Collection[str]] = ()  # columns whose entries may be None
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # evaluate would call accuracy_at_1 accuracy_at1
         self._module_info.module_name = type(self).__module__.rpartition(".")[2]
         of_evaluate = inspect.signature(evaluate.EvaluationModule.__init__).parameters
-        self._defaults = {
-            name: unpack(value) for name, value in options.items() if name in self._list_options()
-        }
+        names = self._list_options()
+        self._defaults = {name: unpack(x) for name, x in options.items() if name in names}
         for name in options.keys() - of_evaluate - self._defaults.keys():
-            self._refuse(name, self._list_options())
+            self._refuse(name, names)
 
     @staticmethod
     @abstractmethod
@@ -105,9 +99,12 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         columns = self._take_columns(inputs)
         names = self._list_options()
         options = {name: unpack(value) for name, value in inputs.items() if name in names}
-        for name, value in inputs.items():
-            if name not in options and name not in columns:
-                self._ignore(name, value)
+        for name in (x for x in inputs if x not in options and x not in columns):
+            if name not in ARGUMENTS:
+                self._refuse(name, [*self.features, *names])
+            if inputs[name] is not None and not (self.gold and name == "answers"):
+                text = f"{self.name} ignores {name!r}, an argument of other metrics"
+                warnings.warn(text, stacklevel=2)
         settings = {**self._defaults, **options}
         for name in _LABELS:
             _check_labels(settings.get(name), name)
@@ -149,7 +146,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         return type(self).measure(**{**self._defaults, **inputs})
 
     def _list_options(self) -> list[str]:
-        """Return the parameters of `measure`; `**options` are those of resampling."""
+        """List the parameters of `measure`; `**options` are those of resampling."""
         parameters = inspect.signature(type(self).measure).parameters.values()
         names = [
             name
@@ -159,19 +156,11 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         return [name for name in dict.fromkeys(names) if name not in self.features]
 
     def _take_columns(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the columns, None for a missing one; `answers` go before `references`."""
+        """Take the columns, None for a missing one; `answers` go before `references`."""
         columns = {name: inputs.get(name) for name in self.features}
         if self.gold and inputs.get("answers") is not None:
             columns["references"] = inputs["answers"]
         return columns
-
-    def _ignore(self, name: str, value: Any) -> None:
-        """Warn of an argument of another metric; raise ValueError for one that no metric has."""
-        if name not in ARGUMENTS:
-            self._refuse(name, [*self.features, *self._list_options()])
-        if value is not None and not (self.gold and name == "answers"):
-            text = f"{self.name} ignores {name!r}, an argument of other metrics"
-            warnings.warn(text, stacklevel=3)
 
     def _refuse(self, name: str, names: Sequence[str]) -> None:
         matches = get_close_matches(name, names, 1)
@@ -181,13 +170,14 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         )
 
     def _read(self, column: Any, name: str) -> Any:
-        """Return a column as evaluate can convert it; raise ValueError for other entries."""
+        """Read a column as evaluate can convert it; raise ValueError for other entries."""
         if column is None and name in self.optional:
             return None
         feature = self.features[name]
         nested = hasattr(feature, "feature")
         kind = (feature.feature if nested else feature).dtype
-        if kind == "float64" and _is_numeric(column, 1 + nested):
+        plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
+        if plain and kind == "float64" and column.ndim == 1 + nested and column.dtype.kind in "iuf":
             return np.asarray(column, dtype=np.float64)
         column = _list(unpack(column), repr(name), "a list with an entry for each query")
         expected, several = _EXPECTED.get(kind, ("a text", "texts"))
@@ -208,16 +198,16 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
 
 
 def unpack(value: Any) -> Any:
-    """Return a container as lists and tuples, and a scalar as Python's own.
+    """Turn a container into lists and tuples, and a scalar into Python's own.
 
     Containers are those of Python, numpy, pandas, pyarrow, datasets and torch. The masked values at
-    the end of a row of a masked array are left out.
+    the end of a row of a masked array, which pad rows of different lengths, are left out.
     """
     if type(value) in _PLAIN:
         return value
-    # Masked values pad rows of different lengths.
     if isinstance(value, np.ma.MaskedArray) and value.ndim == 2:
-        return [_cut(row) for row in value.tolist()]
+        sizes = [max(np.flatnonzero(row) + 1, default=0) for row in ~np.ma.getmaskarray(value)]
+        return [row[:size] for row, size in zip(value.tolist(), sizes, strict=True)]
     if hasattr(value, "iloc") and value.ndim == 2:  # a DataFrame
         value = value.to_numpy()
     elif hasattr(value, "iloc") and value.dtype.kind not in "iuf":  # a Series of texts or lists
@@ -233,17 +223,6 @@ def unpack(value: Any) -> Any:
     return value
 
 
-def _cut(row: list[Any]) -> list[Any]:
-    """Return a row without the None at its end."""
-    size = max((place + 1 for place, value in enumerate(row) if value is not None), default=0)
-    return row[:size]
-
-
-def _is_numeric(column: Any, dimensions: int) -> bool:
-    plain = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
-    return plain and column.ndim == dimensions and column.dtype.kind in "iuf"
-
-
 def _list(value: Any, place: str, expected: str) -> list[Any] | tuple[Any, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError(f"{place} is {_show(value)}; expected {expected}")
@@ -251,7 +230,7 @@ def _list(value: Any, place: str, expected: str) -> list[Any] | tuple[Any, ...]:
 
 
 def _read_value(value: Any, kind: str, fault: str) -> Any:
-    """Return a value of a column; raise ValueError with the text `fault` for other types."""
+    """Read a value of a column; raise ValueError with the text `fault` for other types."""
     if kind == "float64":
         valid = type(value) is float or (type(value) is int and abs(value) < _LARGEST)
     elif kind == "int64":
@@ -281,5 +260,5 @@ def _check_labels(labels: Any, name: str) -> None:
 
 
 def _show(value: Any) -> str:
-    """Return the value on one line of an error, shortened."""
+    # on one line of an error
     return " ".join(f"{value!r:.80}".split())

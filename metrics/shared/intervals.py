@@ -46,65 +46,44 @@ class Ratio(NamedTuple):
 
 
 class Resampling(NamedTuple):
-    """Options of averaging and of the bootstrap; keywords of every metric.
+    """Options of averaging and of the bootstrap; keywords of every metric."""
 
-    Attributes:
-        groups: label of each query, usually its relation.
-        average: `macro`, the unweighted mean over groups (queries are drawn within each group), or
-            `micro`, over all queries alike (and drawn from all); without groups they are the same.
-        n_resamples: number of resamples; below 40: no intervals; None: see `choose_resamples`.
-        seed: seed of the draws.
-        clusters: label of each query (its subject, its relation); queries with the same label are
-            drawn together; None: each query is drawn by itself. Give the subjects where several
-            queries have the same one, or intervals are too narrow.
-        empty: value of a group without a defined value in the macro average: `skip` or `zero`.
-    """
-
-    groups: Labels = None
+    groups: Labels = None  # of each query, usually its relation
+    # macro, the unweighted mean over groups (queries are drawn within each group), or micro, over
+    # all queries alike (and drawn from all); without groups they are the same
     average: str = "macro"
-    n_resamples: int | None = None
+    n_resamples: int | None = None  # below 40: no intervals; None: see `choose_resamples`
     seed: int = 0
+    # Of each query: its subject, its relation. Queries with the same label are drawn together.
+    # Without the subjects, where several queries have the same one, intervals are too narrow.
     clusters: Labels = None
-    empty: str = "skip"
+    empty: str = "skip"  # or zero: value of a group without a defined one in the macro average
 
 
 class Figure(NamedTuple):
-    """One figure of several languages or pairs, and `mean`, the mean of the defined ones.
+    """One figure of several languages or pairs, and `mean`, the mean of the defined ones."""
 
-    Attributes:
-        names: languages, or pairs as `en-fr`, and `mean`.
-        table: [facts, columns], the summands of each fact.
-        statistic: from sums [..., columns] to figures [..., names]; NaN where undefined.
-        shares: weight of each fact in each figure, its summand of the denominator; NaN for figures
-            that are no shares (`bound_share`). [facts, names], or 1 for an axis with equal values.
-    """
-
-    names: list[str]
-    table: np.ndarray
-    statistic: Statistic
+    names: list[str]  # languages, or pairs as `en-fr`, and `mean`
+    table: np.ndarray  # [facts, columns], the summands of each fact
+    statistic: Statistic  # from sums [..., columns] to figures [..., names]; NaN where undefined
+    # Weight of each fact in each figure, its summand of the denominator; NaN for figures that are
+    # no shares (`bound_share`). [facts, names], or 1 for an axis with equal values.
     shares: np.ndarray = _NO_SHARES
 
 
 class Draws(NamedTuple):
-    """Sums of resamples.
-
-    Attributes:
-        sums: [resamples, groups, columns].
-        freedom: degrees of freedom of a figure of each group [groups].
-        freedom_of_all: those of a figure of all units.
-        within: whether they were drawn within each group.
-    """
+    """Sums of resamples [resamples, groups, columns]."""
 
     sums: np.ndarray
-    freedom: np.ndarray
-    freedom_of_all: float
-    within: bool = True
+    freedom: np.ndarray  # degrees of freedom of a figure of each group [groups]
+    freedom_of_all: float  # those of a figure of all units
+    within: bool = True  # whether they were drawn within each group
 
 
 def summarize(
     measures: Mapping[str, Ratio | np.ndarray | Sequence[float]], **options: Any
 ) -> Figures:
-    """Return each measure's average and 95% interval, by group too; options as in `Resampling`.
+    """Compute each measure's average and 95% interval, by group too; options as in `Resampling`.
 
     A sequence of values is averaged; NaN is undefined and left out. An undefined value (0/0) is
     None, and so is its interval, and the interval of a value that a single query defines. Mark
@@ -139,19 +118,18 @@ def summarize(
 
 
 def estimate_figure(figure: Figure, **options: Any) -> Figures:
-    """Return each name's value and `NAME_ci`; options as in `Resampling`."""
+    """Compute each name's value and `NAME_ci`; options as in `Resampling`."""
     return estimate(figure, Resampling(**options))
 
 
 def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figures:
-    """Return the values of a figure and their intervals, by group too.
+    """Compute the values of a figure and their intervals, with `by_group` of each group too.
 
-    The scale of the sums must not matter to the statistic. Without `by_group` the groups' own
-    figures, slow in wide tables, are left out. A resample has n - 1 of n queries or clusters (n_g -
-    1 of n_g in each group: McCarthy and Snowden 1985), which makes the variance unbiased. The
-    interval is the percentile interval at levels widened as Student's t is (Hesterberg 2015,
-    section 5.3), of shares that of `bound_share`. Degrees of freedom are those of n units; unequal
-    clusters, of s queries, count as (sum s)^2 / sum s^2 equal ones (Kish 1965).
+    The scale of the sums must not matter to the statistic. A resample has n - 1 of n queries or
+    clusters (n_g - 1 of n_g in each group: McCarthy and Snowden 1985), which makes the variance
+    unbiased. The interval is the percentile interval at levels widened as Student's t is
+    (Hesterberg 2015, section 5.3), of shares that of `bound_share`. Degrees of freedom are those of
+    n units; unequal clusters, of s queries, count as (sum s)^2 / sum s^2 equal ones (Kish 1965).
     """
     names, table, statistic, shares = figure
     shares = np.broadcast_to(shares, (len(table), len(names)))
@@ -160,11 +138,10 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
     _, units = index_labels(options.clusters, len(table), "clusters")
     units = np.arange(len(table)) if options.clusters is None else units
     values = statistic(sum_by(codes, table))
+    zero = np.isnan(values) & (options.empty == "zero")
+    point = divide(_over_groups(values, zero).sum(axis=0))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
-    else:
-        zero = np.isnan(values) & (options.empty == "zero")
-        point = divide(_over_groups(values, zero).sum(axis=0))
     by_group = by_group and options.groups is not None
     overall: Intervals | None = None
     inside: list[Intervals | None] = [None] * len(groups)
@@ -173,11 +150,9 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
         samples, freedom, samples_inside, freedom_inside = resamples
         strata = codes if options.average == "macro" else np.zeros_like(codes)
         overall = _bound(point, samples, freedom, shares, strata, units)
-        for i in range(len(groups)) if by_group else ():
-            part, group_samples = codes == i, samples_inside[:, i]
-            inside[i] = _bound(
-                values[i], group_samples, freedom_inside[i], shares[part], codes[part], units[part]
-            )
+        for i in range(len(groups)) if by_group else ():  # slow in wide tables
+            part, group_samples = codes == i, (samples_inside[:, i], freedom_inside[i])
+            inside[i] = _bound(values[i], *group_samples, shares[part], codes[part], units[part])
     result = _report(names, point, overall)
     if by_group:
         sizes = np.bincount(codes).tolist()
@@ -189,22 +164,20 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
 
 
 def choose_resamples(facts: int, figures: int) -> int:
-    """Return the default number of resamples: 10,000 up to 50,000 facts x figures, else 1,000.
-
-    1,000 leave a standard deviation of 2 to 3% in the width of an interval, 10,000 under 1%.
-    """
+    """Choose the default number of resamples: 10,000 up to 50,000 facts x figures, else 1,000."""
+    # 1,000 leave a standard deviation of 2 to 3% in the width of an interval, 10,000 under 1%.
     return _MOST if facts * figures <= _CHEAP else _LEAST
 
 
 def share(values: np.ndarray | Sequence[float]) -> Ratio:
-    """Return values from 0 to 1 as a measure whose mean is a share; NaN is left out."""
+    """Make a measure whose mean is a share of values from 0 to 1; NaN is left out."""
     return _as_ratio(values)._replace(share=True)
 
 
 def mean_of(
     names: Sequence[str], values: np.ndarray, weights: np.ndarray, share: bool = False
 ) -> Figure:
-    """Return the figure that is a mean of values [facts, names] over the counted facts.
+    """Make the figure that is a mean of values [facts, names] over the counted facts.
 
     `weights` are [facts], or [facts, names] if they differ between names. With `share` each
     value is from 0 to its weight.
@@ -220,7 +193,7 @@ def mean_of(
 
 
 def weigh(weights: np.ndarray) -> np.ndarray:
-    """Return `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
+    """Make `Figure.shares` from weights [facts], or [facts, names]: their mean has the sum."""
     weights = weights.astype(np.float64)
     return np.column_stack([weights, weights.sum(axis=1)] if weights.ndim > 1 else [weights])
 
@@ -233,17 +206,14 @@ def add_mean(values: np.ndarray) -> np.ndarray:
 
 
 def divide(sums: np.ndarray) -> np.ndarray:
-    """Return [..., k] ratios of [..., 2 k] sums, numerators first; NaN for 0/0."""
+    """Compute [..., k] ratios of [..., 2 k] sums, numerators first; NaN for 0/0."""
     numerators, denominators = np.split(sums, 2, axis=-1)
     undefined = np.full(numerators.shape, np.nan)
     return np.divide(numerators, denominators, out=undefined, where=denominators > 0)
 
 
 def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], np.ndarray]:
-    """Return the distinct labels in the order of their first occurrence, and each query's number.
-
-    None is one label for all.
-    """
+    """List the labels in order of first occurrence, and number each query's; None: one label."""
     if labels is None:
         return [None], np.zeros(size, dtype=np.intp)
     listed = hasattr(labels, "__len__") and not isinstance(labels, str)
@@ -257,19 +227,20 @@ def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], 
 
 
 def sum_by(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
-    """Return the sums of a table's rows of each code 0 … [codes, columns]."""
+    """Sum a table's rows of each code 0 … [codes, columns]."""
     return csr_array((np.ones(len(codes)), codes, np.arange(len(codes) + 1))).T @ table
 
 
 def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
-    """Return rows to multiply draws by, sparse if most are 0: with one column for each relation."""
+    """Make rows to multiply draws by sparse if most are 0."""
+    # as with one column for each relation
     return csr_array(rows) if np.count_nonzero(rows) * _SPARSE <= rows.size else rows
 
 
 def resample(
     table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, n: int, seed: int
 ) -> Draws:
-    """Return the sums of n resamples by group (codes), of queries or of whole clusters.
+    """Draw n resamples by group (codes), of queries or of whole clusters, and sum them.
 
     They are drawn within each group; groups of a single unit have no variance, and are drawn from
     one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several groups,
@@ -299,12 +270,13 @@ def resample(
 
 
 def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list[float] | None:
-    """Return the 95% percentile interval of resampled figures, NaN left out; None for too few.
+    """Compute the 95% percentile interval of resampled figures, NaN left out; None for too few.
 
-    40 = 2 / 0.05 are enough for one beyond each end. The interval is extended to the estimate
-    `value`, if given: those of a biased figure (Fleiss' kappa of few facts) may all be beside it.
+    It is extended to the estimate `value`, if any: the resamples of a biased figure (Fleiss' kappa
+    of few facts) may all be beside it.
     """
     finite = samples[~np.isnan(samples)]
+    # 40 = 2 / 0.05 are enough for one beyond each end.
     if freedom <= 0 or len(finite) < _FEWEST:
         return None
     # The level at which a normal quantile is as far out as Student's.
@@ -314,7 +286,7 @@ def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list
 
 
 def bound_share(value: float, variance: float, units: float, freedom: float) -> list[float] | None:
-    """Return Wilson's 95% score interval of a share, which has a width at 0 and 1; None for NaN.
+    """Compute Wilson's 95% score interval of a share, with a width at 0 and 1; None for NaN.
 
     The interval for a proportion of n independent units (Wilson 1927; Brown, Cai and DasGupta 2001,
     equation 4), with Student's t for the normal quantile and the effective sample size for n (Korn
@@ -343,7 +315,6 @@ def check_name(value: str, names: Sequence[str], option: str) -> None:
 
 
 def _check(options: Resampling, facts: int, figures: int) -> int:
-    """Return the number of resamples; raise ValueError for invalid ones."""
     check_name(options.average, AVERAGES, "average")
     check_name(options.empty, EMPTY, "empty")
     n = choose_resamples(facts, figures) if options.n_resamples is None else options.n_resamples
@@ -359,7 +330,7 @@ def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
 
 
 def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:
-    """Return the value of all queries, their exact mean, then of each group; NaN if they differ."""
+    """List the value of all queries, their exact mean, then of each group; NaN if they differ."""
     values = np.where(np.asarray(ratio.denominators) == 1, ratio.numerators, np.nan)
     first = values[np.unique(codes, return_index=True)[1]]
     of_groups = np.where(np.bincount(codes, values != first[codes]) == 0, first, np.nan).tolist()
@@ -367,21 +338,17 @@ def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:
 
 
 def _over_groups(values: np.ndarray, zero: np.ndarray) -> np.ndarray:
-    """Turn figures [..., groups, names] into numerators and denominators of their mean.
-
-    Those that are undefined in the whole sample and shall count 0 are marked in `zero`.
-    """
+    """Split figures [..., groups, names] into the terms of their mean; `zero` ones count 0."""
     defined = ~np.isnan(values)
     return np.concatenate([np.where(defined, values, 0), defined | zero], axis=-1)
 
 
 def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Return the degrees of freedom of a mean over groups drawn apart [names].
+    """Compute the degrees of freedom of a mean over groups drawn apart [names].
 
-    Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names];
-    groups of a single unit are one stratum.
+    Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names].
     """
-    variance, single = _vary(samples), freedom == 0
+    variance, single = _vary(samples), freedom == 0  # groups of a single unit: one stratum
     strata = np.concatenate([variance[~single], variance[single].sum(axis=0, keepdims=True)])
     degrees: np.ndarray = np.append(freedom[~single], max(single.sum() - 1, 0))
     variance, degrees = strata[degrees > 0], degrees[degrees > 0, None]
@@ -398,17 +365,18 @@ def _resample_figures(
     options: Resampling,
     n: int,
 ) -> tuple[np.ndarray, float | np.ndarray, np.ndarray, np.ndarray]:
-    """Return averages [resamples, names], their freedom, then those of [..., groups, ...]."""
+    """Draw averages [resamples, names], their freedom, then those of [..., groups, ...]."""
     table, statistic = figure.table, figure.statistic
     clusters = None if options.clusters is None else units
-    draw = partial(resample, clusters=clusters, n=n, seed=options.seed)
+    draw, n_groups = partial(resample, clusters=clusters, n=n, seed=options.seed), codes.max() + 1
     resamples = draw(table, codes)
     inside, of_group = statistic(resamples.sums), resamples.freedom
     zero = np.isnan(values) & (options.empty == "zero")
     if options.average == "micro":
         resamples = draw(table, np.zeros_like(codes))
         samples = statistic(resamples.sums[:, 0])
-    elif clusters is not None and _holds_groups(clusters, codes):
+    elif clusters is not None and 1 < len(np.unique(clusters * n_groups + codes)) == n_groups:
+        # Each group is part of one cluster: groups are drawn whole.
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
         resamples = draw(figures, np.zeros_like(holders), clusters=holders)
@@ -428,7 +396,7 @@ def _bound(
     codes: np.ndarray,
     units: np.ndarray,
 ) -> Intervals:
-    """Return the intervals of figures [names] from their resamples; others as in `estimate`."""
+    """Bound figures [names] by their resamples; others as in `estimate`."""
     is_share, variance = ~np.isnan(shares[0]), _vary(samples)
     alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
     counts[alike] = _count_units(shares[:, alike], codes, units)
@@ -440,39 +408,28 @@ def _bound(
 
 
 def _vary(samples: np.ndarray) -> np.ndarray:
-    """Return the variance over resamples [resamples, ...], NaN left out."""
+    """Compute the variance over resamples [resamples, ...], NaN left out."""
     some = np.isnan(samples).any()
     return np.ma.masked_invalid(samples).var(axis=0).filled(0) if some else samples.var(axis=0)
 
 
 def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the number of units behind means over groups of weighted facts [names].
-
-    Unequal weights w of units count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
-    """
+    """Count the units behind means over groups of weighted facts [names]."""
     totals = sum_by(codes, weights)[codes]
     parts = np.divide(weights, totals, out=np.zeros_like(totals), where=totals > 0)
     sums = sum_by(units, parts)
+    # Unequal weights w count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
     return divide(np.concatenate([sums.sum(axis=0) ** 2, (sums**2).sum(axis=0)]))
 
 
-def _holds_groups(clusters: np.ndarray, codes: np.ndarray) -> bool:
-    """Return whether each of several groups is part of one cluster: groups are then drawn whole."""
-    several = codes.max() + 1
-    return several > 1 and len(np.unique(clusters * several + codes)) == several
-
-
 def _count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return each group's effective number of clusters less one, from the clusters' sizes.
-
-    A single cluster has 0; several, however unequal, have at least 1.
-    """
+    """Count each group's effective clusters less one; several have at least 1, however unequal."""
     effective = np.bincount(groups, sizes) ** 2 / np.bincount(groups, sizes.astype(float) ** 2)
     return np.where(np.bincount(groups) > 1, np.maximum(effective - 1, 1), 0)
 
 
 def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Return the sums [resamples, columns] of n - 1 rows drawn from n; 1 of 1."""
+    """Sum n - 1 rows drawn from n, 1 of 1 [resamples, columns]."""
     n = len(rows)
     if n == 1:
         return np.repeat(rows, n_resamples, axis=0)
@@ -491,7 +448,6 @@ def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np
 
 
 def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:
-    """Return NAME and NAME_ci of each figure; without intervals no NAME_ci."""
     report: Figures = {}
     for i, (name, value) in enumerate(zip(names, values.tolist(), strict=True)):
         report[name] = None if np.isnan(value) else value

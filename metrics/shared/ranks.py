@@ -15,7 +15,7 @@ The authors' programs sort stably instead: of equal candidates the earlier one c
        [2]], dtype=uint8))
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
@@ -43,14 +43,12 @@ def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarr
 
 def check_ties(ties: str) -> None:
     """Raise ValueError for a name that is not in TIES."""
-    if not isinstance(ties, str) or ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r:.60}; known: {', '.join(TIES)}")
+    _check_name("ties", ties, TIES)
 
 
-def check_weights(weights: str) -> None:
-    """Raise ValueError for a name that is not in WEIGHTS."""
-    if not isinstance(weights, str) or weights not in WEIGHTS:
-        raise ValueError(f"unknown weights {weights!r:.60}; known: {', '.join(WEIGHTS)}")
+def _check_name(option: str, value: str, names: Collection[str]) -> None:
+    if not isinstance(value, str) or value not in names:
+        raise ValueError(f"unknown {option} {value!r:.60}; known: {', '.join(names)}")
 
 
 def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +65,7 @@ def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarray:
-    """Return p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
+    """Compute p(i, j) for j = 1 … N-1 as [..., N-1]; j = N is always 1."""
     # `equal` candidates share the places behind the `better` ones, so the top j holds
     # j - better of them, each with the same probability.
     depth = np.arange(1, size)
@@ -75,13 +73,13 @@ def prefix_shares(better: np.ndarray, equal: np.ndarray, size: int) -> np.ndarra
 
 
 def break_ties(scores: np.ndarray) -> np.ndarray:
-    """Return scores (queries x N) in the same order without ties; the first equal score wins."""
+    """Replace scores (queries x N) by ranks without ties; the first equal score wins."""
     ranks = np.argsort(np.argsort(-scores, axis=1, kind="stable"), axis=1)
     return -ranks.astype(np.float64)
 
 
 def order_scores(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return the flat scores of queries in the same order without ties, see `break_ties`."""
+    """Replace the flat scores of queries by ranks without ties, see `break_ties`."""
     ordered = np.empty(len(flat))
     for _, _, items in split_by_size(sizes):
         ordered[items] = break_ties(flat[items])
@@ -89,7 +87,7 @@ def order_scores(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
-    """Return w_1 ... w_N, which sum to 1, for a pool of N candidates.
+    """Compute w_1 ... w_N, which sum to 1, for a pool of N candidates.
 
     softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
     code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
@@ -97,7 +95,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """
     if callable(weights):
         return weights(size)
-    check_weights(weights)
+    _check_name("weights", weights, WEIGHTS)
     if size == 1:
         return np.ones(1)
     # Exponents are taken less the largest one in softmax, so no pool overflows.
@@ -112,11 +110,11 @@ def compare_rankings(
     weights: str = "softmax",
     ties: str = "expected",
 ) -> np.ndarray:
-    """Return the RankC of each query, from the flat scores of the same candidates.
+    """Compute the RankC of each query, from the flat scores of the same candidates.
 
     sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
     """
-    check_weights(weights)
+    _check_name("weights", weights, WEIGHTS)
     values = np.empty(len(sizes))
     for size, queries, items in split_by_size(sizes):
         share = rank_weights(size, weights) / np.arange(1, size + 1)

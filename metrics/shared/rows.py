@@ -41,9 +41,9 @@ _LAST = 2**31 - 1  # index; products of larger ones and queries could overflow
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return all scores as a flat array (float) and the number of candidates of each query.
+    """Read all scores as a flat array (float) and the number of candidates of each query.
 
-    `name`, of the input or the language, is used in errors.
+    `name`, of the input or the language, is used in errors here and below.
     """
     if isinstance(rows, Rows):
         return rows
@@ -63,7 +63,7 @@ def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the flat scores of each language, and the pool sizes that all languages share."""
+    """Read the flat scores of each language, and the pool sizes that all languages share."""
     if not scores:
         raise ValueError("no languages: expected a mapping from language to scores")
     languages: list[np.ndarray] = []
@@ -83,7 +83,7 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
 
 
 def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "references") -> np.ndarray:
-    """Mark the correct candidates (bool) of all queries, flat; `name` is used in errors."""
+    """Mark the correct candidates (bool) of all queries, flat."""
     answers = check_answers(answers, len(sizes), name)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
@@ -101,10 +101,7 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "referenc
 def check_answers(
     answers: Answers | Sequence[int] | None, n_queries: int, name: str = "references"
 ) -> Answers:
-    """Return the answers of each query: a list of at least one index, integers from 0.
-
-    A single index counts as a list of one; `name` is used in errors.
-    """
+    """List the answers of each query, one index at least; a single index is a list of one."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
     _check_column(answers, name)
@@ -159,11 +156,7 @@ def _read_lists(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_choices(predictions: Choices) -> np.ndarray:
-    """Return the chosen indices as (facts x languages), for at least two languages.
-
-    Rows of different lengths and invalid indices (None, NaN, negative) raise an error that names
-    the row.
-    """
+    """Read the chosen indices as (facts x languages), for at least two languages."""
     if not len(predictions):
         raise ValueError("no queries in 'predictions'")
     for query, row in enumerate(predictions):
@@ -179,11 +172,11 @@ def read_choices(predictions: Choices) -> np.ndarray:
             )
     if len(predictions[0]) < 2:
         raise ValueError(f"{len(predictions[0])} languages in 'predictions'; expected two or more")
-    return read_indices(predictions, "predictions")
+    return _read_indices(predictions, "predictions")
 
 
 def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Return the index chosen in each language for each fact as (facts x languages)."""
+    """Read the index chosen in each language for each fact as (facts x languages)."""
     if not predictions:
         raise ValueError("no languages: expected a mapping from language to indices")
     first = next(iter(predictions))
@@ -194,12 +187,11 @@ def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.nd
             raise ValueError(
                 f"{len(predictions[first])} queries in {first!r}, {len(indices)} in {name!r}"
             )
-    columns = [read_indices(indices, name) for name, indices in predictions.items()]
+    columns = [_read_indices(indices, name) for name, indices in predictions.items()]
     return np.stack(columns, axis=1)
 
 
-def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
-    """Return indices, one row or number for each query, as an array; `name` is used in errors."""
+def _read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
     indices = np.array(values)
     if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() > _LAST:
         for place, index in np.ndenumerate(np.array(values, dtype=object)):
@@ -212,7 +204,7 @@ def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
 
 
 def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[str]:
-    """Return one name for each column; default: 0, 1, 2, and so on."""
+    """List one name for each column; default: 0, 1, 2, and so on."""
     if languages is None:
         return [str(column) for column in range(n_languages)]
     listed = hasattr(languages, "__len__") and not isinstance(languages, str)
@@ -228,24 +220,17 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
 
 
 def name_pairs(languages: Sequence[str]) -> list[str]:
-    """Return the names of all unordered pairs, in the languages' order."""
+    """List the names of all unordered pairs, in the languages' order."""
     return [f"{first}-{second}" for first, second in combinations(languages, 2)]
 
 
 def name_ways(languages: Sequence[str]) -> list[str]:
-    """Return the names of all ordered pairs: each language with every other one.
-
-    >>> name_ways(["en", "fr", "ru"])
-    ['en-fr', 'en-ru', 'fr-en', 'fr-ru', 'ru-en', 'ru-fr']
-    """
+    """List the names of all ordered pairs: each language with every other one."""
     return [f"{first}-{second}" for first, second in permutations(languages, 2)]
 
 
 def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
-    """Mark the correct choices (facts x languages, bool).
-
-    `answers` must have passed `check_answers`.
-    """
+    """Mark the correct choices (facts x languages, bool), by answers of `check_answers`."""
     facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)))
     # Number each pair of fact and index: one membership test serves all.
@@ -254,10 +239,7 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
 
 
 def check_texts(texts: Any, name: str, optional: bool = False) -> None:
-    """Raise ValueError unless every entry is a text, or None if `optional`.
-
-    `name` is used in errors.
-    """
+    """Raise ValueError unless every entry is a text, or None if `optional`."""
     _check_column(texts, name)
     expected = "a text or None" if optional else "a text"
     for query, text in enumerate(texts):
@@ -293,7 +275,7 @@ def _check_column(column: Sequence[Any] | None, name: str) -> None:
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:
-    """Return the unique depths k (of recall@k, of a top k) as a list."""
+    """List the unique depths k (of recall@k, of a top k)."""
     depths = [*k] if isinstance(k, Collection) and not isinstance(k, str) else [k]
     if not depths:
         raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
@@ -306,11 +288,10 @@ def read_depths(k: int | Collection[int]) -> list[int]:
 
 
 def pick_counted(mask: Collection[bool], groups: Sequence[Hashable] | None) -> list[int]:
-    """Return the indices of the queries that a figure counts: the bootstrap draws from these only.
+    """List the indices of the queries that a figure counts: the bootstrap draws from these only.
 
     A group without a counted query keeps its first query, as an undefined value: the group then
-    appears in the results, and the macro average can count it as 0 or skip it. `groups` has one
-    label for each query; None is one group.
+    appears in the results, and the macro average can count it as 0 or skip it.
 
     >>> pick_counted([True, False, False, False], ["P36", "P36", "P19", "P19"])
     [0, 2]
@@ -326,11 +307,7 @@ def pick_counted(mask: Collection[bool], groups: Sequence[Hashable] | None) -> l
 
 
 def count_by_group(mask: Iterable[bool], groups: Sequence[Hashable]) -> dict[Hashable, int]:
-    """Return the number of counted queries of each group, in order of first occurrence.
-
-    >>> count_by_group([True, False, False, False], ["P36", "P36", "P19", "P19"])
-    {'P36': 1, 'P19': 0}
-    """
+    """Count the counted queries of each group, in order of first occurrence."""
     sizes = dict.fromkeys(groups, 0)
     for counts, label in zip(mask, groups, strict=True):
         sizes[label] += bool(counts)
@@ -338,15 +315,11 @@ def count_by_group(mask: Iterable[bool], groups: Sequence[Hashable]) -> dict[Has
 
 
 def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
-    """Return the labels at some indices; None for None."""
+    """Take the labels at some indices; None for None."""
     return None if labels is None else [labels[place] for place in places]
 
 
 def mean_known(values: Iterable[float | None]) -> float | None:
-    """Return the mean of the values that are known, None without any.
-
-    >>> mean_known([0.25, None, 0.75]), mean_known([None])
-    (0.5, None)
-    """
+    """Compute the mean of the values that are not None; None without any."""
     numbers = [value for value in values if value is not None]
     return fmean(numbers) if numbers else None

@@ -1,5 +1,6 @@
 """Subjects that occur with several objects, as the released code of mParaRel finds them."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -7,18 +8,14 @@ import numpy as np
 
 
 class Repeated(NamedTuple):
-    """Marks of tuples (bool, shape (n,)).
+    """Marks of tuples (bool, shape (n,))."""
 
-    - `subject`: its subject occurs in several tuples of the group.
-    - `twin`: both labels are those of an earlier tuple of the group, which counts for both.
-    """
-
-    subject: np.ndarray
-    twin: np.ndarray
+    subject: np.ndarray  # its subject occurs in several tuples of the group
+    twin: np.ndarray  # both labels are those of an earlier tuple of the group
 
 
 def find_repeated(subjects: Sequence[str], objects: Sequence[str], groups: Sequence) -> Repeated:
-    """Return the marks of tuples by the labels of subject and object in each group.
+    """Mark the tuples by the labels of subject and object in each group.
 
     The released code (coastalcph/mpararel) keeps predictions by the key SUBJECT-OBJECT, so that
     tuples with equal labels are one, and reads the subject back as the text before the first
@@ -33,15 +30,7 @@ def find_repeated(subjects: Sequence[str], objects: Sequence[str], groups: Seque
     first: dict[tuple, int] = {}
     for place, key in enumerate(keys):
         first.setdefault(key, place)
-    counts: dict[tuple, int] = {}
-    for group, subject, _ in first:
-        short = group, _shorten(subject)
-        counts[short] = counts.get(short, 0) + 1
-    return Repeated(
-        np.array([counts[group, _shorten(subject)] > 1 for group, subject, _ in keys], bool),
-        np.array([first[key] != place for place, key in enumerate(keys)], bool),
-    )
-
-
-def _shorten(label: str) -> str:
-    return label.partition("-")[0]
+    counts = Counter((group, subject.partition("-")[0]) for group, subject, _ in first)
+    repeated = [counts[group, subject.partition("-")[0]] > 1 for group, subject, _ in keys]
+    twins = [first[key] != place for place, key in enumerate(keys)]
+    return Repeated(np.array(repeated, bool), np.array(twins, bool))
