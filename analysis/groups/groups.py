@@ -42,7 +42,7 @@ from .labels import Grouping, Labels, find_labels
 TOGETHER = "all"  # languages
 RIGHT, RANKC = "right", "rankc"
 NOTHING = "no fact of any group was asked; choose other rows or groups"
-MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups whose pairs are tested, and permuted too
+MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups of which pairs are tested, and permuted too
 
 
 class Group(NamedTuple):
@@ -77,8 +77,7 @@ class GroupTable(NamedTuple):
         groups: in the order of first occurrence.
         test: χ² test of the table of right and wrong rows.
         permutation: permutation test over whole units.
-        pairs: tests of two groups, by their places; empty for fewer than 3 or more than
-            `MOST_PAIRED` groups; without permutations for more than `MOST_PERMUTED` groups.
+        pairs: tests of two groups, by their places; see `MOST_PAIRED`.
         n_units: number of permuted units.
     """
 
@@ -89,7 +88,7 @@ class GroupTable(NamedTuple):
     n_units: int
 
     def as_json(self) -> dict[str, Any]:
-        """Return all figures and tests; groups of pairs are given by name."""
+        """List all figures and tests; groups of pairs are named."""
         pairs = [
             {
                 "groups": [self.groups[place].name for place in (pair.first, pair.second)],
@@ -117,8 +116,7 @@ class Groups(NamedTuple):
         unit: unit whose rows keep one label in the permutation: `fact`, `subject` or `language`.
         tables: `all` or each language → its groups.
         bootstrap: options of the intervals.
-        run: the run.
-        choice: choice of the run's rows.
+        run, choice: the run and the choice of its rows.
         left_out: number of rows of the dataset that were left out, by reason.
         caution: why the unit is not the subject; empty without a reason to say so.
     """
@@ -134,7 +132,7 @@ class Groups(NamedTuple):
     caution: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings, and the groups and tests of all languages or of each one."""
+        """List the settings, and the groups and tests of all languages or of each one."""
         return {
             "signature": self.run.settings().signature,
             "subset": None if self.choice == ALL_ROWS else self.choice.as_json(),
@@ -153,9 +151,8 @@ class MarkedRows(NamedTuple):
 
     Attributes:
         marks: probability that each row is right [rows, languages]; NaN: not asked.
-        groups: group of each row; rows without a group or mark are left out.
-        facts: fact of each row; its templates are rows.
-        units: unit of each row; rows of a unit keep one label in the permutation.
+        groups, facts, units: of each row; rows without a group or mark are left out, and rows of a
+            unit keep one label in the permutation.
         figures: RankC of all rows; empty without rankings.
     """
 
@@ -178,18 +175,9 @@ def group_run(
 ) -> Groups:
     """Count right and wrong rows by group, with intervals and tests.
 
-    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`).
-
-    Args:
-        run: a finished run.
-        by: see `Grouping`.
-        gender: see `Grouping`.
-        unit: unit whose rows keep one label in the permutation: fact, subject or language. `auto`:
-            language for groups of languages; else subject if the fact ids name subjects, no subject
-            spans two groups, and a group has several subjects; else fact.
-        each_language: test groups of facts separately in each language.
-        choice: choice of the run's rows.
-        bootstrap: options of the intervals; the permutations use the same seed.
+    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`). `by` and
+    `gender` are as in `Grouping`, the other options as in `GroupOptions`; permutations have the
+    seed of the bootstrap.
     """
     settings = run.settings()
     tables, left_out = read_chosen(run, choice)
@@ -200,7 +188,7 @@ def group_run(
             f"--each-language requires groups of facts; --by {by} groups languages"
         )
     unit, units, caution = _choose_unit(unit, labels, table)
-    marks, figures = _mark(run, tables)
+    marks, figures = _mark(run, settings.kind, tables)
     bootstrap = bootstrap.resolve(table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
@@ -216,14 +204,14 @@ def group_run(
         left_out |= ungrouped
     else:
         groups = {TOGETHER: group_facts(rows, options)}
-    name = Path(by).name
-    return Groups(name, labels, unit, groups, bootstrap, run, choice, left_out, caution)
+    return Groups(Path(by).name, labels, unit, groups, bootstrap, run, choice, left_out, caution)
 
 
-def _mark(run: Run, tables: Mapping[str, pa.Table]) -> tuple[np.ndarray, dict[str, Figure]]:
+def _mark(
+    run: Run, kind: str, tables: Mapping[str, pa.Table]
+) -> tuple[np.ndarray, dict[str, Figure]]:
     """Mark the rows of a run [rows, languages], and measure RankC if it has rankings."""
-    settings = run.settings()
-    if settings.kind == "predictions":
+    if kind == "predictions":
         return np.column_stack([*mark_predictions(tables).values()]), {}
     facts = read_scored(run, tables)
     figures = {}
@@ -261,6 +249,7 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
     if unit == "subject" or (several and not divided):
         return "subject", subjects, ""
     caution = ""
+    # If most subjects are in several groups, groups are not meant to be of subjects.
     if len(divided) < len(groups) / 2 and divided:
         caution = (
             f"{len(divided):,} of {len(groups):,} subjects, such as {divided[0]}, are in several "
@@ -306,13 +295,14 @@ def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
     units = index_labels([rows.units[place] for place in places], len(places), "units")[1]
     facts = index_labels([rows.facts[place] for place in places], len(places), "facts")[1]
     table = np.column_stack([right, n - right])
+    # Templates of a fact are several rows, and one fact of the group.
     sizes = np.bincount(codes[np.unique(facts, return_index=True)[1]]).tolist()
     measured = []
     for name, size, counts in zip(map(str, groups), sizes, sum_by(codes, table), strict=True):
         means, bounds = estimates[name]["mean"], estimates[name]["intervals"]
         group = _make_group(name, size, counts, bounds.get(RIGHT))
         measured.append(group._replace(rankc=means.get(RANKC), rankc_ci=bounds.get(RANKC)))
-    starts = np.unique(units, return_index=True)[1]
+    starts = np.unique(units, return_index=True)[1]  # a row of each unit has the unit's group
     return _test(measured, sum_by(units, table), codes[starts], options.seed)
 
 
@@ -345,7 +335,7 @@ def _make_group(name: str, size: int, counts: np.ndarray, ci: list[float] | None
     return Group(name, size, right, wrong, right / (right + wrong), ci, None)
 
 
-def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> GroupTable:
+def _test(groups: list[Group], units: np.ndarray, codes: np.ndarray, seed: int) -> GroupTable:
     """Add the changes of the groups, and test them over their units [units, 2]."""
     counts = np.array([[group.right, group.wrong] for group in groups])
     changes = [None if np.isnan(x) else x for x in share_errors(counts).tolist()]
@@ -353,10 +343,6 @@ def _test(groups: Sequence[Group], units: np.ndarray, codes: np.ndarray, seed: i
     if 2 < len(groups) <= MOST_PAIRED:
         n = N_PERMUTATIONS if len(groups) <= MOST_PERMUTED else 0
         pairs = compare_pairs(units, codes, n, seed)
-    return GroupTable(
-        [x._replace(change=change) for x, change in zip(groups, changes, strict=True)],
-        compare_counts(counts),
-        permute_groups(units, codes, seed=seed),
-        pairs,
-        len(units),
-    )
+    groups = [x._replace(change=change) for x, change in zip(groups, changes, strict=True)]
+    permutation = permute_groups(units, codes, seed=seed)
+    return GroupTable(groups, compare_counts(counts), permutation, pairs, len(units))

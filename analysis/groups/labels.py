@@ -73,24 +73,17 @@ def _label_by_trait(grouping: Grouping) -> Labels:
     return _match(languages, traits, "languages", by)
 
 
-def _label_by_relation(grouping: Grouping) -> Labels:
-    relations = grouping.table["relation"].to_pylist()
-    return Labels(relations, False, f"{len({*relations})} relations")
-
-
-def _label_by_end(grouping: Grouping) -> Labels:
-    """Label each row by its subject or object."""
-    ids = _split(grouping)[grouping.by]
+def _label_by_part(grouping: Grouping) -> Labels:
+    """Label each row by its relation, subject or object."""
+    relations = {"relation": grouping.table["relation"].to_pylist()}
+    ids = (relations if grouping.by in relations else _split(grouping))[grouping.by]
     return Labels([*ids], False, f"{len({*ids})} {grouping.by}s")
 
 
 def _label_by_continent(grouping: Grouping) -> Labels:
-    """Label each row by its subject's continent, from the dataset's own facts of P30.
-
-    `geofacts` has these. The label is the first object's name, in English if the run has English,
-    else in the run's first language.
-    """
+    """Label each row by its subject's continent, from the dataset's own facts of P30."""
     subjects, settings = _split(grouping)["subject"], grouping.settings
+    # the names of continents, which all rows of a table need in one language
     language = "en" if "en" in settings.languages else settings.languages[0]
     table = load_again(settings, [language])[language]
     columns = (table[name].to_pylist() for name in ("fact_id", "candidates", "answers"))
@@ -108,7 +101,6 @@ def _label_by_continent(grouping: Grouping) -> Labels:
 
 
 def _label_by_gender(grouping: Grouping) -> Labels:
-    """Label each row by its subject's gender, from a file, see `read_genders`."""
     file = grouping.gender
     assert file is not None  # see find_labels
     subjects = _split(grouping)["subject"]
@@ -117,11 +109,7 @@ def _label_by_gender(grouping: Grouping) -> Labels:
 
 
 def _label_by_file(grouping: Grouping) -> Labels:
-    """Label languages or rows by a file.
-
-    Its ids are compared with languages, facts, subjects and objects. The kind that matches most ids
-    is used; of equal kinds, the first.
-    """
+    """Label languages or rows by a file, whose ids are of languages, facts, subjects or objects."""
     file = Path(grouping.by)
     groups = _read_groups(file)
     facts = grouping.table["fact_id"].to_pylist()
@@ -130,7 +118,7 @@ def _label_by_file(grouping: Grouping) -> Labels:
     if all(map(split_fact, facts)):
         sources |= {f"{name}s": (ids, groups) for name, ids in _split(grouping).items()}
     counts = {kind: len({*keys} & {*labels}) for kind, (keys, labels) in sources.items()}
-    kind = max(counts, key=lambda name: counts[name])
+    kind = max(counts, key=lambda name: counts[name])  # of equal ones, the first
     if not counts[kind]:
         examples = ", ".join(repr(keys[0]) for keys, _ in sources.values())
         raise PolyprobeError(
@@ -144,9 +132,7 @@ def _label_by_file(grouping: Grouping) -> Labels:
 
 LABELLERS: Mapping[str, Callable[[Grouping], Labels]] = {
     **dict.fromkeys(OF_LANGUAGES, _label_by_trait),
-    "relation": _label_by_relation,
-    "subject": _label_by_end,
-    "object": _label_by_end,
+    **dict.fromkeys(("relation", "subject", "object"), _label_by_part),
     "continent": _label_by_continent,
     "gender": _label_by_gender,
 }
