@@ -23,21 +23,13 @@ TEXTS = {
 
 
 class TokenCounts(NamedTuple):
-    """The tokens of the texts of one language.
+    """The tokens of the texts of one language."""
 
-    Attributes:
-        n_texts: number of texts; a text counts once for each fact that it is in.
-        counts: {number of tokens: number of texts}, ascending; 0: the tokenizer drops the text.
-        n_words: words between blanks; a text of a script without blanks is one word.
-        n_characters: characters (code points) without blanks.
-        n_unknown: texts with an unknown token, which the free decoding excludes.
-    """
-
-    n_texts: int
-    counts: dict[int, int]
-    n_words: int
-    n_characters: int
-    n_unknown: int
+    n_texts: int  # a text counts once for each fact that it is in
+    counts: dict[int, int]  # tokens → texts, ascending; 0: the tokenizer drops the text
+    n_words: int  # between blanks; a text of a script without blanks is one word
+    n_characters: int  # code points, without blanks
+    n_unknown: int  # with an unknown token, which the free decoding excludes
 
     @property
     def n_tokens(self) -> int:

@@ -26,24 +26,14 @@ NAME, PARAMETERS = "name", "parameters"
 
 
 class Board(NamedTuple):
-    """Rows and columns of a leaderboard.
+    """Rows and columns of a leaderboard."""
 
-    Attributes:
-        entries: in the order of `sort`.
-        figures: the figures that every entry has, by name in results.json.
-        columns: names of the figures in short tables.
-        sort: name of the figure that orders the rows, or `name` or `parameters`.
-        differing: setting → its value in each entry, of the settings that make figures
-            incomparable; empty unless that is permitted.
-        loading: the settings of the model in which entries differ, one text for each.
-    """
-
-    entries: Sequence[ModelEntry]
-    figures: Mapping[str, RunFigure]
-    columns: Sequence[str]
-    sort: str
-    differing: Mapping[str, Sequence[str]]
-    loading: Sequence[str]
+    entries: Sequence[ModelEntry]  # in the order of `sort`
+    figures: Mapping[str, RunFigure]  # the figures that every entry has, by name in results.json
+    columns: Sequence[str]  # names of the figures in short tables
+    sort: str  # a figure, or `name` or `parameters`
+    differing: Mapping[str, Sequence[str]]  # setting → its value in each entry; empty if comparable
+    loading: Sequence[str]  # the settings of the model in which entries differ, one text for each
 
     @property
     def data(self) -> str:

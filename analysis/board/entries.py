@@ -19,19 +19,12 @@ Bounds = list[float] | None
 
 
 class Value(NamedTuple):
-    """A figure of a model.
+    """A figure of a model."""
 
-    Attributes:
-        mean: unweighted mean over languages or pairs; None: undefined.
-        interval: 95% interval of the mean, [low, high]; None: unknown.
-        languages: value by language; for a figure of pairs, the mean over the language's pairs.
-        halves: half the width of the 95% interval of each language or pair that has one.
-    """
-
-    mean: float | None
-    interval: Bounds = None
-    languages: Mapping[str, float | None] = {}
-    halves: Mapping[str, float] = {}
+    mean: float | None  # unweighted mean over languages or pairs; None: undefined
+    interval: Bounds = None  # 95% interval of the mean, [low, high]; None: unknown
+    languages: Mapping[str, float | None] = {}  # of a figure of pairs, means of a language's pairs
+    halves: Mapping[str, float] = {}  # half the width of each language's or pair's interval
 
     @property
     def plus_minus(self) -> float | None:
@@ -40,23 +33,14 @@ class Value(NamedTuple):
 
 
 class ModelEntry(NamedTuple):
-    """A row of a board: a model and its figures from one or several runs.
+    """A row of a board: a model and its figures from one or several runs."""
 
-    Attributes:
-        name: unique short name, see `name_runs`.
-        folders: run folders.
-        settings: of the first run, with the configurations, languages and fingerprints of all.
-        results: results.json of each run, without the values of pairs.
-        values: value of each figure.
-        parameters: parameter count of the model; None: unknown.
-    """
-
-    name: str
+    name: str  # unique short name, see `name_runs`
     folders: Sequence[Path]
-    settings: Settings
-    results: Sequence[Mapping[str, Any]]
-    values: Mapping[str, Value]
-    parameters: float | None
+    settings: Settings  # of the first run, with configurations, languages, fingerprints of all
+    results: Sequence[Mapping[str, Any]]  # results.json of each run, without the values of pairs
+    values: Mapping[str, Value]  # by figure
+    parameters: float | None  # parameter count of the model; None: unknown
 
     @property
     def full_name(self) -> str:

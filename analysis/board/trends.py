@@ -10,24 +10,15 @@ LEAST = 3  # models: fewer give no interval
 
 
 class Slope(NamedTuple):
-    """A regression on the number of doublings.
+    """A regression on the number of doublings."""
 
-    Attributes:
-        n: number of models.
-        slope: change of the figure per doubling of the parameters.
-        low, high: 95% interval of the slope, by Student's t with n - 2 degrees of freedom.
-        intercept: value of the line at one parameter.
-        r: Pearson's correlation; None if all values are equal.
-        p: two-sided p-value of the slope.
-    """
-
-    n: int
-    slope: float
-    low: float
+    n: int  # models
+    slope: float  # change of the figure per doubling of the parameters
+    low: float  # 95% interval of the slope, by Student's t with n - 2 degrees of freedom
     high: float
-    intercept: float
-    r: float | None
-    p: float | None
+    intercept: float  # value of the line at one parameter
+    r: float | None  # Pearson's correlation; None if all values are equal
+    p: float | None  # two-sided p-value of the slope
 
 
 class FigureCorrelation(NamedTuple):

@@ -21,65 +21,40 @@ Marks = Mapping[str, np.ndarray]
 
 
 class Counts(NamedTuple):
-    """The facts of one language and length that both, one or neither of two runs know.
-
-    Attributes:
-        language: of the facts.
-        part: `all`, `single` (the answer is one token of the first run's model) or `multi`.
-        agreed, only_first, only_second, neither: number of facts.
-        p: of McNemar's exact test, see `find_mcnemar_p`; None without a fact that only one knows.
-        p_adjusted: corrected over the languages of this part.
-    """
+    """The facts of one language and length that both, one or neither of two runs know."""
 
     language: str
-    part: str
-    agreed: int
+    part: str  # `all`, `single` (the answer is one token of the first run's model) or `multi`
+    agreed: int  # right in both
     only_first: int
     only_second: int
     neither: int
-    p: float | None
-    p_adjusted: float | None
+    p: float | None  # of McNemar's exact test; None without a fact that only one knows
+    p_adjusted: float | None  # corrected over the languages of this part
 
 
 class OneSided(NamedTuple):
-    """A fact that only one run knows.
-
-    Attributes:
-        language, fact_id, relation: of the fact.
-        knows: `first` or `second`, the run that is right.
-        single_token: whether the answer is one token of the first run's model.
-        prompt: of the first run.
-        answer_forms: accepted by the first run.
-        first, second: both predictions.
-    """
+    """A fact that only one run knows."""
 
     language: str
     fact_id: str
     relation: str
-    knows: str
-    single_token: bool
-    prompt: str
-    answer_forms: list[str]
-    first: str
+    knows: str  # `first` or `second`, the run that is right
+    single_token: bool  # of the first run's model
+    prompt: str  # of the first run
+    answer_forms: list[str]  # accepted by the first run
+    first: str  # the predictions
     second: str
 
 
 class Decodings(NamedTuple):
-    """The facts that two runs know.
+    """The facts that two runs know."""
 
-    Attributes:
-        counts: of each language and length, in this order.
-        one_sided: all facts that only one run knows, by language; those of the first run first, and
-            one of each relation before a second one.
-        not_asked: facts by language that one of the runs was not asked, left out here.
-        by_relation: language, relation, then `n_queries` and the numbers of facts that only one run
-            knows.
-    """
-
-    counts: list[Counts]
+    counts: list[Counts]  # of each language and length, in this order
+    # by language; the first run's first, one of each relation before a second
     one_sided: list[OneSided]
-    not_asked: dict[str, int]
-    by_relation: dict[str, dict[str, dict[str, int]]]
+    not_asked: dict[str, int]  # facts by language that one of the runs was not asked, left out here
+    by_relation: dict[str, dict[str, dict[str, int]]]  # by language, with `n_queries`
 
     def as_json(self) -> dict[str, Any]:
         """List all fields, the counts by language and length."""

@@ -15,31 +15,19 @@ from .sentences.texts import find_versions
 
 
 class DifferenceRow(NamedTuple):
-    """A tested difference.
+    """A tested difference."""
 
-    Attributes:
-        level: `name` (a language or a pair), `mean` or `relation`.
-        figure: its name.
-        weighting: `micro` beside other tables or results with macro averages, else "".
-        difference: both values and the test.
-    """
-
-    level: str
+    level: str  # `name` (a language or a pair), `mean` or `relation`
     figure: str
-    weighting: str
+    weighting: str  # `micro` beside other tables or results with macro averages, else ""
     difference: Difference
 
 
 class PairOutcome(NamedTuple):
-    """The comparison of two runs.
-
-    Attributes:
-        comparison: tests of all figures.
-        wording: the effect of wording; None if the runs are not two wordings of one configuration.
-    """
+    """The comparison of two runs."""
 
     comparison: Comparison
-    wording: VersionComparison | None = None
+    wording: VersionComparison | None = None  # if the runs are two wordings of a configuration
 
     @property
     def failures(self) -> list[str]:

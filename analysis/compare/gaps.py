@@ -18,37 +18,26 @@ BESIDE = {"other languages", "rows", "relations", "exclude", "product"}
 
 
 class Gap(NamedTuple):
-    """The gap of a language to the best one in both runs, or `mean`, of all these gaps.
-
-    Attributes:
-        gap: the values of both runs, their difference and its test.
-        first_ci, second_ci: 95% intervals of the two gaps.
-        share: difference / first, the part of the first gap that changes with the protocol: 1 if
-            the second run has no gap, below 0 if it has a larger one. None if `first_ci` includes
-            0: there is no gap to explain.
-        share_ci: its 95% interval.
-    """
+    """The gap of a language to the best one in both runs, or `mean`, of all these gaps."""
 
     gap: Difference
-    first_ci: list[float] | None
+    first_ci: list[float] | None  # 95% intervals of the two gaps
     second_ci: list[float] | None
+    # difference / first, the part of the first gap that changes with the protocol: 1 if the second
+    # run has no gap, below 0 if it has a larger one. None if `first_ci` includes 0: there is no gap
+    # to explain
     share: float | None
     share_ci: list[float] | None
 
 
 class Gaps(NamedTuple):
-    """The gaps of accuracy of two runs.
+    """The gaps of accuracy of two runs."""
 
-    Attributes:
-        best: the language with the highest mean of both runs' accuracies; the first one of equals.
-        rows: a row for each of the other languages, `mean` last.
-        above_floor: whether the interval of the best language's accuracy is above the most frequent
-            answers, or above chance where those are unknown, in each run; None without an interval.
-            A run that is not has small gaps, whatever the model knows.
-    """
-
-    best: str
-    rows: list[Gap]
+    best: str  # with the highest mean of both runs' accuracies; the first of equals
+    rows: list[Gap]  # `mean` last
+    # Whether the best language's interval of accuracy is above the most frequent answers (chance,
+    # if unknown) in each run; None without an interval. Else gaps are small, whatever the model
+    # knows
     above_floor: tuple[bool | None, bool | None]
 
     def as_json(self) -> dict[str, Any]:

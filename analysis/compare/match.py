@@ -15,21 +15,13 @@ Pair = tuple[Tables, Tables]
 
 
 class Match(NamedTuple):
-    """The rows that two runs have in common.
+    """The rows that two runs have in common."""
 
-    Attributes:
-        languages: those that both have, in the first one's order.
-        left_out_languages: those that only one has.
-        tables: the scores of each run by language, row by row the same facts.
-        left_out: rows that only the first, only the second has.
-        left_out_rows: common rows that a choice leaves out, by reason.
-    """
-
-    languages: list[str]
-    left_out_languages: list[str]
-    tables: Pair
-    left_out: tuple[int, int]
-    left_out_rows: dict[str, int]
+    languages: list[str]  # of both, in the first one's order
+    left_out_languages: list[str]  # of one alone
+    tables: Pair  # of each run by language, row by row the same facts
+    left_out: tuple[int, int]  # rows of the first, of the second alone
+    left_out_rows: dict[str, int]  # common rows without the choice, by reason
 
 
 def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:

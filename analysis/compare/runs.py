@@ -33,42 +33,23 @@ Facts = tuple[ScoredFacts, ScoredFacts]
 
 
 class Comparison(NamedTuple):
-    """Two runs side by side.
-
-    Attributes:
-        names: short names of both.
-        runs: the signatures of both.
-        differ: the settings that differ, in one line.
-        languages: those that both have, in the first one's order.
-        left_out_languages: those that only one has.
-        n_queries: rows that both have.
-        n_units: facts or clusters that are swapped and drawn.
-        left_out: rows that only the first, only the second has.
-        differences: by figure, one row for each language or pair, `mean` last.
-        settings: test, correction, resamples, seed, clusters (resolved), and the choice of rows.
-        left_out_rows: common rows that the choice leaves out, by reason.
-        relations: number of rows of each relation, if compared by relation.
-        by_relation: by figure, the difference of the means in each relation; p-values are corrected
-            over the relations.
-        gaps: the gaps between languages, if the runs differ in their protocol alone.
-        decodings: the facts that only one run knows, of free predictions.
-    """
+    """Two runs side by side."""
 
     names: tuple[str, str]
-    runs: tuple[str, str]
-    differ: str
-    languages: list[str]
-    left_out_languages: list[str]
-    n_queries: int
-    n_units: int
-    left_out: tuple[int, int]
-    differences: dict[str, list[Difference]]
-    settings: dict[str, Any]
-    left_out_rows: dict[str, int]
-    relations: dict[str, int]
-    by_relation: dict[str, list[Difference]]
-    gaps: Gaps | None = None
-    decodings: Decodings | None = None
+    runs: tuple[str, str]  # signatures
+    differ: str  # the settings that differ, in one line
+    languages: list[str]  # of both, in the first one's order
+    left_out_languages: list[str]  # of one alone
+    n_queries: int  # common rows
+    n_units: int  # facts or clusters that are swapped and drawn
+    left_out: tuple[int, int]  # rows of the first, of the second alone
+    differences: dict[str, list[Difference]]  # by figure, `mean` last
+    settings: dict[str, Any]  # of the tests, and the choice of rows
+    left_out_rows: dict[str, int]  # common rows without the choice, by reason
+    relations: dict[str, int]  # rows by relation, if these are compared
+    by_relation: dict[str, list[Difference]]  # by figure, of the means; p corrected over relations
+    gaps: Gaps | None = None  # of runs that differ in their protocol alone
+    decodings: Decodings | None = None  # of free predictions
 
     def as_json(self) -> dict[str, Any]:
         """List all parts; differences by figure, and by name or relation."""
@@ -106,6 +87,9 @@ def compare_runs(
     out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
     headline figures are also compared in each relation. `options` has the weights and ties, and
     the choice of fillings. `test` has the options of `significance.compare_figures`.
+
+    Raises:
+        PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
     runs = (first, second)
     match = match_runs(first, second, choice)

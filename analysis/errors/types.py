@@ -32,23 +32,14 @@ _WORD = re.compile(r"[\u3040-\u30ff\u3400-\u9fff]|[^\W_\u3040-\u30ff\u3400-\u9ff
 
 
 class Wrong(NamedTuple):
-    """A wrong prediction.
+    """A wrong prediction."""
 
-    Attributes:
-        text: the prediction as it is.
-        words: its words, folded.
-        sentence: the words of the prompt, with a `[Y]` at the slot.
-        gold: the words of each accepted form.
-        other_forms: the accepted forms of the other facts of the relation.
-        function_words: those of the language.
-    """
-
-    text: str
-    words: Words
-    sentence: Words
-    gold: Sequence[Words]
-    other_forms: Collection[Words]
-    function_words: Collection[str]
+    text: str  # as it is
+    words: Words  # folded
+    sentence: Words  # the words of the prompt, with a `[Y]` at the slot
+    gold: Sequence[Words]  # the words of each accepted form
+    other_forms: Collection[Words]  # the accepted forms of the other facts of the relation
+    function_words: Collection[str]  # of the language
 
 
 Rule = Callable[[Wrong], bool]

@@ -56,6 +56,9 @@ def find_results(
     `left_out` counts it, and under `rows` the rows of the dataset without a choice of figures, by
     reason. `subset` is the choice of scored rows, null for all. `intervals` has the 95% bootstrap
     interval of every figure. `options` are those that are not the default, if there are any.
+
+    Raises:
+        PolyprobeError: options of another kind of run, or for figures that it does not have.
     """
     settings, facts = run.settings(), None
     options.check_kind(settings.kind, run.folder)

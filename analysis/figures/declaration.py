@@ -14,17 +14,11 @@ Values = Mapping[str, float | None]
 
 
 class FigureInput(NamedTuple):
-    """What the kernel of a figure takes.
+    """What the kernel of a figure takes."""
 
-    Attributes:
-        take: the input in the facts of a run; None if the run does not have it.
-        needs: what a run without it lacks, in words.
-        ranked: compares rankings of languages, which then need the same candidates.
-    """
-
-    take: Callable[[ScoredFacts], Any]
-    needs: str = ""
-    ranked: bool = False
+    take: Callable[[ScoredFacts], Any]  # None if a run does not have it
+    needs: str = ""  # what a run without it lacks, in words
+    ranked: bool = False  # compares rankings, which need the same candidates in all languages
 
     def find_lack(self, facts: ScoredFacts) -> str:
         """Find what the facts lack, in words; empty if they have the input."""
@@ -50,19 +44,12 @@ class Scale(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """How a figure is shown.
+    """How a figure is shown."""
 
-    Attributes:
-        short: column heading where the title is too wide.
-        noted: printed below the terminal table.
-        training: logged during training: `each` value or only its `mean`.
-        paper: heading and description in the LaTeX table.
-    """
-
-    short: str = ""
-    noted: bool = False
-    training: str = ""
-    paper: tuple[str, str] = ("", "")
+    short: str = ""  # column heading where the title is too wide
+    noted: bool = False  # printed below the terminal table
+    training: str = ""  # logged during training: `each` value or only its `mean`
+    paper: tuple[str, str] = ("", "")  # heading and description in the LaTeX table
 
 
 class LeftOut(NamedTuple):
@@ -73,40 +60,23 @@ class LeftOut(NamedTuple):
 
 
 class RunFigure(NamedTuple):
-    """One figure of a run.
+    """One figure of a run."""
 
-    Attributes:
-        name: key in results.json; `MODULE.FIGURE` for a figure that a metric module gives.
-        title: printed name.
-        definition: one sentence for the report and for archives.
-        per: `language`, `pair`, `way` (each ordered pair), or `all` languages together.
-        input: what the kernel takes; unused for a module's figure (see `modules.MODULES`).
-        sums: kernel; None for a module's figure.
-        scale: range and direction of the value.
-        chance: value of a random ranking: a constant, or a kernel whose result is stored.
-        floor: name of the floor in `floors.FLOORS` that the value should exceed.
-        left_out: cases without a value, counted in results.json.
-        conditional: averaged over fewer facts than the run has; their number is not stored.
-        compared: tested by `compare`.
-        on_request: computed only if it is named (`metrics --figures`).
-        count_key: key of a module's number of facts.
-        display: how it is shown.
-    """
-
-    name: str
+    name: str  # key in results.json; `MODULE.FIGURE` of a metric module
     title: str
-    definition: str
-    per: str
-    input: FigureInput = FACTS
-    sums: Callable[[Any], Figure] | None = None
+    definition: str  # one sentence for the report and archives
+    per: str  # `way`: each ordered pair; `all`: all languages together
+    input: FigureInput = FACTS  # unused for a module's figure, see `modules.MODULES`
+    sums: Callable[[Any], Figure] | None = None  # the kernel; None for a module's figure
     scale: Scale = Scale()
+    # of a random ranking; of a kernel it is stored
     chance: float | Callable[[ScoredFacts], float] | None = None
-    floor: str = ""
-    left_out: LeftOut | None = None
-    conditional: bool = False
-    compared: bool = False
-    on_request: bool = False
-    count_key: str = "n_queries"
+    floor: str = ""  # name in `floors.FLOORS`, to be exceeded
+    left_out: LeftOut | None = None  # counted in results.json
+    conditional: bool = False  # over fewer facts than the run has; their number is not stored
+    compared: bool = False  # tested by `compare`
+    on_request: bool = False  # computed only if it is named (`metrics --figures`)
+    count_key: str = "n_queries"  # key of a module's number of facts
     display: Presentation = Presentation()
 
     @property

@@ -25,23 +25,14 @@ DEFAULTS = RankingOptions()
 
 
 class SecondQuestions(NamedTuple):
-    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not covered.
-
-    Attributes:
-        languages: their codes.
-        covered: whether a fact has a second question, in every language [facts].
-        rankc: RankC with the right subject in both languages [facts, pairs].
-        donor_rankc: RankC with the right subject in one language only, the mean of both ways.
-        right: probability that each fact is right [facts, languages].
-        donor_right: the same in the other subject's sentence.
-    """
+    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not covered."""
 
     languages: list[str]
-    covered: np.ndarray
-    rankc: np.ndarray
-    donor_rankc: np.ndarray
-    right: np.ndarray
-    donor_right: np.ndarray
+    covered: np.ndarray  # with a second question, in every language [facts]
+    rankc: np.ndarray  # with the right subject in both languages [facts, pairs]
+    donor_rankc: np.ndarray  # with it in one language only, the mean of both ways
+    right: np.ndarray  # probability [facts, languages]
+    donor_right: np.ndarray  # the same in the other subject's sentence
 
     @property
     def rankc_difference(self) -> np.ndarray:
@@ -55,24 +46,15 @@ class SecondQuestions(NamedTuple):
 
 
 class OtherTemplates(NamedTuple):
-    """Each question beside another template of its fact: the next one, the first after the last.
-
-    Attributes:
-        languages: their codes.
-        several: whether a question's fact has several templates [questions].
-        within: RankC of the two templates in one language [questions, languages], 0 if not
-            `several`.
-        between: RankC of one language's template with the other template in a second language,
-            the mean of both ways [questions, pairs], 0 if not `several`; no pairs if languages have
-            other candidates.
-        chance: RankC of random rankings [questions].
-    """
+    """Each question beside another template of its fact: the next one, the first after the last."""
 
     languages: list[str]
-    several: np.ndarray
-    within: np.ndarray
+    several: np.ndarray  # [questions] whose fact has several templates; else 0 below
+    within: np.ndarray  # RankC of both in one language [questions, languages]
+    # RankC of a template in one language and the other in a second, the mean of both ways
+    # [questions, pairs]; no pairs if languages have other candidates
     between: np.ndarray
-    chance: np.ndarray
+    chance: np.ndarray  # RankC of random rankings [questions]
 
     def adjust(self, values: np.ndarray) -> np.ndarray:
         """Adjust values for chance, 0 if not `several` or with a single candidate."""

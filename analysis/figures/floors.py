@@ -19,19 +19,12 @@ Values = dict[str, float | None]
 
 
 class Floor(NamedTuple):
-    """One floor.
+    """One floor."""
 
-    Attributes:
-        name: key in `floors` of results.json.
-        title: name of the row in tables.
-        definition: one sentence for the report.
-        find: kernel; the figures that the floor has, in their means over languages or pairs.
-    """
-
-    name: str
-    title: str
-    definition: str
-    find: Callable[[ScoredFacts], Values]
+    name: str  # key in `floors` of results.json
+    title: str  # of a row in tables
+    definition: str  # one sentence for the report
+    find: Callable[[ScoredFacts], Values]  # the figures that it has, in their means
 
 
 def find_floors(facts: ScoredFacts, figures: Collection[str] | None = None) -> dict[str, Values]:

@@ -17,30 +17,18 @@ MEAN = "mean"  # in place of a language: the mean over languages or pairs
 
 
 class FigureRow(NamedTuple):
-    """One value of a figure.
-
-    Attributes:
-        figure: name of the figure.
-        language: a split, MEAN or ALL.
-        other_language: the second language of a pair, else "".
-        value: None if the figure is undefined.
-        low, high: bounds of the 95% bootstrap interval, None without one.
-        chance: value of guessing, None if unknown.
-        n: number of facts, None if unknown.
-        floor: value to exceed (see `floors.py`), None if unknown.
-        relation: empty for figures of all rows.
-    """
+    """One value of a figure."""
 
     figure: str
-    language: str
-    other_language: str = ""
-    value: float | None = None
-    low: float | None = None
+    language: str  # a split, MEAN or ALL
+    other_language: str = ""  # the second language of a pair, else ""
+    value: float | None = None  # None: undefined
+    low: float | None = None  # of the 95% bootstrap interval
     high: float | None = None
-    chance: float | None = None
-    n: int | None = None
-    floor: float | None = None
-    relation: str = ""
+    chance: float | None = None  # None if unknown, as n and floor
+    n: int | None = None  # number of facts
+    floor: float | None = None  # to be exceeded, see `floors.py`
+    relation: str = ""  # empty for figures of all rows
 
 
 class HighPairs(NamedTuple):

@@ -40,23 +40,14 @@ class Bootstrap(NamedTuple):
 
 @dataclass
 class Units:
-    """What the bootstrap of a run's rows draws: options of figures of all rows, and of others.
+    """What the bootstrap of a run's rows draws: options of figures of all rows, and of others."""
 
-    Attributes:
-        n_resamples: number of resamples; 0: no intervals.
-        seed: seed of the draws.
-        clusters: label of each row's unit; None: rows are drawn.
-        within: the same for draws within a relation.
-        of_templates: the same for figures of templates.
-        average: average of metric modules.
-    """
-
-    n_resamples: int = 0
+    n_resamples: int = 0  # 0: no intervals
     seed: int = 0
-    clusters: list[str] | None = None
-    within: list[str] | None = None
-    of_templates: list[str] | None = None
-    average: str = "macro"
+    clusters: list[str] | None = None  # of each row; None: rows are drawn
+    within: list[str] | None = None  # for draws within a relation
+    of_templates: list[str] | None = None  # for figures of templates
+    average: str = "macro"  # of metric modules
 
     @classmethod
     def read(cls, table: pa.Table, bootstrap: Bootstrap, average: str = "macro") -> "Units":
@@ -70,7 +61,7 @@ class Units:
         n_resamples = bootstrap.n_resamples or 0
         return cls(n_resamples, bootstrap.seed, clusters, within, of_templates, average)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self) -> None:  # once: figures share them
         self.rows = Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)
         self.relation = self.rows._replace(clusters=self.within)
         self.templates = self.rows._replace(clusters=self.of_templates)

@@ -46,45 +46,26 @@ MOST_PAIRED, MOST_PERMUTED = 50, 10  # groups of which pairs are tested, and per
 
 
 class Group(NamedTuple):
-    """The figures of a group.
-
-    Attributes:
-        name: label of the group.
-        size: number of its facts, or of its languages.
-        right, wrong: rows (facts in each language); fractions where candidates tie at rank 1.
-        share: right rows as a share of all rows of the group.
-        ci: 95% bootstrap interval of the share, over facts; None for a single fact.
-        change: see `share_errors`; None if no row is wrong.
-        rankc: mean RankC over pairs of languages; None without rankings to compare.
-        rankc_ci: its 95% interval.
-    """
+    """The figures of a group."""
 
     name: str
-    size: int
-    right: float
+    size: int  # facts, or languages
+    right: float  # rows (facts in each language); fractions where candidates tie at rank 1
     wrong: float
-    share: float
-    ci: list[float] | None
-    change: float | None
-    rankc: float | None = None
+    share: float  # of right rows
+    ci: list[float] | None  # of the share, over facts; None for a single fact
+    change: float | None  # see `share_errors`; None if no row is wrong
+    rankc: float | None = None  # mean over pairs of languages; None without rankings
     rankc_ci: list[float] | None = None
 
 
 class GroupTable(NamedTuple):
-    """The groups in all languages together or in one, and their tests.
+    """The groups in all languages together or in one, and their tests."""
 
-    Attributes:
-        groups: in the order of first occurrence.
-        test: χ² test of the table of right and wrong rows.
-        permutation: permutation test over whole units.
-        pairs: tests of two groups, by their places; see `MOST_PAIRED`.
-        n_units: number of permuted units.
-    """
-
-    groups: list[Group]
-    test: ChiSquare
-    permutation: Permutation
-    pairs: list[Pair]
+    groups: list[Group]  # in the order of first occurrence
+    test: ChiSquare  # of the table of right and wrong rows
+    permutation: Permutation  # over whole units
+    pairs: list[Pair]  # by their places; see `MOST_PAIRED`
     n_units: int
 
     def as_json(self) -> dict[str, Any]:
@@ -108,28 +89,17 @@ class GroupTable(NamedTuple):
 
 
 class Groups(NamedTuple):
-    """The groups of a run.
+    """The groups of a run."""
 
-    Attributes:
-        by: value of `--by`: a name, or the name of a file.
-        labels: labels of the languages or rows.
-        unit: unit whose rows keep one label in the permutation: `fact`, `subject` or `language`.
-        tables: `all` or each language → its groups.
-        bootstrap: options of the intervals.
-        run, choice: the run and the choice of its rows.
-        left_out: number of rows of the dataset that were left out, by reason.
-        caution: why the unit is not the subject; empty without a reason to say so.
-    """
-
-    by: str
+    by: str  # a name, or the name of a file
     labels: Labels
-    unit: str
-    tables: dict[str, GroupTable]
+    unit: str  # `fact`, `subject` or `language`, whose rows keep one label
+    tables: dict[str, GroupTable]  # `all` or each language → its groups
     bootstrap: Bootstrap
     run: Run
     choice: Choice
-    left_out: dict[str, int]
-    caution: str = ""
+    left_out: dict[str, int]  # rows of the dataset, by reason
+    caution: str = ""  # why the unit is not the subject
 
     def as_json(self) -> dict[str, Any]:
         """List the settings, and the groups and tests of all languages or of each one."""
@@ -147,20 +117,13 @@ class Groups(NamedTuple):
 
 
 class MarkedRows(NamedTuple):
-    """The marked rows of a run.
+    """The marked rows of a run."""
 
-    Attributes:
-        marks: probability that each row is right [rows, languages]; NaN: not asked.
-        groups, facts, units: of each row; rows without a group or mark are left out, and rows of a
-            unit keep one label in the permutation.
-        figures: RankC of all rows; empty without rankings.
-    """
-
-    marks: np.ndarray
-    groups: Sequence[str | None]
+    marks: np.ndarray  # probability of being right [rows, languages]; NaN: not asked
+    groups: Sequence[str | None]  # of each row; None: without a group
     facts: Sequence[str]
     units: Sequence[str]
-    figures: Mapping[str, Figure] = {}
+    figures: Mapping[str, Figure] = {}  # RankC; empty without rankings
 
 
 def group_run(
@@ -175,9 +138,21 @@ def group_run(
 ) -> Groups:
     """Count right and wrong rows by group, with intervals and tests.
 
-    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`). `by` and
-    `gender` are as in `Grouping`, the other options as in `GroupOptions`; permutations have the
-    seed of the bootstrap.
+    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`).
+
+    Args:
+        run: a finished run.
+        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups.
+        gender: file of genders, for `gender` alone.
+        unit: unit whose rows keep one label in the permutation: fact, subject or language. `auto`:
+            language for groups of languages; else subject if the fact ids name subjects, no subject
+            spans two groups, and a group has several subjects; else fact.
+        each_language: test groups of facts separately in each language.
+        choice: choice of the run's rows.
+        bootstrap: options of the intervals; the permutations use the same seed.
+
+    Raises:
+        PolyprobeError: groups that cannot be found or tested.
     """
     settings = run.settings()
     tables, left_out = read_chosen(run, choice)

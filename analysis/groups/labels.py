@@ -21,34 +21,22 @@ GENDERS = ("female", "male")  # of the file; `none` has no group
 
 
 class Labels(NamedTuple):
-    """Groups of languages or of facts.
+    """Groups of languages or of facts."""
 
-    Attributes:
-        groups: label of each language, or of each row of the run; None: without a group.
-        of_languages: whether the groups consist of languages.
-        note: how many languages, subjects or other units have a group.
-    """
-
-    groups: list[str | None]
+    groups: list[str | None]  # of each language or row; None: without a group
     of_languages: bool
-    note: str
+    note: str  # how many languages, subjects or others have a group
 
 
 class Grouping(NamedTuple):
-    """What to group, and by what.
+    """What to group, and by what."""
 
-    Attributes:
-        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups. Ids are codes
-            of languages, or ids of facts, subjects or objects.
-        table: the chosen rows of the run, in any language.
-        settings: settings of the run.
-        gender: file of genders, for `gender` alone.
-    """
-
+    # A name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups. Ids are codes of
+    # languages, or ids of facts, subjects or objects
     by: str
-    table: pa.Table
+    table: pa.Table  # the chosen rows, in any language
     settings: Settings
-    gender: Path | None = None
+    gender: Path | None = None  # file of genders
 
 
 def find_labels(grouping: Grouping) -> Labels:

@@ -19,34 +19,23 @@ from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import find_language
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import Choice
-from polyprobe.system.errors import PolyprobeError, check_option, unknown
+from polyprobe.system.errors import PolyprobeError, unknown
 
 OVERLAP = "coverlap"
 EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
 
 
 class Pairs(NamedTuple):
-    """A figure of all pairs of languages of a run.
-
-    Attributes:
-        run: the run.
-        of: declaration of the figure.
-        languages: in the run's order.
-        table: rows of the first language.
-        figure: sums of each fact, `mean` last.
-        accuracies: sums of each fact for the accuracy of each language, `mean` last.
-        facts: scores; None for free predictions.
-        left_out: number of rows that are not measured, by reason.
-    """
+    """A figure of all pairs of languages of a run."""
 
     run: Run
     of: RunFigure
     languages: list[str]
-    table: pa.Table
-    figure: Figure
-    accuracies: Figure
-    facts: ScoredFacts | None
-    left_out: dict[str, int]
+    table: pa.Table  # of the first language
+    figure: Figure  # sums of each fact, `mean` last
+    accuracies: Figure  # sums of each fact by language, `mean` last
+    facts: ScoredFacts | None  # None for free predictions
+    left_out: dict[str, int]  # rows, by reason
 
     @property
     def values(self) -> np.ndarray:
@@ -60,26 +49,15 @@ class Pairs(NamedTuple):
 
 
 class Similarity(NamedTuple):
-    """A table of pairs of languages.
-
-    Attributes:
-        name: name in tables.
-        description: of the values in one line.
-        values: symmetric [L, L]; NaN: unknown.
-        missing: language → the reason why it has no values.
-        details: further entries of the JSON.
-        numbers: numbers of the languages [L] that the values come from, NaN: unknown; None for
-            other tables.
-        figure: figure of all pairs, where the values come from the facts that the explained figure
-            comes from; None for other tables.
-    """
+    """A table of pairs of languages."""
 
     name: str
     description: str
-    values: np.ndarray
-    missing: Mapping[str, str] = MappingProxyType({})
-    details: Mapping[str, Any] = MappingProxyType({})
-    numbers: np.ndarray | None = None
+    values: np.ndarray  # symmetric [L, L]; NaN: unknown
+    missing: Mapping[str, str] = MappingProxyType({})  # language → why it has no values
+    details: Mapping[str, Any] = MappingProxyType({})  # of the JSON
+    numbers: np.ndarray | None = None  # of the languages [L], from which the values come
+    # of all pairs, if the values come from the explained figure's facts
     figure: Figure | None = None
 
 
@@ -103,11 +81,7 @@ def read_run_rows(
 def measure_pairs(
     run: Run, of: str, tables: dict[str, pa.Table], left_out: dict[str, int]
 ) -> Pairs:
-    """Measure a figure of all pairs of a run's languages, from the rows of `read_run_rows`.
-
-    Free predictions have no figure but COverlap.
-    """
-    check_option("--of", of, EXPLAINED)
+    """Measure a figure of all pairs of a run's languages, from the rows of `read_run_rows`."""
     settings, figure = run.settings(), BY_NAME[of]
     if settings.kind == "predictions":
         if of != OVERLAP:
@@ -147,14 +121,12 @@ def flatten(table: np.ndarray, places: Sequence[int]) -> np.ndarray:
 
 
 def find_complete(tables: Sequence[np.ndarray]) -> list[int]:
-    """Find the places of languages whose pairs all have a value in every table.
-
-    The language with the most missing values is left out first; of equal ones, the last.
-    """
+    """Find the places of languages whose pairs all have a value in every table."""
     missing = np.isnan(np.stack(tables)).any(axis=0)
     np.fill_diagonal(missing, False)
     places = [*range(len(missing))]
     while len(places) > 1 and missing[np.ix_(places, places)].any():
+        # the language with the most missing values is left out first; of equal ones, the last
         counts = missing[np.ix_(places, places)].sum(axis=1)
         del places[len(counts) - 1 - int(np.argmax(counts[::-1]))]
     return places

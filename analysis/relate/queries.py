@@ -15,22 +15,15 @@ from .vocabularies import Corpus, split_at_blanks
 
 
 class QueryOverlaps(NamedTuple):
-    """The overlap of single queries and its correlation with their RankC.
+    """The overlap of single queries and its correlation with their RankC."""
 
-    Attributes:
-        n_facts: queries in each language.
-        n: number of queries times pairs of languages.
-        overlap: mean overlap.
-        r: correlation of overlap and RankC within pairs of languages and relations: the mean of
-            each pair in each relation is removed from both. None if one of them is constant.
-        ci: 95% interval of r over facts or clusters.
-    """
-
-    n_facts: int
-    n: int
-    overlap: float
+    n_facts: int  # queries in each language
+    n: int  # queries times pairs of languages
+    overlap: float  # mean
+    # Within pairs of languages and relations: the mean of each pair in each relation is removed
+    # from both. None if one of them is constant
     r: float | None
-    ci: list[float] | None
+    ci: list[float] | None  # over facts or clusters
 
 
 def relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> QueryOverlaps:
@@ -70,7 +63,7 @@ def overlap_queries(corpus: Corpus) -> np.ndarray:
 
 
 def _mark(sets: Sequence[frozenset[int]]) -> np.ndarray:
-    """Mark by 1 where a set has a token, else by 0 [sets, distinct tokens]."""
+    """Mark by 1 where a set has a token [sets, distinct tokens], so that products count tokens."""
     sizes = [*map(len, sets)]
     flat = np.fromiter(chain.from_iterable(sets), np.int64, sum(sizes))
     distinct, places = np.unique(flat, return_inverse=True)

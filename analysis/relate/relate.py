@@ -9,12 +9,7 @@ from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.relations import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters
-from polyprobe.metrics.joint.relate import (
-    FEWEST,
-    Correlation,
-    bound_correlations,
-    correlate,
-)
+from polyprobe.metrics.joint.relate import FEWEST, Correlation, bound_correlations, correlate
 from polyprobe.metrics.shared.intervals import choose_resamples
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.schema.languages import list_traits
@@ -39,52 +34,31 @@ from .vocabularies import Subwords, read_subwords
 
 
 class Related(NamedTuple):
-    """A similarity and its correlation with the figure.
-
-    Attributes:
-        similarity: table of the similarity.
-        places: places of the languages whose pairs all have values.
-        left_out: other language → the reason.
-        correlation: with the figure.
-        ci: 95% interval of r over facts.
-        partial: partial correlation that controls for the third table; None without one.
-        of_languages: Pearson's and Spearman's correlation of numbers of languages with their
-            accuracy; None if the table does not consist of numbers of languages.
-    """
+    """A similarity and its correlation with the figure."""
 
     similarity: Similarity
-    places: list[int]
-    left_out: dict[str, str]
-    correlation: Correlation
-    ci: list[float] | None
-    partial: Correlation | None
+    places: list[int]  # of the languages whose pairs all have values
+    left_out: dict[str, str]  # language → why
+    correlation: Correlation  # with the figure
+    ci: list[float] | None  # of r over facts
+    partial: Correlation | None  # controls for the third table
+    # Pearson's and Spearman's correlation of the numbers of languages, if the table consists of
+    # them, with their accuracy
     of_languages: tuple[Pearson, Pearson] | None
 
 
 class Correlations(NamedTuple):
-    """The correlations of a figure of pairs.
-
-    Attributes:
-        pairs: the figure.
-        rows: one for each similarity.
-        control: third table, which partial correlations control for; None without one.
-        bootstrap: resolved options of the intervals.
-        options: the figure, the rows and the tests.
-        queries: correlation over single queries; None without `by_query`.
-    """
+    """The correlations of a figure of pairs."""
 
     pairs: Pairs
     rows: list[Related]
-    control: Similarity | None
-    bootstrap: Bootstrap
+    control: Similarity | None  # which partial correlations control for
+    bootstrap: Bootstrap  # resolved
     options: RelateOptions
-    queries: QueryOverlaps | None
+    queries: QueryOverlaps | None  # with `by_query`
 
     def as_json(self) -> dict[str, Any]:
-        """Return the settings, the figure of each pair, and each similarity with its correlations.
-
-        Undefined values are null. `languages` of a similarity are those in its correlations.
-        """
+        """List the settings, the figure of each pair, and each similarity with its correlations."""
         pairs, choice = self.pairs, self.options.choice
         return {
             "signature": pairs.run.settings().signature,
@@ -134,11 +108,7 @@ def relate_run(
 ) -> Correlations:
     """Correlate similarities of languages with a figure of a run's pairs.
 
-    Args:
-        run: run with scores or predictions.
-        items: names of similarities, TSV files and run folders, see `sources.find_similarities`.
-        options: the figure, the rows and the tests.
-        languages: splits; None: all.
+    `items` are names of similarities, TSV files and run folders, see `sources.find_similarities`.
     """
     check_option("--of", options.of, EXPLAINED)  # before anything slow
     sources = [*items, options.control] if options.control else [*items]
@@ -175,9 +145,9 @@ def _test(
     third: Similarity | None,
     options: RelateOptions,
 ) -> list[Related]:
-    """Correlate each similarity; similarities with the same languages are tested together."""
     values, languages = pairs.values, pairs.languages
     within = options.within
+    # a language without the trait is a block of its own: it is not permuted
     traits = list_traits(languages, within) if within else dict.fromkeys(languages, "")
     blocks = np.array([traits.get(language, language) for language in languages])
     controls = [third.values] if third else []
@@ -194,9 +164,8 @@ def _test(
                 f"{FEWEST} languages or more; left out are {causes}"
             )
         tables = np.array([flatten(similarities[i].values, common) for i in numbers])
-        codes = np.unique(blocks[[*common]], return_inverse=True)[1]
         how: dict[str, Any] = {"n_permutations": options.resamples, "seed": options.seed}
-        how["blocks"] = codes
+        how["blocks"] = np.unique(blocks[[*common]], return_inverse=True)[1]
         figures = flatten(values, common)
         plain = correlate(figures, tables, **how)
         partial: Sequence[Correlation | None] = [None] * len(numbers)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from itertools import combinations
+from math import nan
 from pathlib import Path
 
 import numpy as np
@@ -45,13 +46,9 @@ _MOST = 1e100  # whose squares are finite
 def find_similarities(
     item: str, pairs: Pairs, choice: Choice, subwords: Future[Subwords] | None
 ) -> list[Similarity]:
-    """Find the similarities of a name, a TSV file or another run's folder.
+    """Find the similarities of a name, a TSV file or another run's folder (`--with`).
 
-    Args:
-        item: item of `--with`.
-        pairs: figure of the run.
-        choice: choice of rows, also in another run.
-        subwords: vocabularies; None unless `subwords` is an item.
+    `subwords` are vocabularies; None unless `subwords` is an item.
     """
     check_with(item)
     if item in DISTANCES:
@@ -69,7 +66,7 @@ def find_similarities(
 
 
 def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
-    """Mark pairs of languages of the same script, family or branch by 1, other pairs by 0."""
+    """Mark pairs of languages of the same script, family or branch by 1, others by 0."""
     entries = [find_language(split) for split in languages]
     values = np.array(
         [
@@ -82,7 +79,6 @@ def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:
 
 
 def _compare_accuracies(name: str, pairs: Pairs) -> Similarity:
-    """Combine the accuracies of each pair."""
     description, combine = OF_ACCURACIES[name]
     firsts, seconds = np.triu_indices(len(pairs.languages), 1)
     accuracies = pairs.accuracies
@@ -97,7 +93,7 @@ def _compare_accuracies(name: str, pairs: Pairs) -> Similarity:
 
 
 def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
-    """Measure the same figure in another run, over the languages that both have."""
+    """Measure the same figure in another run, over the languages of both."""
     languages, size = run.settings().languages, len(pairs.languages)
     common = [x for x in languages if x in pairs.languages]
     if len(common) < FEWEST:
@@ -108,6 +104,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
     second = measure_pairs(run, pairs.of.name, *read_run_rows(run, choice, common))
     n_pairs = size * (size - 1) // 2
     numbers = spread(np.arange(n_pairs), size)
+    # the other run's pairs, in its own order of languages, as numbers of this run's pairs
     order = [pairs.languages.index(x) for x in second.languages]
     places: np.ndarray = flatten(numbers, order).astype(int)
 
@@ -123,6 +120,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
         f"{pairs.of.title} of {run.settings().signature}",
         spread(measure(figure), size),
         {x: f"not in {name}" for x in pairs.languages if x not in common},
+        # rows of other facts cannot be resampled together
         figure=figure if second.table["fact_id"].equals(pairs.table["fact_id"]) else None,
     )
 
@@ -156,19 +154,21 @@ def read_table(file: Path, languages: Sequence[str]) -> Similarity:
 
 
 def _read_lines(file: Path, languages: Sequence[str]) -> Mapping[tuple[str, ...], float]:
-    """Read the number of each language or pair, by their names in lower case.
-
-    A first line without a number is a heading, unless it begins with a language of the run.
-    """
+    """Read the number of each language or pair, by their names in lower case."""
     keys = {name for language in languages for name in name_keys(language)}
     values: dict[tuple[str, ...], float] = {}
     repeated = None
     for line, cells in read_tsv(file, "--with"):
         *names, last = map(str.casefold, cells)
-        number = _read_number(last)
-        if number is None and line == 1 and not keys.intersection(names[:1]):
+        try:
+            number = float(last)
+        except ValueError:
+            number = nan
+        finite = abs(number) < _MOST
+        # A heading has no number, and no language of the run at its beginning.
+        if not finite and line == 1 and not keys.intersection(names[:1]):
             continue
-        if number is None or len(names) not in (1, 2) or not all(names):
+        if not finite or len(names) not in (1, 2) or not all(names):
             raise PolyprobeError(f"{file}, line {line}: {' '.join(cells)!r:.80}; {EXPECTED}")
         if values.setdefault(tuple(sorted(names)), number) != number:
             repeated = repeated or names
@@ -177,11 +177,3 @@ def _read_lines(file: Path, languages: Sequence[str]) -> Mapping[tuple[str, ...]
     if repeated:
         raise PolyprobeError(f"{file}: two values of {' and '.join(repeated)}; keep one")
     return values
-
-
-def _read_number(text: str) -> float | None:
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if abs(number) < _MOST else None

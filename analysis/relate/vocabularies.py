@@ -3,10 +3,6 @@
 The vocabulary of a language is the set of tokens of a corpus, without special tokens. The authors
 released no code for it. The paper's corpora are BMLAMA and FLORES-200. Here they are the run's
 prompts, `filled` with each candidate or with an empty slot (`prompts`), or parallel files.
-
-Filled prompts differ in few words, so words are tokenized instead of sentences, each with the blank
-before it. This gives the same tokens unless a token has a blank after another character. It is
-checked on some sentences of each language; if the tokens differ, sentences are tokenized.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,14 +36,7 @@ OTHER_FILES = (".md", ".parquet", ".jsonl", ".yaml")  # of a dataset
 
 
 class Tokenizer(NamedTuple):
-    """A tokenizer.
-
-    Attributes:
-        name: name of the model.
-        encode: returns the ids of each text, without special tokens at its ends.
-        gather: returns the distinct ids of all texts.
-        special: ids of special tokens.
-    """
+    """A tokenizer: ids of each text, or distinct ids of all, without special tokens at the ends."""
 
     name: str
     encode: Callable[[list[str]], list[list[int]]]
@@ -56,20 +45,14 @@ class Tokenizer(NamedTuple):
 
 
 class Texts(NamedTuple):
-    """The texts of a language.
+    """The texts of a language."""
 
-    Attributes:
-        prompts: prompt of each row, with a slot; or sentences.
-        candidates: candidates of each row, for its slot; None: the slot is left empty.
-        by_candidate: prompt of each candidate in each row; None: one prompt for all candidates.
-    """
-
-    prompts: list[str]
-    candidates: pa.ListArray | None = None
-    by_candidate: Sequence[list[str] | None] | None = None
+    prompts: list[str]  # of each row, with a slot; or sentences
+    candidates: pa.ListArray | None = None  # for the slot; None: it is left empty
+    by_candidate: Sequence[list[str] | None] | None = None  # a prompt for each one, if they differ
 
     def fill(self, row: int) -> list[str]:
-        """Fill the prompts of a row."""
+        """Fill the slot of a row with nothing, or with each candidate."""
         if self.candidates is None:
             return [self.prompts[row].replace(SLOT, "")]
         names = self.candidates[row].as_py()
@@ -82,12 +65,11 @@ class Texts(NamedTuple):
         return {text for row in range(len(self.prompts)) for text in self.fill(row)}
 
     def list_words(self) -> set[str]:
-        """List the words of all filled prompts, see `split_at_blanks`.
-
-        The words beside a slot are joined with each distinct candidate once.
-        """
+        """List the words of all filled prompts, see `split_at_blanks`."""
         if self.candidates is None or self.by_candidate:
             return {*chain.from_iterable(map(split_at_blanks, self.fill_all()))}
+        # The words beside a slot are joined with each distinct candidate once: filled prompts are
+        # some hundred times as many, and differ in few words.
         parts, frames = set[str](), dict[tuple[str, str], int]()
         places: np.ndarray = np.empty(len(self.prompts), np.int64)
         for row, prompt in enumerate(self.prompts):
@@ -136,19 +118,19 @@ def read_subwords(
         name: name of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
         model: model of the tokenizer; None: that of the run.
     """
-    tokenizer = read_tokenizer(find_place(run.settings(), model))
+    tokenizer = read_tokenizer(_find_place(run.settings(), model))
     if name in (FILLED, PROMPTS):
         texts = _list_texts(run, tables, name)
     else:
-        texts = read_parallel(name, [*tables])
+        texts = _read_parallel(name, [*tables])
     corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
     return Subwords(corpus, compare_vocabularies([*tables], corpus))
 
 
-def find_place(settings: Settings, model: str | None) -> Place:
-    """Find the place of a tokenizer; that of the run has the run's revision."""
+def _find_place(settings: Settings, model: str | None) -> Place:
     if model is not None:
         return find_tokenizer(model)
+    # The revision of a folder, and that of a served model, is none of the Hub.
     local = is_hash(settings.revision) or settings.device == SERVED
     try:
         return find_tokenizer(settings.model, None if local else settings.revision)
@@ -205,12 +187,11 @@ def _list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, 
     return texts
 
 
-def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
+def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
     """Read the sentences of each language that a corpus has.
 
-    A folder has one or several files for each language, whose names start with the language and a
-    dot (`eng_Latn.devtest`, `en.txt`); several files are joined. A dataset has a split for each
-    language. Languages are named as in `sources.read_table`.
+    A folder has files whose names start with the language and a dot (`eng_Latn.devtest`), which
+    are joined; a dataset has a split for each language. Names are as in `sources.read_table`.
     """
     parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)
@@ -224,18 +205,18 @@ def read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
             f"--corpus {name} has no language of the run: it has {', '.join(sorted(parts)[:5])}; "
             "name files or splits en.txt, eng_Latn.devtest, …"
         )
-    first = next(iter(texts))
-    for language, sentences in texts.items():
-        if len(sentences) != len(texts[first]):
+    first, *others = texts
+    for language in others:
+        if len(texts[language]) != len(texts[first]):
             raise PolyprobeError(
                 f"--corpus {name} is not parallel: {first} has {len(texts[first]):,} sentences, "
-                f"{language} {len(sentences):,}; align its lines"
+                f"{language} {len(texts[language]):,}; align its lines"
             )
     return {language: Texts(sentences) for language, sentences in texts.items()}
 
 
 def _read_files(folder: Path) -> dict[str, list[list[str]]]:
-    """Read the lines of each text file by the part of its name before the dot, in lower case."""
+    """Read the lines of each text file by its name before the dot."""
     parts: dict[str, list[list[str]]] = {}
     for file in sorted(folder.glob("[!.]*.*")):
         if file.is_file() and file.suffix not in OTHER_FILES:
@@ -248,7 +229,6 @@ def _read_files(folder: Path) -> dict[str, list[list[str]]]:
 
 
 def _read_dataset(name: str) -> dict[str, list[list[str]]]:
-    """Read the first column of text of each split by its name in lower case."""
     parts = {}
     for split, table in read_splits(name).items():
         columns = [x.name for x in table.schema if pa.types.is_string(x.type)]
@@ -271,7 +251,10 @@ def split_at_blanks(text: str) -> list[str]:
 
 
 def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
-    """Return whether the words of some sentences give the same tokens as the sentences."""
+    """Tell whether the words of some sentences give the same tokens as the sentences.
+
+    They do, each with the blank before it, unless a token has a blank after another character.
+    """
     sentences: list[str] = []
     for part in texts.values():
         rows = range(0, len(part.prompts), max(1, len(part.prompts) // TRIED))
@@ -308,6 +291,7 @@ def compare_vocabularies(languages: Sequence[str], corpus: Corpus) -> Similarity
         "tokenized": "words" if corpus.by_words else "sentences",
         "vocabulary": {x: len(tokens) for x, tokens in vocabularies.items()},
     }
+    # a corpus of files may lack a language
     missing = {x: f"not in {name}" for x, tokens in zip(languages, sets, strict=True) if not tokens}
     description = f"overlap of vocabularies (equation 7), {tokenizer} on {name}"
     return Similarity(SUBWORDS, description, values, missing, details)

@@ -48,35 +48,24 @@ Measure = Callable[[WordingTexts], Any]
 
 
 class VersionComparison(NamedTuple):
-    """The effect of wording.
+    """The effect of wording."""
 
-    Attributes:
-        versions: the runs; pairs of numbers are in the order of its `sides`.
-        languages, left_out_languages, n_queries, left_out: as in `runs.Comparison`.
-        ranks: recall@1 … recall@10 and mean_rank, {macro, micro: one row for each language, `mean`
-            last}.
-        boxes: five numbers and mean of the best ranks by language.
-        inflection, words, feminine, overlap, quality: None if not measured; `notes` has the reason.
-        by_relation: each language's changes by relation, always variant - reference.
-        notes: notes for the reader, one line each.
-        failures: requested measures that failed, one line each, with the remedy.
-    """
-
-    versions: Versions
-    languages: list[str]
+    versions: Versions  # pairs of numbers are in the order of its `sides`
+    languages: list[str]  # these four as in `runs.Comparison`
     left_out_languages: list[str]
     n_queries: int
     left_out: tuple[int, int]
-    ranks: dict[str, Averages]
-    boxes: dict[str, tuple[Quartiles, Quartiles]]
+    ranks: dict[str, Averages]  # recall@1 … recall@10 and mean_rank
+    boxes: dict[str, tuple[Quartiles, Quartiles]]  # of the best ranks by language
+    # None if not measured, with the reason in `notes`, as the next four
     inflection: Inflection | None
     words: Words | None
     feminine: Feminine | None
     overlap: Overlap | None
     quality: Quality | None
-    by_relation: dict[str, ByRelation]
+    by_relation: dict[str, ByRelation]  # always variant - reference, by language
     notes: list[str]
-    failures: list[str]
+    failures: list[str]  # requested measures that failed, with the remedy
 
     @property
     def direction(self) -> str:

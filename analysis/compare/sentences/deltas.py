@@ -22,18 +22,12 @@ DEEPEST = 10
 
 
 class WordingTest(NamedTuple):
-    """How the rows of two wordings are compared.
+    """How the rows of two wordings are compared."""
 
-    Attributes:
-        relations, clusters: of each row; see `significance.compare_averages`.
-        options: of `significance.compare_figures`.
-        swapped: the reference is the first run; measures give the variant first.
-    """
-
-    relations: Sequence[str]
+    relations: Sequence[str]  # of each row
     clusters: Sequence[str] | None
-    options: Mapping[str, Any]
-    swapped: bool = False
+    options: Mapping[str, Any]  # of `significance.compare_figures`
+    swapped: bool = False  # the reference is the first run: its values come first
 
     def compare(
         self,
@@ -50,29 +44,18 @@ class WordingTest(NamedTuple):
 
 
 class Ranks(NamedTuple):
-    """Ranks of the best correct candidate in one run.
-
-    Attributes:
-        languages: L names.
-        recall: probability of a rank up to k [k, facts, L], k = 1 … 10 or the largest pool.
-        rank: expected rank, from 1 [facts, L].
-    """
+    """Ranks of the best correct candidate in one run."""
 
     languages: list[str]
-    recall: np.ndarray
-    rank: np.ndarray
+    recall: np.ndarray  # probability of a rank up to k [k, facts, L], k = 1 … 10 or fewer
+    rank: np.ndarray  # expected rank, from 1 [facts, L]
 
 
 class Inflection(NamedTuple):
-    """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct.
+    """Inflection delta, rank(label) - rank(form), of rows in which exactly these are correct."""
 
-    Attributes:
-        delta: {macro, micro: one row for each language, `mean` last}; None without such rows.
-        n_queries: number of such rows by language.
-    """
-
-    delta: Averages | None
-    n_queries: dict[str, int]
+    delta: Averages | None  # None without such rows
+    n_queries: dict[str, int]  # by language
 
 
 def rank_answers(tables: Tables) -> Ranks:

@@ -42,36 +42,22 @@ class Forms(NamedTuple):
 
 
 class Feminine(NamedTuple):
-    """Share of feminine verb forms among those with a gender, female subjects only, from Stanza.
+    """Share of feminine verb forms among those with a gender, female subjects only, from Stanza."""
 
-    Attributes:
-        share: {macro, micro: one row for each language, `mean` last}; None without verb forms.
-            Micro is the share over all verb forms; Fluent-mLAMA's table 6 has the share of
-            `measure_words`.
-        n_facts: rows with a female subject.
-        forms: {language with a tagger: its counts}.
-        without_tagger: {language: why its texts were not tagged}.
-    """
-
-    share: Averages | None
-    n_facts: int
-    forms: dict[str, Forms]
-    without_tagger: dict[str, str]
+    share: Averages | None  # micro: over all verb forms
+    n_facts: int  # rows with a female subject
+    forms: dict[str, Forms]  # by language with a tagger
+    without_tagger: dict[str, str]  # language → why its texts were not tagged
 
 
 class Words(NamedTuple):
-    """Verb forms of the subject's gender, and the ranks of facts about women and about men.
+    """Verb forms of the subject's gender, and the ranks of facts about women and about men."""
 
-    Attributes:
-        figures: `GROUP: FIGURE` → {macro, micro: one row for each language, `mean` last}. GROUP is
-            `women` or `men`; FIGURE is `verb form`, the share of facts whose text has a form of
-            that gender, `recall@1`, `recall@5` or `mean_rank`. Micro of women is %(F) and R@1(F) in
-            Fluent-mLAMA's table 6 (appendix D).
-        n_facts: {group: {language: rows with a subject of this gender and a known verb form}}.
-    """
-
+    # `GROUP: FIGURE`: women or men; `verb form` (the share of facts whose text has a form of that
+    # gender), recall@1, recall@5 or mean_rank. Micro of women is %(F) and R@1(F) in Fluent-mLAMA's
+    # table 6 (appendix D)
     figures: dict[str, Averages]
-    n_facts: dict[str, dict[str, int]]
+    n_facts: dict[str, dict[str, int]]  # by group and language, with a known verb form
 
 
 def read_genders(file: Path) -> dict[str, str]:

@@ -45,38 +45,23 @@ class LanguageOverlap(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """ChrF of the variant with the reference wording as reference.
-
-    Attributes:
-        by_language: its summary.
-        signature: sacreBLEU's.
-        scores: of each row and language [rows, L].
-        unit: `sentence`, with the answers in the slots, or `prompt`, the text up to the slot.
-    """
+    """ChrF of the variant with the reference wording as reference."""
 
     by_language: dict[str, LanguageOverlap]
-    signature: str
-    scores: np.ndarray
-    unit: str
+    signature: str  # sacreBLEU's
+    scores: np.ndarray  # [rows, L]
+    unit: str  # a key of `options.CHRF_UNITS`
 
 
 class Quality(NamedTuple):
-    """Estimated quality of both wordings as translations of the English sentence.
+    """Estimated quality of both wordings as translations of the English sentence."""
 
-    Attributes:
-        score: {macro, micro: one row for each language, `mean` last}; None without such rows.
-        n_queries: number of rows with an English sentence.
-        source: configuration of the English sentences; "" without any.
-        model, version: of COMET; "" if nothing was scored.
-        change: variant - reference of each row and language [rows, L]; NaN where not scored.
-    """
-
-    score: Averages | None
-    n_queries: int
-    source: str
-    model: str
+    score: Averages | None  # None without such rows
+    n_queries: int  # rows with an English sentence
+    source: str  # configuration of the English sentences
+    model: str  # of COMET, as the version
     version: str
-    change: np.ndarray
+    change: np.ndarray  # variant - reference [rows, L]; NaN where not scored
 
 
 def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentence") -> Overlap:

@@ -16,36 +16,23 @@ FEWEST = 3  # relations for a correlation
 
 
 class Pearson(NamedTuple):
-    """Pearson's r of a figure with the change of recall@1 over relations.
+    """Pearson's r of a figure with the change of recall@1 over relations."""
 
-    Attributes:
-        n: relations in which the figure is defined.
-        r: None with fewer than 3 relations, or without any variation.
-        p: two-sided, of Student's t with n - 2 degrees of freedom.
-        ci: 95% interval of Fisher's z; None below 4 relations.
-    """
-
-    n: int
-    r: float | None = None
-    p: float | None = None
-    ci: list[float] | None = None
+    n: int  # relations in which the figure is defined
+    r: float | None = None  # None with fewer than 3 relations, or without any variation
+    p: float | None = None  # two-sided, of Student's t with n - 2 degrees of freedom
+    ci: list[float] | None = None  # 95% interval of Fisher's z; None below 4 relations
 
 
 class ByRelation(NamedTuple):
-    """The changes of one language, variant less reference, whatever the order of the runs.
+    """The changes of one language, variant less reference, whatever the order of the runs."""
 
-    Attributes:
-        n_queries: rows by relation.
-        figures: figure → relation → mean over its rows; None without any. `chrF` is no change but
-            the similarity of the variant to the reference.
-        means: figure → unweighted mean over the relations where it is defined.
-        correlations: figure but recall@1 → its correlation with the change of recall@1.
-    """
-
-    n_queries: dict[str, int]
+    n_queries: dict[str, int]  # by relation
+    # figure → relation → mean over its rows; `chrF` is no change but the similarity of the variant
+    # to the reference
     figures: dict[str, dict[str, float | None]]
-    means: dict[str, float | None]
-    correlations: dict[str, Pearson]
+    means: dict[str, float | None]  # unweighted, over the relations with a value
+    correlations: dict[str, Pearson]  # with the change of recall@1
 
     def as_json(self) -> dict[str, Any]:
         """List all parts by name."""

@@ -15,17 +15,11 @@ from .texts import WORDINGS, find_versions, split_wording
 
 
 class Several(NamedTuple):
-    """Wordings beside their reference.
+    """Wordings beside their reference."""
 
-    Attributes:
-        comparisons: of each wording, less the reference.
-        settings: those of the tests, and the signatures of the runs.
-        by_relation: the changes by relation were asked for.
-    """
-
-    comparisons: list[VersionComparison]
-    settings: dict[str, Any]
-    by_relation: bool = False
+    comparisons: list[VersionComparison]  # of each wording, less the reference
+    settings: dict[str, Any]  # of the tests, and the signatures of the runs
+    by_relation: bool = False  # the changes by relation were asked for
 
     @property
     def failures(self) -> list[str]:

@@ -41,26 +41,19 @@ class Versions(NamedTuple):
 
 
 class WordingTexts(NamedTuple):
-    """The prompts of both runs for the matched rows.
+    """The prompts of both runs for the matched rows."""
 
-    Attributes:
-        variant, reference: by language, prompts with the answer in the slot: its form in sentences,
-            its label in templates.
-        starts: by language, the variant's and the reference's prompts up to the slot.
-        forms: by language, label and form of each row, if exactly these two are correct in both
-            wordings; else None, also if there is an obstacle (see `find_obstacle`).
-        subjects: subject id of each row, "" if unknown.
-        english: English sentence of each row, None without one.
-        english_from: configuration of the English sentences; "" without any.
-    """
-
+    # By language, prompts with the answer in the slot: its form in sentences, its label in
+    # templates
     variant: dict[str, list[str]]
     reference: dict[str, list[str]]
-    starts: dict[str, tuple[list[str], list[str]]]
+    starts: dict[str, tuple[list[str], list[str]]]  # both sides' prompts up to the slot
+    # Label and form of each row, if exactly these are correct in both wordings and can be told (see
+    # `find_obstacle`)
     forms: dict[str, list[FormPair | None]]
-    subjects: list[str]
-    english: list[str | None]
-    english_from: str
+    subjects: list[str]  # id of each row, "" if unknown
+    english: list[str | None]  # sentence of each row, None without one
+    english_from: str  # their configuration
 
 
 def find_versions(first: Run, second: Run) -> Versions | None:

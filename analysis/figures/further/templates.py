@@ -22,18 +22,12 @@ SUBJECT = "[X]"
 
 
 class Templates(NamedTuple):
-    """The templates of a run's rows.
+    """The templates of a run's rows."""
 
-    Attributes:
-        names: template of each row, by language.
-        texts: sentence of each relation's template, with SUBJECT in the subject's place, by
-            language.
-        candidates: numbers of all candidates, one row after the other; equal ones are one.
-    """
-
-    names: dict[str, list[str]]
+    names: dict[str, list[str]]  # of each row, by language
+    # of each relation's template, with SUBJECT, by language
     texts: dict[str, dict[tuple[str, str], str]]
-    candidates: np.ndarray
+    candidates: np.ndarray  # all, one row after the other; equal ones have one number
 
 
 def read_templates(run: Run, tables: Mapping[str, pa.Table]) -> Templates:
