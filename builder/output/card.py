@@ -26,8 +26,6 @@ EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
 DTYPES = {"float": "float32"}  # name in Arrow: name in `datasets`
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
 SENTENCE_HEAD = ("language", "rows", "translated", "found", "last", "cost", "kept", "kept last")
-FRAMEWORK = "polyprobe"
-
 
 Describe = Callable[[Sequence[Config]], dict[str, str]]
 
@@ -35,17 +33,16 @@ Describe = Callable[[Sequence[Config]], dict[str, str]]
 def render_benchmark(name: str, configs: Mapping[str, Sequence[str]], title: str = "") -> str:
     """Return `eval.yaml` for {configuration: figures}; `title` replaces a missing `pretty_name`."""
     source = DatasetCard(read_prose(name))
-    tasks = [
-        # `.eval_results/` of model repositories uses the same ids.
-        {"id": f"{config}_{figure}", "config": config}
-        for config, figures in configs.items()
-        for figure in figures
-    ]
     benchmark = {
         "name": source.data.get("pretty_name", title or name),
         "description": first_paragraph(source.text),
-        "evaluation_framework": FRAMEWORK,
-        "tasks": tasks,
+        "evaluation_framework": "polyprobe",
+        "tasks": [
+            # `.eval_results/` of model repositories uses the same ids.
+            {"id": f"{config}_{figure}", "config": config}
+            for config, figures in configs.items()
+            for figure in figures
+        ],
     }
     head = files(__package__).joinpath("eval.txt").read_text(encoding="utf-8")
     return head.format(name=name) + yaml_dump(benchmark, sort_keys=False)
@@ -74,7 +71,6 @@ def render_card(
 ) -> str:
     """Return the card of the dataset in `folder`, for these configurations.
 
-    `default` is the default configuration; if it is not among `configs`, the first one is.
     `describe` returns the dataset-specific parts, {placeholder in the text: part}, for all
     configurations except sentence versions.
     """
@@ -90,12 +86,21 @@ def render_card(
         language=sorted({split.name.replace("_", "-") for c in configs for split in c.splits}),
         size_categories=[size_category(configs)],
         **{"pretty_name": title, **authored},
-        configs=[describe_files(config, main) for config in configs],
+        configs=[
+            {
+                "config_name": config.name,
+                **({"default": True} if config.name == main else {}),
+                "data_files": [
+                    {"split": split.name, "path": split.path} for split in config.splits
+                ],
+            }
+            for config in configs
+        ],
         dataset_info=[describe_features(config) for config in configs],
     )
     parts = {
         "name": title,
-        **describe_sentences(configs, folder),
+        "sentences": describe_sentences(configs, folder),
         **describe([config for config in configs if "twin_of" not in config.notes]),
         "columns": columns_table(configs),
         "statistics": statistics_table(configs),
@@ -110,15 +115,6 @@ def size_category(configs: Sequence[Config]) -> str:
     """Return the Hub's size category for the rows of all configurations and languages."""
     rows = sum(split.rows for config in configs for split in config.splits)
     return next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
-
-
-def describe_files(config: Config, default: str) -> dict[str, Any]:
-    """Return the entry of `configs`: the paths of the splits for `load_dataset`."""
-    return {
-        "config_name": config.name,
-        **({"default": True} if config.name == default else {}),
-        "data_files": [{"split": split.name, "path": split.path} for split in config.splits],
-    }
 
 
 def describe_features(config: Config) -> dict[str, Any]:
@@ -142,26 +138,17 @@ def describe_feature(field: pa.Field) -> dict[str, str]:
     return {"name": field.name, "dtype": DTYPES.get(str(field.type), str(field.type))}
 
 
-def describe_sentences(configs: Sequence[Config], folder: Path) -> dict[str, str]:
-    """Return the part of the card on sentence versions in a folder, empty without one.
-
-    A note warns if the base configuration changed after the sentence version was built.
-    """
-    versions = [
-        {
-            **config.notes,
-            "name": config.name,
-            "is_stale": config.notes["base"] != hash_base(folder, *list_base(config.notes)),
-        }
-        for config in configs
-        if "twin_of" in config.notes
-    ]
+def describe_sentences(configs: Sequence[Config], folder: Path) -> str:
+    """Return the part of the card on sentence versions in a folder, empty without one."""
+    versions = []
+    for config in configs:
+        if "twin_of" in config.notes:
+            notes = config.notes
+            languages = [notes["source_language"], *notes["languages"]]
+            # The card warns if the base configuration changed after the version was built.
+            is_stale = notes["base"] != hash_base(folder, notes["twin_of"], languages)
+            versions.append({**notes, "name": config.name, "is_stale": is_stale})
     if not versions:
-        return {"sentences": ""}
+        return ""
     text = render_text(__package__, "sentences.md", versions=versions, head=SENTENCE_HEAD)
-    return {"sentences": f"\n\n{text}"}
-
-
-def list_base(notes: Mapping[str, Any]) -> tuple[str, list[str]]:
-    """Return the base configuration of a sentence version, and the languages it was made from."""
-    return notes["twin_of"], [notes["source_language"], *notes["languages"]]
+    return f"\n\n{text}"

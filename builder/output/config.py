@@ -33,27 +33,20 @@ class SplitSize(NamedTuple):
 
 
 class Config(NamedTuple):
-    """A configuration on disk: its splits, and counts of its queries.
-
-    `relations` counts queries by relation, `sizes` by number of candidates, `flags` by flag; they
-    are the same in every language and read from the first. `baseline` is the accuracy without a
-    model in English, or in the first language without English; it is undefined for rows of one
-    candidate, whose others the protocol adds. `figures` are the headline figures that a run has:
-    accuracy alone in one language, no RankC if languages have other candidates. `repairs` counts
-    queries with a code in at least one language. `notes` describe the build; they are empty if the
-    dataset depends only on its source.
-    """
+    """A configuration on disk: its splits, and counts of its queries."""
 
     name: str
     splits: list[SplitSize]
     schema: pa.Schema
+    # Queries by relation, by number of candidates, by code in at least one language, and by flag.
+    # All but `repairs` are the same in every language and read from the first.
     relations: Counter[str]
     sizes: Counter[int]
     repairs: Counter[str]
     flags: Counter[str]
-    baseline: Baseline
-    figures: tuple[str, ...]
-    notes: dict[str, Any]
+    baseline: Baseline  # in English, or in the first language without English
+    figures: tuple[str, ...]  # the headline figures that a run has
+    notes: dict[str, Any]  # on the build; empty if the dataset depends only on its source
 
 
 def read_config(folder: Path, name: str) -> Config:
@@ -62,7 +55,17 @@ def read_config(folder: Path, name: str) -> Config:
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
-    place = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
+    reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
+    # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
+    baseline = Baseline(tables[reference].num_rows, None, None)
+    if pc.max(pc.list_value_length(tables[reference]["candidates"])).as_py() != 1:
+        split = read_split(paths[reference].stem, tables[reference], name)
+        baseline = find_baselines(split)[""]
+    figures: tuple[str, ...] = HEADLINES
+    if len(tables) == 1:
+        figures = HEADLINES[:1]
+    elif find_different(tables).any():  # no rankings to compare
+        figures = UNRANKED
     return Config(
         name=name,
         splits=[
@@ -80,13 +83,8 @@ def read_config(folder: Path, name: str) -> Config:
         sizes=count_values(pc.list_value_length(first["candidates"])),
         repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
         flags=Counter(flag for row in flagged for flag in row),
-        baseline=measure_baseline(paths[place].stem, tables[place], name),
-        # languages with other candidates have no rankings to compare
-        figures=HEADLINES[:1]
-        if len(tables) == 1
-        else UNRANKED
-        if find_different(tables).any()
-        else HEADLINES,
+        baseline=baseline,
+        figures=figures,
         notes=json.loads((first.schema.metadata or {}).get(NOTES.encode(), b"{}")),
     )
 
@@ -96,10 +94,8 @@ def read_parquet(path: Path) -> pa.Table:
     try:
         return pq.read_table(path, page_checksum_verification=True)
     except UNREADABLE as error:
-        config = path.parent.name
-        raise PolyprobeError(
-            f"{path} is not a Parquet file; build it again: --config {config}"
-        ) from error
+        remedy = f"build it again: --config {path.parent.name}"
+        raise PolyprobeError(f"{path} is not a Parquet file; {remedy}") from error
 
 
 def count_values(column: pa.ChunkedArray) -> Counter[Any]:
@@ -118,21 +114,11 @@ def count_repairs(columns: Sequence[pa.ChunkedArray]) -> Counter[str]:
     return count_values(pa.concat_tables(pairs).group_by(["row", "code"]).aggregate([])["code"])
 
 
-def measure_baseline(language: str, table: pa.Table, name: str) -> Baseline:
-    """Return the accuracy of a split without a model; None if all rows have one candidate."""
-    # A protocol adds the other candidates of such rows, so their baseline is unknown here.
-    if pc.max(pc.list_value_length(table["candidates"])).as_py() == 1:
-        return Baseline(table.num_rows, None, None)
-    split = read_split(language, table, name)
-    return find_baselines(split)[""]
-
-
 def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
     """Return a hash of a configuration's files in some languages; "" if one is missing."""
-    digest = hashlib.sha256()
-    for language in sorted(languages):
-        file = folder / "data" / config / f"{split_name(language)}.parquet"
-        if not file.is_file():
-            return ""
-        digest.update(hashlib.sha256(file.read_bytes()).digest())
-    return digest.hexdigest()
+    data = folder / "data" / config
+    paths = [data / f"{split_name(language)}.parquet" for language in sorted(languages)]
+    if not all(path.is_file() for path in paths):
+        return ""
+    digests = (hashlib.sha256(path.read_bytes()).digest() for path in paths)
+    return hashlib.sha256(b"".join(digests)).hexdigest()

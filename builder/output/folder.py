@@ -35,10 +35,8 @@ def list_versions(folder: Path, recipe_configs: Sequence[str]) -> list[str]:
     present = list_configs(folder)
     if not recipe_configs:
         return present
-    return [
-        *recipe_configs,
-        *(c for c in present if c.endswith(SENTENCE) and c not in recipe_configs),
-    ]
+    versions = [name for name in present if name.endswith(SENTENCE) and name not in recipe_configs]
+    return [*recipe_configs, *versions]
 
 
 def check_mirror(mirror: Path | None) -> None:
@@ -50,14 +48,10 @@ def check_mirror(mirror: Path | None) -> None:
 
 
 def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
-    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
-
-    A build is identified by its card. Without a card (after a killed build), the folder may contain
-    only a licence and `data` with the dataset's folders.
-    """
-    # Refuse anything that a build would overwrite but did not make.
+    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset."""
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give --output a folder")
+    # A build is identified by its card; a killed one has none, and nothing that is not a build's.
     card = folder / "README.md"
     if card.is_file():
         is_build = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
@@ -79,12 +73,8 @@ def list_build_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
     versions = [config + SENTENCE for config in configs]
     states = {data / state.format(config) for config in (*configs, *versions) for state in STATES}
     states = {path for path in (*states, folder / "sentences") if not path.is_file()}
-    return {
-        data,
-        part_of(folder / "README.md"),
-        part_of(folder / "eval.yaml"),
-        *folder.glob("LICENSE*"),
-    } | states
+    parts = {part_of(folder / name) for name in ("README.md", "eval.yaml")}
+    return {data, *parts, *states, *folder.glob("LICENSE*")}
 
 
 def check_same(folder: Path, name: str, command: str) -> None:
@@ -119,11 +109,7 @@ def write_config(
 ) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none.
 
-    `notes` describe the build, in the metadata of each file under NOTES.
-
-    The files are written to `data/.CONFIG.new` and moved into place when all are complete: after a
-    full disk or Ctrl-C, the previous configuration remains. The bytes depend only on the rows and
-    the version of pyarrow.
+    The bytes depend only on the rows, the `notes` on the build, and the version of pyarrow.
     """
     rows = track(splits.items(), f"writing {config}")
     write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
@@ -133,6 +119,7 @@ def write_tables(
     folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
 ) -> None:
     """Write a configuration from pairs (language, table), as `write_config` does."""
+    # In `data/.CONFIG.new` first: after a full disk or Ctrl-C, the previous configuration remains.
     with explain_errors(folder), replacing(folder / "data" / config) as new:
         for language, table in tables:
             noted = table.replace_schema_metadata({NOTES: notes}) if notes else table

@@ -60,8 +60,7 @@ def statistics_table(configs: Sequence[Config]) -> str:
             f"{fmean(config.sizes.elements()):.2f}",
             min(config.sizes),
             max(config.sizes),
-            _decimals(config.baseline.chance),
-            _decimals(config.baseline.frequency),
+            *("–" if share is None else f"{share:.3f}" for share in config.baseline[1:]),
         )
         for config in configs
     ]
@@ -73,70 +72,42 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
 
     More than MOST_COLUMNS configurations are summed up.
     """
-    order = dict.fromkeys(relation for config in configs for relation in config.relations)
-    if len(configs) > MOST_COLUMNS:
-        return sum_relations([config.relations for config in configs], list(order), names)
-    rows = [
-        (
-            link_relation(relation),
-            names.get(relation, ""),
-            *(f"{config.relations[relation]}" for config in configs),
-        )
-        for relation in order
-    ]
-    return markdown_table(("relation", "name", *(f"`{c.name}`" for c in configs)), rows)
-
-
-def sum_relations(
-    counts: Sequence[Counter[str]], order: Sequence[str], names: dict[str, str]
-) -> str:
-    """Return one line for each relation: its configurations and their numbers of queries."""
+    columns = [f"`{config.name}`" for config in configs]
+    is_sum = len(configs) > MOST_COLUMNS
+    if is_sum:
+        columns = ["configurations", "queries", "fewest", "most"]
     rows = []
-    for relation in order:
-        numbers = [count[relation] for count in counts if relation in count]
-        figures = (len(numbers), sum(numbers), min(numbers), max(numbers))
-        rows.append((link_relation(relation), names.get(relation, ""), *figures))
-    head = ("relation", "name", "configurations", "queries", "fewest", "most")
-    return markdown_table(head, rows)
-
-
-def link_relation(relation: str) -> str:
-    """Return a relation in Markdown, a property of Wikidata with a link.
-
-    >>> link_relation("P36"), link_relation("place_of_birth")
-    ('[P36](https://www.wikidata.org/wiki/Property:P36)', 'place_of_birth')
-    """
-    is_property = re.fullmatch(r"P\d+", relation)
-    return (
-        f"[{relation}](https://www.wikidata.org/wiki/Property:{relation})"
-        if is_property
-        else relation
-    )
+    for relation in dict.fromkeys(name for config in configs for name in config.relations):
+        place = f"https://www.wikidata.org/wiki/Property:{relation}"
+        title = f"[{relation}]({place})" if re.fullmatch(r"P\d+", relation) else relation
+        numbers = [c.relations[relation] for c in configs if relation in c.relations or not is_sum]
+        # Numbers of single configurations are text, as they have no commas.
+        sums = (len(numbers), sum(numbers), min(numbers), max(numbers))
+        rows.append((title, names.get(relation, ""), *(sums if is_sum else map(str, numbers))))
+    return markdown_table(("relation", "name", *columns), rows)
 
 
 def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
     """Return one line for each code: the number of queries with it in at least one language."""
-    repaired = [config for config in configs if config.repairs]
-    if not repaired:
+    counts = {config.name: config.repairs for config in configs if config.repairs}
+    if not counts:
         return "No configuration here is repaired."
-    rows = [
-        (f"`{code}`", meaning, *(config.repairs[code] for config in repaired))
-        for code, meaning in meanings.items()
-    ]
-    return markdown_table(("code", "change", *(f"`{c.name}`" for c in repaired)), rows)
+    return _codes_table(("code", "change"), counts, meanings)
 
 
 def flags_table(configs: Sequence[Config]) -> str:
     """Return one line for each flag: its number of queries in each configuration with flags."""
-    flagged = [config for config in configs if config.flags]
+    counts = {config.name: config.flags for config in configs if config.flags}
+    present = set().union(*counts.values())
+    meanings = {flag: meaning for flag, meaning in FLAGS.items() if flag in present}
+    return _codes_table(("flag", "meaning"), counts, meanings)
+
+
+def _codes_table(
+    head: tuple[str, str], counts: dict[str, Counter[str]], meanings: dict[str, str]
+) -> str:
     rows = [
-        (f"`{flag}`", meaning, *(config.flags[flag] for config in flagged))
-        for flag, meaning in FLAGS.items()
-        if any(config.flags[flag] for config in flagged)
+        (f"`{code}`", meaning, *(count[code] for count in counts.values()))
+        for code, meaning in meanings.items()
     ]
-    return markdown_table(("flag", "meaning", *(f"`{c.name}`" for c in flagged)), rows)
-
-
-def _decimals(value: float | None) -> str:
-    """Return a figure with three decimals, `–` for None."""
-    return "–" if value is None else f"{value:.3f}"
+    return markdown_table((*head, *(f"`{name}`" for name in counts)), rows)
