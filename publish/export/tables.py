@@ -7,8 +7,7 @@ from polyprobe.analysis.figures.figures import BY_NAME, FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import MEAN, FigureRow
 from polyprobe.report.finding import Column, Table
-from polyprobe.report.latex import escape, join_cells, percent
-from polyprobe.report.show import to_csv
+from polyprobe.report.show import escape, join_cells, percent, to_csv
 
 from .exported import MARK, Exported, write_export
 

@@ -21,7 +21,7 @@ PICTURES = {"size": "Figure by size", "": "Figure by model", "accuracy": "Figure
 
 def make_board_finding(board: Board) -> Finding:
     """Make the finding of a board; the page has all figures, and a table of each by language."""
-    n, pictures = len(board.entries), _draw(board)
+    n, languages, pictures = len(board.entries), len(board.languages), _draw(board)
     figures = [*board.columns, *(name for name in board.figures if name not in board.columns)]
     parts = [Part("Models", [list_models(board, figures)])]
     # The names of pictures are FIGURE, FIGURE-size and FIGURE-accuracy.
@@ -33,7 +33,7 @@ def make_board_finding(board: Board) -> Finding:
     if tables := [table for name in figures if (table := _list_languages(board, name))]:
         parts.append(Part("Figures by language", tables))
     title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
-    languages = len(board.languages)
+    differing = ", ".join(board.differing)
     return Finding(
         title,
         parts,
@@ -43,7 +43,7 @@ def make_board_finding(board: Board) -> Finding:
             f"{x.name}: {results['signature']}" for x in board.entries for results in x.results
         ],
         notes=_list_notes(board),
-        cautions=_list_cautions(board),
+        cautions=[f"not comparable: the runs differ in {differing}"] if differing else [],
         terms=[
             *((figure.title, figure.definition) for figure in board.figures.values()),
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
@@ -54,8 +54,8 @@ def make_board_finding(board: Board) -> Finding:
     )
 
 
-def is_share(figure: RunFigure) -> bool:
-    """Return whether the maximum of a figure is 1, so that it can be shown in percent."""
+def _is_share(figure: RunFigure) -> bool:
+    """Check whether the maximum of a figure is 1, so that it can be shown in percent."""
     return figure.scale.highest == 1.0
 
 
@@ -70,21 +70,20 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     ]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
-        options = (name, width, is_share(figure), figure.definition)
+        options = (name, width, _is_share(figure), figure.definition)
         columns.append(Column(figure.heading, Role.ESTIMATE, *options))
     rows = []
     for place, entry in enumerate(board.entries):
         values = [entry.values[name] for name in figures]
-        rows.append(
-            [
-                entry.name,
-                entry.full_name,
-                entry.parameters,
-                len(entry.settings.languages),
-                *(settings[place] for settings in board.differing.values()),
-                *(Estimate(value.mean, value.interval, value.plus_minus) for value in values),
-            ]
-        )
+        row: list[object] = [
+            entry.name,
+            entry.full_name,
+            entry.parameters,
+            len(entry.settings.languages),
+        ]
+        row += [settings[place] for settings in board.differing.values()]
+        row += [Estimate(value.mean, value.interval, value.plus_minus) for value in values]
+        rows.append(row)
     return Table(columns, rows)
 
 
@@ -103,14 +102,11 @@ def list_trends(board: Board) -> Table:
     ]
     rows = []
     for name in board.columns:
-        figure, slope, correlation = (
-            board.figures[name],
-            board.fit_slope(name),
-            board.correlate(name),
-        )
+        figure, slope = board.figures[name], board.fit_slope(name)
+        correlation = board.correlate(name)
         row: list[object] = [figure.title, *[None] * (len(columns) - 1)]
         if slope:
-            scale = 100 if is_share(figure) else 1
+            scale = 100 if _is_share(figure) else 1
             ends = [scale * slope.low, scale * slope.high]
             row[1:5] = [scale * slope.slope, ends, slope.r, slope.n]
         if correlation:
@@ -122,7 +118,7 @@ def list_trends(board: Board) -> Table:
 
 
 def _list_languages(board: Board, name: str) -> Table | None:
-    """List a figure of each model by language, on the page only; a pair's is a mean over pairs."""
+    """List a figure of each model by language, on the page only."""
     values = [entry.values[name].languages for entry in board.entries]
     if not any(values):
         return None
@@ -141,12 +137,6 @@ def _list_notes(board: Board) -> list[str]:
         settings = (f"{name} {values[place]}" for name, values in board.differing.items())
         notes.append(f"{entry.name}: {'; '.join(settings)}")
     return [*notes, *(f"the runs also differ in {line}" for line in board.loading)]
-
-
-def _list_cautions(board: Board) -> list[str]:
-    """List the settings that make the rows incomparable, as one line; nothing without any."""
-    names = ", ".join(board.differing)
-    return [f"not comparable: the runs differ in {names}"] if names else []
 
 
 def write_models(board: Board, ending: str) -> str:
@@ -174,33 +164,33 @@ def _draw(board: Board) -> dict[str, Picture]:
     pictures: dict[str, Picture] = {}
     if any(count is not None for count in board.list_values(PARAMETERS)):
         pictures |= {f"{name}-size": _draw_over_size(board, name) for name in board.columns}
-    pictures |= {name: _draw_bars(board, name) for name in board.columns}
-    if "accuracy" in board.figures:
-        names = [name for name in board.columns if name != "accuracy"]
-        pictures |= {f"{name}-accuracy": _draw_over_accuracy(board, name) for name in names}
+    for name in board.columns:
+        title, labels = board.figures[name].title, [entry.name for entry in board.entries]
+        bounds = [entry.values[name].interval for entry in board.entries]
+        series = Series(title, board.list_values(name), bounds)
+        pictures[name] = Bars(f"{title} on {board.data}", labels, [series], title)
+    for name in board.columns if "accuracy" in board.figures else ():
+        if name == "accuracy":
+            continue
+        x, y = board.figures["accuracy"].title, board.figures[name].title
+        title = f"{y} and {x}"
+        if correlation := board.correlate(name):
+            n, r, low, high, _ = correlation
+            title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
+        pictures[f"{name}-accuracy"] = Points(title, _list_points(board, "accuracy", name), x, y)
     return pictures
 
 
 def _draw_over_size(board: Board, name: str) -> Points:
     slope, figure = board.fit_slope(name), board.figures[name]
-    title = figure.title
+    title, line = figure.title, None
     if slope:
-        scale, unit = (100, " points") if is_share(figure) else (1, "")
+        scale, unit = (100, " points") if _is_share(figure) else (1, "")
         low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
         title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
-    line = (slope.slope, slope.intercept) if slope else None
-    return Points(
-        title, _list_points(board, PARAMETERS, name), PARAMETERS, figure.title, line, True
-    )
-
-
-def _draw_over_accuracy(board: Board, name: str) -> Points:
-    x, y = board.figures["accuracy"].title, board.figures[name].title
-    title = f"{y} and {x}"
-    if correlation := board.correlate(name):
-        n, r, low, high, _ = correlation
-        title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
-    return Points(title, _list_points(board, "accuracy", name), x, y)
+        line = (slope.slope, slope.intercept)
+    points = _list_points(board, PARAMETERS, name)
+    return Points(title, points, PARAMETERS, figure.title, line, True)
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:
@@ -210,10 +200,3 @@ def _list_points(board: Board, x: str, y: str) -> list[Point]:
         for entry, across, up in values
         if across is not None and up is not None
     ]
-
-
-def _draw_bars(board: Board, name: str) -> Bars:
-    figure, labels = board.figures[name], [entry.name for entry in board.entries]
-    bounds = [entry.values[name].interval for entry in board.entries]
-    series = Series(figure.title, board.list_values(name), bounds)
-    return Bars(f"{figure.title} on {board.data}", labels, [series], figure.title)

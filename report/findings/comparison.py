@@ -1,24 +1,28 @@
-"""The comparison of two runs as a finding: tested differences, and gaps between languages."""
+"""The comparison of runs as a finding: tested differences, gaps, free predictions, wordings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from textwrap import fill
+from typing import Any
 
 from scipy.special import ndtri, stdtr
 
-from polyprobe.analysis.compare.folders import DifferenceRow, PairOutcome
-from polyprobe.analysis.compare.gaps import Gap, Gaps
+from polyprobe.analysis.compare.decodings import Decodings
+from polyprobe.analysis.compare.folders import PairOutcome
+from polyprobe.analysis.compare.gaps import Gaps
 from polyprobe.analysis.compare.runs import Comparison
+from polyprobe.analysis.compare.sentences.compare import VersionComparison
+from polyprobe.analysis.compare.sentences.relations import RECALL, ByRelation
 from polyprobe.analysis.compare.sentences.several import Several
 from polyprobe.analysis.figures.figures import BY_NAME
-from polyprobe.metrics.joint.significance import Difference
-from polyprobe.report.finding import Column, Estimate, Finding, Part, Role, Table
-from polyprobe.report.format import NARROW, NO_WIDTH, has_no_width
-
-from .decodings import make_decodings_part
-from .differences import make_differences_table
-from .wordings import make_several_finding, make_wording_part
+from polyprobe.metrics.joint.significance import Difference, Paired
+from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
+from polyprobe.report.show import NARROW, NO_WIDTH, has_no_width
 
 LEVEL = 0.05
+EXAMPLES = 3  # of each direction in the terminal
+ACCEPTED = 3  # accepted forms of an example
+_GROUPS = ("women", "men")
+_BY_LANGUAGE = ("recall@1", "mean_rank", "inflection delta", "feminine verb forms", "QE")
 
 
 def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
@@ -29,11 +33,18 @@ def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
     correction = comparison.settings["correction"]
     parts = [_make_tests_part(outcome)]
     if comparison.gaps:
-        parts.append(make_gaps_part(comparison.gaps, names))
+        parts.append(_make_gaps_part(comparison.gaps, names))
     if comparison.decodings:
-        parts.append(make_decodings_part(comparison.decodings, names, correction))
-    if outcome.wording:
-        parts.append(make_wording_part(outcome.wording, correction, bool(comparison.relations)))
+        table = make_counts_table(comparison.decodings, names, correction)
+        notes = list_notes_of_decodings(comparison.decodings, names)
+        parts.append(Part("Facts that both, one or neither knows", [table, *notes]))
+    if wording := outcome.wording:
+        title = f"difference (Δ): {wording.direction}"
+        lines = _list_lines(wording)
+        table = make_differences_table(wording.versions.sides, correction, lines, title=title)
+        changes = _make_relations_tables(wording) if comparison.relations else []
+        notes = list_notes_of_wording(wording)
+        parts.append(Part("Effect of wording", [table, *changes, *notes]))
     return Finding(" − ".join(names), parts, settings=comparison.runs)
 
 
@@ -42,11 +53,12 @@ def _make_tests_part(outcome: PairOutcome) -> Part:
     comparison, tables = outcome.comparison, []
     rows = [x for x in outcome.rows if x.level != "name" or x.figure == "accuracy"]
     for of_relations in (False, True):
-        lines = [
-            (_name_row(row), row.difference)
-            for row in rows
-            if (row.level == "relation") == of_relations
-        ]
+        lines = []
+        for row in rows:
+            if (row.level == "relation") == of_relations:
+                weighting = f" ({row.weighting})" if row.weighting else ""
+                name = f"{BY_NAME[row.figure].heading} {row.difference.name}{weighting}"
+                lines.append((name, row.difference))
         correction = comparison.settings["correction"]
         tables.append(make_differences_table(comparison.names, correction, lines))
     marks = [NO_WIDTH] if any(has_no_width(row.difference.ci) for row in rows) else []
@@ -54,9 +66,26 @@ def _make_tests_part(outcome: PairOutcome) -> Part:
     return Part("Differences", [*tables, *marks, direction, *list_notes(comparison)])
 
 
-def _name_row(row: DifferenceRow) -> str:
-    weighting = f" ({row.weighting})" if row.weighting else ""
-    return f"{BY_NAME[row.figure].heading} {row.difference.name}{weighting}"
+def make_differences_table(
+    sides: Sequence[str],
+    correction: str,
+    rows: Iterable[tuple[str, Difference | Paired]],
+    head: str = "figure",
+    title: str = "",
+) -> Table:
+    """List name and both values of each row, their difference (Δ), its interval and p-value.
+
+    `sides` are the heads of the two values, `head` is that of the names.
+    """
+    columns = [
+        Column(head, Role.LABEL),
+        *(Column(fill(side, NARROW)) for side in sides),
+        Column("Δ", Role.NUMBER),
+        Column("95%", Role.INTERVAL),
+        Column(f"p ({correction})", Role.P),
+    ]
+    values = [[name, x.first, x.second, x.difference, x.ci, x.p_adjusted] for name, x in rows]
+    return Table(columns, values, title, ruled=True)
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:
@@ -68,12 +97,7 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} "
         f"{_name_units(comparison, 'facts')}"
     )
-    if comparison.left_out_languages:
-        yield f"excluded (only in one run): languages {', '.join(comparison.left_out_languages)}"
-    if any(comparison.left_out):
-        pairs = zip(comparison.left_out, comparison.names, strict=True)
-        counts = (f"{count:,} of {name}" for count, name in pairs)
-        yield f"excluded (only in one run): rows, {' and '.join(counts)}"
+    yield from _list_left_out(comparison, comparison.names, " and ")
     for name, count in comparison.left_out_rows.items():
         yield f"{count:,} rows left out: {name}"
     for figure, rows in comparison.differences.items():
@@ -82,6 +106,18 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         yield _count_significant(figure, rows, settings["correction"], " relations")
     if line := explain_least(comparison):
         yield line
+
+
+def _list_left_out(
+    comparison: Comparison | VersionComparison, names: Sequence[str], separator: str
+) -> Iterator[str]:
+    """Yield the languages and the numbers of rows that only one run has."""
+    if comparison.left_out_languages:
+        yield f"excluded (only in one run): languages {', '.join(comparison.left_out_languages)}"
+    if any(comparison.left_out):
+        pairs = zip(comparison.left_out, names, strict=True)
+        counts = separator.join(f"{count:,} of {name}" for count, name in pairs)
+        yield f"excluded (only in one run): rows, {counts}"
 
 
 def _name_units(comparison: Comparison, single: str) -> str:
@@ -97,30 +133,15 @@ def _count_significant(
     return f"{BY_NAME[figure].heading}: {share} differ at p ({correction}) < .05"
 
 
-def find_least(test: str, n_units: int, n_resamples: int) -> float:
-    """Compute the least uncorrected p-value, that of a difference which no resample reaches.
-
-    n units can be swapped in 2^n ways, of which the observed one and the one that swaps all reach
-    any difference: 2^(1 - n). The bootstrap is bound by its degrees of freedom, at most n - 1
-    (`significance.invert_intervals`); with a single unit it has no p-value, which counts as 1.
-    """
-    share = 1 / (1 + n_resamples)
-    if test == "randomisation":
-        return max(share, 2.0 ** (1 - n_units))
-    return float(2 * stdtr(n_units - 1, ndtri(min(share, 0.5)))) if n_units > 1 else 1.0
-
-
 def explain_least(comparison: Comparison) -> str | None:
-    """Name the figures whose p-values cannot fall below .05; None if all can.
-
-    Holm multiplies the least of k p-values by k; Benjamini-Hochberg leaves k equal ones unchanged.
-    """
+    """Name the figures whose p-values cannot fall below .05; None if all can."""
     settings = comparison.settings
     correction, n_resamples = settings["correction"], settings["n_resamples"]
-    lowest = find_least(settings["test"], comparison.n_units, n_resamples)
+    lowest = _find_least(settings["test"], comparison.n_units, n_resamples)
     bounds = {}
     for figure, rows in comparison.differences.items():
         tests = sum(row.p_adjusted is not None for row in rows[:-1])
+        # Holm multiplies the least of k p-values by k; Benjamini-Hochberg leaves k equal ones.
         bounds[figure] = lowest * (tests if correction == "holm" else min(tests, 1))
     figures = [f"{BY_NAME[x].heading} {min(p, 1):.2g}" for x, p in bounds.items() if p >= LEVEL]
     if not figures:
@@ -132,7 +153,18 @@ def explain_least(comparison: Comparison) -> str | None:
     )
 
 
-def make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:
+def _find_least(test: str, n_units: int, n_resamples: int) -> float:
+    """Compute the least uncorrected p-value, that of a difference which no resample reaches."""
+    share = 1 / (1 + n_resamples)
+    if test == "randomisation":
+        # n units can be swapped in 2^n ways; the observed one and the one that swaps all reach
+        # any difference
+        return max(share, 2.0 ** (1 - n_units))
+    # bound by the degrees of freedom (`significance.invert_intervals`); of one unit there is no p
+    return float(2 * stdtr(n_units - 1, ndtri(min(share, 0.5)))) if n_units > 1 else 1.0
+
+
+def _make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:
     """List both gaps of each language, their difference (Δ), and its share of the first gap."""
     columns = [
         Column(f"{gaps.best} −", Role.NAME),
@@ -141,14 +173,12 @@ def make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:
         Column("95%", Role.INTERVAL),
         Column("share", Role.PERCENT),
     ]
-    rows = gaps.rows if len(gaps.rows) > 2 else gaps.rows[:1]  # of one gap no mean
-    table = Table(columns, [_list_gap(row) for row in rows], ruled=True)
+    rows: list[list[Any]] = []
+    for gap, *_, share, ci in gaps.rows if len(gaps.rows) > 2 else gaps.rows[:1]:  # of one no mean
+        estimate = None if share is None else Estimate(share, ci)
+        rows.append([gap.name, gap.first, gap.second, gap.difference, gap.ci, estimate])
+    table = Table(columns, rows, ruled=True)
     return Part("Gaps between languages", [table, *list_notes_of_gaps(gaps, sides)])
-
-
-def _list_gap(row: Gap) -> list[object]:
-    share = None if row.share is None else Estimate(row.share, row.share_ci)
-    return [row.gap.name, row.gap.first, row.gap.second, row.gap.difference, row.gap.ci, share]
 
 
 def list_notes_of_gaps(gaps: Gaps, sides: Sequence[str]) -> Iterator[str]:
@@ -168,3 +198,157 @@ def list_notes_of_gaps(gaps: Gaps, sides: Sequence[str]) -> Iterator[str]:
         yield NO_WIDTH
     if any(row.share is None for row in gaps.rows):
         yield "share –: no gap to explain; the 95% interval of the first run's includes 0"
+
+
+def make_counts_table(decodings: Decodings, names: Sequence[str], correction: str) -> Table:
+    """List the facts that both, one or neither run knows, by language and length."""
+    columns = [
+        Column("facts", Role.LABEL),
+        Column("both", Role.COUNT),
+        *(Column(f"only\n{name}", Role.COUNT) for name in names),
+        Column("neither", Role.COUNT),
+        Column(f"p ({correction})", Role.P),
+    ]
+    rows = [
+        [f"{x.language} {x.part}", x.agreed, x.only_first, x.only_second, x.neither, x.p_adjusted]
+        for x in decodings.counts
+    ]
+    return Table(columns, rows, ruled=True)
+
+
+def list_notes_of_decodings(
+    decodings: Decodings, names: Sequence[str], examples: int = EXAMPLES
+) -> Iterator[str]:
+    """Yield the notes and examples below the table of counts, one line each."""
+    yield "p: McNemar's exact test of the facts that only one run knows, taken as independent"
+    yield f"single, multi: the answer is one token, several tokens of {names[0]}'s model"
+    for language, count in decodings.not_asked.items():
+        if count:
+            yield f"{count:,} facts in {language} are left out: not asked in one or both runs"
+    for place, (name, knows) in enumerate(zip(names, ("first", "second"), strict=True)):
+        for language in decodings.not_asked:
+            facts = [x for x in decodings.one_sided if (x.language, x.knows) == (language, knows)]
+            for fact in facts[:examples]:
+                predictions = (fact.first, fact.second)
+                yield (
+                    f"only {name}, {language}: {fact.prompt} {predictions[place]!r}, not "
+                    f"{predictions[1 - place]!r} ({' | '.join(fact.answer_forms[:ACCEPTED])})"
+                )
+
+
+def _list_lines(comparison: VersionComparison) -> Iterator[tuple[str, Paired]]:
+    """Yield title and values of macro averages and micro means, in the order of the runs."""
+    single = len(comparison.languages) == 1
+    for name, averages in comparison.figures.items():
+        macro, micro = averages["macro"], averages["micro"]
+        if name.partition(":")[0] in _GROUPS:  # as in the paper's table 6
+            yield from ((f"{name} {row.name} (micro)", row) for row in micro[:-1])
+            continue
+        rows = macro[:1] if single else macro if name in _BY_LANGUAGE else macro[-1:]
+        yield from ((f"{name} {row.name} (macro)", row) for row in rows)
+        if name in _BY_LANGUAGE:
+            yield f"{name} mean (micro)", micro[-1]
+
+
+def _make_relations_tables(comparison: VersionComparison) -> list[Table]:
+    direction = comparison.relation_direction
+    return [
+        make_changes_table(part, f"{language}, by relation: {direction}")
+        for language, part in comparison.by_relation.items()
+    ]
+
+
+def make_changes_table(part: ByRelation, title: str = "") -> Table:
+    """List the changes of relations, their mean, and r with recall@1, its p, interval and n."""
+    columns = [Column("relation", Role.NAME), Column("rows", Role.COUNT)]
+    columns += [Column(name) for name in part.figures]
+    rows: list[list[Any]] = [
+        [relation, n, *(values[relation] for values in part.figures.values())]
+        for relation, n in part.n_queries.items()
+    ]
+    rows.append(["mean", sum(part.n_queries.values()), *part.means.values()])
+    correlations = [part.correlations.get(name) for name in part.figures]
+    ends = [(None, None) if x is None or x.ci is None else x.ci for x in correlations]
+    of_figures: Sequence[tuple[str, Role, list[Any]]] = (
+        (f"r with {RECALL}", Role.VALUE, [x and x.r for x in correlations]),
+        ("p", Role.P, [x and x.p for x in correlations]),
+        ("95% from", Role.VALUE, [low for low, _ in ends]),
+        ("95% to", Role.VALUE, [high for _, high in ends]),
+        ("relations", Role.COUNT, [x and x.n for x in correlations]),
+    )
+    for name, role, values in of_figures:
+        pairs = zip(correlations, values, strict=True)
+        rows.append([name, "", *(Cell(value, role) if x else "" for x, value in pairs)])
+    return Table(columns, rows, title, ruled=True, sections=[len(part.n_queries)])
+
+
+def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
+    """Yield the notes below the table of a wording, one line each."""
+    reference, variant = comparison.versions.wordings
+    overlap, words = comparison.overlap, comparison.words
+    feminine, quality = comparison.feminine, comparison.quality
+    yield (
+        f"{comparison.n_queries:,} rows in both; macro: mean over relations, micro: over rows; "
+        "ranks are of the best correct answer, ties in expectation"
+    )
+    yield from _list_left_out(comparison, comparison.versions.sides, ", ")
+    if overlap:
+        for language, chrf in overlap.by_language.items():
+            ci = chrf.sentences_ci
+            interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
+            yield (
+                f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
+                f"({interval}), {overlap.unit}s, {variant} against {reference} as reference"
+            )
+        yield f"chrF signature: {overlap.signature}"
+    for group, counts_of_group in words.n_facts.items() if words else ():
+        yield f"{group}: facts " + ", ".join(f"{x} {n:,}" for x, n in counts_of_group.items() if n)
+    for language, forms in feminine.forms.items() if feminine else ():
+        yield (
+            f"feminine verb forms {language}: {forms.variant_feminine} of {forms.variant} in "
+            f"{variant}, {forms.reference_feminine} of {forms.reference} in {reference}"
+        )
+    if quality and quality.score:
+        yield (
+            f"QE: {quality.model} (comet {quality.version}), source {quality.source}/en, "
+            f"{quality.n_queries:,} rows"
+        )
+    yield from comparison.notes
+    yield from (f"omitted: {line}" for line in comparison.failures)
+
+
+def make_several_finding(several: Several) -> Finding:
+    """Make the finding of several wordings: all values, then differences from the reference.
+
+    Figures are rows, wordings columns. p is corrected over the languages of a figure and a wording.
+    Intervals are in the JSON.
+    """
+    (reference, *wordings), settings = several.wordings, several.settings
+    lines = [dict(_list_lines(comparison)) for comparison in several.comparisons]
+    names = dict.fromkeys(name for column in lines for name in column)
+    figures = {name: [column.get(name) for column in lines] for name in names}  # None: not measured
+    heads = [Column(wording, Role.NUMBER) for wording in several.wordings]
+    p = "p" if settings["correction"] == "none" else f"p ({settings['correction']})"
+    columns = [Column("difference", Role.LABEL)]
+    for wording in wordings:
+        columns += [Column(f"{wording} -\n{reference}", Role.NUMBER), Column(p, Role.P)]
+    values, differences = [], []
+    for name, pairs in figures.items():
+        of_reference = next(pair.second for pair in pairs if pair)
+        values.append([name, of_reference, *(pair and pair.first for pair in pairs)])
+        cells = [x and getattr(x, key) for x in pairs for key in ("difference", "p_adjusted")]
+        differences.append([name, *cells])
+    blocks: list[Table | str] = [
+        Table([Column("value", Role.LABEL), *heads], values, ruled=True),
+        Table(columns, differences, ruled=True),
+    ]
+    for comparison in several.comparisons if several.by_relation else ():
+        blocks += _make_relations_tables(comparison)
+    if "n_resamples" in settings:
+        test = settings.get("test", "randomisation")
+        units = "facts" if settings["clusters"] == "none" else f"{settings['clusters']}s"
+        blocks.append(f"p: {test}, {settings['n_resamples']:,} resamples of {units}")
+    for wording, comparison in zip(wordings, several.comparisons, strict=True):
+        blocks += [f"{wording}: {line}" for line in list_notes_of_wording(comparison)]
+    title = f"{', '.join(wordings)} − {reference}"
+    return Finding(title, [Part("Wordings", blocks)], settings=settings["signatures"])

@@ -13,7 +13,7 @@ from polyprobe.analysis.groups.groups import (
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_p_value, format_value
+from polyprobe.report.show import format_p_value, format_value
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
@@ -46,7 +46,7 @@ def make_groups_finding(groups: Groups) -> Finding:
     lead = ""
     if len(groups.tables) == 1:
         ordered = sorted(next(iter(groups.tables.values())).groups, key=attrgetter("share"))
-        best, worst = ordered[-1], ordered[0]
+        worst, best = ordered[0], ordered[-1]
         lead = (
             f"{name} is right in {best.share:.1%} of the rows of {best.name} and in "
             f"{worst.share:.1%} of the rows of {worst.name}."
@@ -64,19 +64,14 @@ def make_groups_finding(groups: Groups) -> Finding:
 
 
 def _make_part(groups: Groups, language: str) -> Part:
-    table, single = groups.tables[language], language != TOGETHER
+    table, heading = groups.tables[language], "" if language == TOGETHER else language
     test = describe_test(table.test, table.permutation, groups.unit, table.n_units)
     size = "languages" if groups.labels.of_languages else "facts"
-    return Part(
-        f"Right rows, {language if single else 'all languages'}",
-        [_list_groups(table, size), test, _list_pairs(table)],
-        pictures=[language],
-        heading=language if single else "",
-    )
+    blocks: list[Table | str] = [_list_groups(table, size), test, _list_pairs(table)]
+    return Part(f"Right rows, {heading or 'all languages'}", blocks, [language], heading)
 
 
 def _list_groups(table: GroupTable, size: str) -> Table:
-    """List the groups; RankC only if a group has it."""
     columns = [
         Column("group", Role.LABEL),
         Column(size, Role.COUNT),
@@ -108,15 +103,10 @@ def _list_pairs(table: GroupTable) -> Table:
         Column("p (holm)", Role.P),
         Column("p permuted (holm)", Role.P),
     ]
+    names = [group.name for group in table.groups]
     rows = [
-        [
-            table.groups[pair.first].name,
-            table.groups[pair.second].name,
-            pair.test.chi2,
-            pair.p_adjusted,
-            pair.permuted_p_adjusted,
-        ]
-        for pair in sorted(table.pairs, key=order)
+        [names[x.first], names[x.second], x.test.chi2, x.p_adjusted, x.permuted_p_adjusted]
+        for x in sorted(table.pairs, key=order)
     ]
     return Table(columns, rows, limit=LISTED, noun="pairs", folded="Pairs of groups")
 
@@ -179,12 +169,8 @@ def _draw(groups: Groups) -> dict[str, Bars]:
     for language, table in groups.tables.items():
         where = "" if language == TOGETHER else f" in {language}"
         shares = Series("right", [x.share for x in table.groups], [x.ci for x in table.groups])
-        pictures[language] = Bars(
-            f"Right rows by {groups.by}{where}",
-            [group.name for group in table.groups],
-            [shares],
-            "share of right rows",
-        )
+        names, title = [group.name for group in table.groups], f"Right rows by {groups.by}{where}"
+        pictures[language] = Bars(title, names, [shares], "share of right rows")
         if ranked := [group for group in table.groups if group.rankc is not None]:
             rankc = Series("RankC", [x.rankc for x in ranked], [x.rankc_ci for x in ranked])
             names = [group.name for group in ranked]

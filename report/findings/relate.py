@@ -1,6 +1,6 @@
 """Correlations of a figure of pairs as a finding: table, scatter plots, heat maps."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,7 @@ from polyprobe.analysis.relate.relate import Correlations, Related
 from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.rows import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_interval, format_p_value, format_value
+from polyprobe.report.show import format_interval, format_p_value, format_value
 from polyprobe.schema.run.naming import name_runs, shorten_signature
 
 COLUMNS = (
@@ -60,22 +60,17 @@ def _list_correlations(correlations: Correlations) -> Table:
 
 def _list_notes(correlations: Correlations) -> Iterator[str]:
     """Yield the notes, one line each."""
-    pairs, bootstrap, within = (
-        correlations.pairs,
-        correlations.bootstrap,
-        correlations.options.within,
-    )
+    pairs, options, bootstrap = correlations.pairs, correlations.options, correlations.bootstrap
     yield (
         f"{pairs.of.title} of {len(pairs.languages)} languages, {len(pairs.table):,} facts: "
         f"{shorten_signature(pairs.run.settings().signature)}"
     )
     yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
-    blocks = f" within the same {within}" if within else ""
-    n = correlations.options.resamples
-    yield f"Mantel p: {n:,} permutations of the languages{blocks}, or all if fewer"
+    blocks = f" within the same {options.within}" if options.within else ""
+    yield f"Mantel p: {options.resamples:,} permutations of the languages{blocks}, or all if fewer"
     units = "facts" if bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
-    of_units = f"{bootstrap.n_resamples:,} resamples of {units}"
-    yield f"95%: bootstrap of r, {of_units}; languages are fixed"
+    resamples = f"{bootstrap.n_resamples:,} resamples of {units}"
+    yield f"95%: bootstrap of r, {resamples}; languages are fixed"
     if correlations.control:
         yield f"partial: controls for {correlations.control.name}; residuals are permuted"
     for row in correlations.rows:
@@ -106,42 +101,23 @@ def _describe(row: Related) -> Iterator[str]:
 
 def _draw(correlations: Correlations) -> dict[str, Picture]:
     """Draw a scatter plot and a heat map of each similarity, and a heat map of the figure."""
-    pairs, values, rows = correlations.pairs, correlations.pairs.values, correlations.rows
-    title = pairs.of.title
+    pairs, title = correlations.pairs, correlations.pairs.of.title
+    languages, values = pairs.languages, pairs.values
     pictures: dict[str, Picture] = {}
-    for row in rows:
-        points = _list_points(correlations, row)
-        name = row.similarity.name
-        pictures[name] = Points(_describe_correlation(row), points, name, title, _find_line(row))
-    pictures[f"{pairs.of.name}-map"] = _draw_map(title, pairs.languages, values, values)
-    for row in rows:
-        name, table = row.similarity.name, row.similarity.values
-        pictures[f"{name}-map"] = _draw_map(name, pairs.languages, table, values)
+    for row in correlations.rows:
+        r, name = row.correlation, row.similarity.name
+        names = name_pairs([languages[place] for place in row.places])
+        xs, ys = (flatten(x, row.places).tolist() for x in (row.similarity.values, values))
+        points = [Point(*point) for point in zip(names, xs, ys, strict=True)]
+        line = None if r.slope is None or r.intercept is None else (r.slope, r.intercept)
+        p = f"Mantel p = {format_p_value(r.p_mantel)}"
+        caption = f"r = {format_value(r.r)}, {p}, {r.n:,} pairs"
+        pictures[name] = Points(caption, points, name, title, line)
+    tables = [(pairs.of.name, title, values)]
+    similarities = [row.similarity for row in correlations.rows]
+    tables += [(x.name, x.name, x.values) for x in similarities]
+    for name, measure, table in tables:
+        cells = np.where(np.eye(len(table), dtype=bool), np.nan, table)
+        heat = Heat(measure, languages, languages, cells, measure, similar=values)
+        pictures[f"{name}-map"] = heat
     return pictures
-
-
-def _describe_correlation(row: Related) -> str:
-    """Describe r, its p-value and the number of pairs in one line."""
-    r = row.correlation
-    return f"r = {format_value(r.r)}, Mantel p = {format_p_value(r.p_mantel)}, {r.n:,} pairs"
-
-
-def _find_line(row: Related) -> tuple[float, float] | None:
-    """Find slope and intercept of the regression."""
-    slope, intercept = row.correlation.slope, row.correlation.intercept
-    return None if slope is None or intercept is None else (slope, intercept)
-
-
-def _list_points(correlations: Correlations, row: Related) -> list[Point]:
-    """List the points of a scatter plot: similarity and figure of each pair."""
-    pairs, places = correlations.pairs, row.places
-    names = name_pairs([pairs.languages[place] for place in places])
-    xs, ys = (flatten(table, places).tolist() for table in (row.similarity.values, pairs.values))
-    return [Point(*point) for point in zip(names, xs, ys, strict=True)]
-
-
-def _draw_map(
-    measure: str, languages: Sequence[str], values: np.ndarray, similar: np.ndarray
-) -> Heat:
-    table = np.where(np.eye(len(values), dtype=bool), np.nan, values)
-    return Heat(measure, languages, languages, table, measure, similar=similar)

@@ -27,7 +27,7 @@ from polyprobe.analysis.figures.results import (
 from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
 from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
-from polyprobe.report.format import (
+from polyprobe.report.show import (
     NO_WIDTH,
     format_interval,
     format_p_value,
@@ -76,7 +76,6 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     A pair figure of a language is its mean over the other languages. An accuracy whose interval is
     not above that of the most frequent answers is bold.
     """
-    columns = [Column(figure.heading) for figure in figures]
     intervals = results["intervals"]
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
     values = [list_by_language(results, figure) for figure in figures]
@@ -94,7 +93,7 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     sections.append(len(rows))
     for title, levels in list_floors(results):
         rows.append([title, *(levels.get(figure.name) for figure in figures), ""])
-    columns = [Column("language", Role.NAME), *columns]
+    columns = [Column("language", Role.NAME), *(Column(figure.heading) for figure in figures)]
     columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
     return Table(columns, rows, ruled=True, sections=sections)
 
@@ -102,16 +101,13 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
 def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
     """Make a row for each language: number of errors, share of each type with its interval."""
     heads = [name.replace("_", "\n", 1) for name in RULES]
-    rows = [
-        [
-            language,
-            shares["n_queries"],
-            *(Estimate(shares[name], shares.get(f"{name}_ci")) for name in RULES),
-        ]
-        for language, shares in errors.items()
-    ]
     columns = [Column("language", Role.NAME), Column("errors", Role.COUNT)]
-    return Table([*columns, *(Column(head, Role.SHARE) for head in heads)], rows)
+    columns += [Column(head, Role.SHARE) for head in heads]
+    rows = []
+    for language, shares in errors.items():
+        estimates = [Estimate(shares[name], shares.get(f"{name}_ci")) for name in RULES]
+        rows.append([language, shares["n_queries"], *estimates])
+    return Table(columns, rows)
 
 
 def make_relations_table(results: Mapping[str, Any]) -> Table:
@@ -138,17 +134,12 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
 
     Without `repeat`, a language is named in its first row only.
     """
-    rows = [
-        [
-            language if repeat or not place else "",
-            f"{part['from']:,.6g} to {part['to']:,.6g}",
-            part["n"],
-            part["accuracy"],
-            part["ci"],
-        ]
-        for language, fifths in results.get("by_popularity", {}).items()
-        for place, part in enumerate(fifths["parts"])
-    ]
+    rows = []
+    for language, fifths in results.get("by_popularity", {}).items():
+        for place, part in enumerate(fifths["parts"]):
+            name = language if repeat or not place else ""
+            ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
+            rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
     columns = [
         Column("language", Role.LABEL),
         Column("popularity", Role.TEXT),
@@ -156,6 +147,46 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
         Column("accuracy"),
         Column("95%", Role.INTERVAL),
     ]
+    return Table(columns, rows, ruled=True)
+
+
+def make_templates_part(results: Mapping[str, Any]) -> Part:
+    """Make the tables of templates, without rows where they were not computed, and a line."""
+    split, keys = results.get("templates", {}), ("n", "accuracy", "consistency")
+    rows = [
+        [row["relation"], row["language"], row["text"], *map(row.get, keys)]
+        for row in split.get("rows", [])
+    ]
+    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
+    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
+    tables = [
+        Table(columns, rows, ruled=True),
+        _make_ceiling_table(results),
+        make_split_table(results),
+    ]
+    return Part("Templates", [*tables, *([_describe_split(split["right"])] if split else [])])
+
+
+def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
+    """Make the table of RankC within each language and with the others; no rows without templates.
+
+    With the view by template also the accuracy of the worst and the best template.
+    """
+    spread = results.get("templates", {}).get("by_language", {})
+    means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
+    columns = [
+        Column("language", Role.LABEL),
+        Column("RankC within"),
+        Column("95%", Role.INTERVAL),
+        *([Column("with others")] if means else []),
+        *([Column("worst"), Column("best")] if spread else []),
+    ]
+    rows, bounds = [], results["intervals"].get(WITHIN.name, {})
+    for language, value in (results.get(WITHIN.name) or {}).items():
+        row = [language, value, bounds.get(language)]
+        row += [means[language]] if means else []
+        row += [spread[language]["worst"], spread[language]["best"]] if spread else []
+        rows.append(row)
     return Table(columns, rows, ruled=True)
 
 
@@ -174,9 +205,9 @@ def make_split_table(results: Mapping[str, Any]) -> Table:
     return Table(columns, rows, ruled=True)
 
 
-def describe_split(split: Mapping[str, Any]) -> str:
+def _describe_split(split: Mapping[str, Any]) -> str:
     """Describe for what the intervals of a split are, and which relations it is of."""
-    n, left_out = (split["right"][name] for name in ("n_relations", "n_left_out"))
+    n, left_out = split["n_relations"], split["n_left_out"]
     without = f"; without {left_out}, of one fact or template" if left_out else ""
     if n == 1:
         return f"split of 1 relation{without}; no 95% interval: that needs two relations"
@@ -185,56 +216,11 @@ def describe_split(split: Mapping[str, Any]) -> str:
     )
 
 
-def make_ceiling_table(results: Mapping[str, Any]) -> Table:
-    """Make the table of RankC within each language and with the others; no rows without templates.
-
-    With the view by template also the accuracy of the worst and the best template.
-    """
-    within, bounds = results.get(WITHIN.name), results["intervals"].get(WITHIN.name, {})
-    spread = results.get("templates", {}).get("by_language", {})
-    means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    columns = [
-        Column("language", Role.LABEL),
-        Column("RankC within"),
-        Column("95%", Role.INTERVAL),
-        *([Column("with others")] if means else []),
-        *([Column("worst"), Column("best")] if spread else []),
-    ]
-    rows = [
-        [
-            language,
-            value,
-            bounds.get(language),
-            *([means[language]] if means else []),
-            *([spread[language]["worst"], spread[language]["best"]] if spread else []),
-        ]
-        for language, value in (within or {}).items()
-    ]
-    return Table(columns, rows, ruled=True)
-
-
-def make_templates_table(results: Mapping[str, Any]) -> Table:
-    """Make the table of the templates; no rows if they were not computed."""
-    keys = ("relation", "language", "text", "n", "accuracy", "consistency")
-    rows = [[row[key] for key in keys] for row in results.get("templates", {}).get("rows", [])]
-    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
-    return Table(columns, rows, ruled=True)
-
-
-def make_templates_part(results: Mapping[str, Any]) -> Part:
-    """Make the tables of templates, without rows where they were not computed, and a line."""
-    makers = (make_templates_table, make_ceiling_table, make_split_table)
-    split = results.get("templates")
-    lines = [describe_split(split)] if split else []
-    return Part("Templates", [*(make(results) for make in makers), *lines])
-
-
 def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
     """Make each language's best partner by two figures, and the pairs high by both or by one."""
-    columns = [Column("language", Role.LABEL)]
-    for name in names:
-        columns += [Column(f"best by {_shorten(name)}", Role.LABEL), Column("95%", Role.INTERVAL)]
+    columns, heads = [Column("language", Role.LABEL)], [BY_NAME[name].heading for name in names]
+    for head in heads:
+        columns += [Column(f"best by {head}", Role.LABEL), Column("95%", Role.INTERVAL)]
     partners = [{row.language: row for row in find_partners(results, name)} for name in names]
     rows = []
     for language in results["languages"]:
@@ -243,22 +229,12 @@ def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
             text = None if best is None else f"{best.partner} {format_value(best.value)}"
             row += [text, best and best.interval]
         rows.append(row)
-    lines = _describe_high_pairs(results, names[0], names[1])
-    return Part("Pairs", [Table(columns, rows, ruled=True), *lines])
-
-
-def _describe_high_pairs(results: Mapping[str, Any], *names: str) -> Iterator[str]:
-    """Yield the high-consistency pairs by both figures and by one alone, one line each."""
-    high = find_high_pairs(results, *names)
-    first, second = map(_shorten, names)
+    (first, second), high = heads, find_high_pairs(results, *names)
     means = [format_value(results["mean"][name]) for name in names]
-    yield f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"
+    lines = [f"pairs at or above the mean of all, {means[0]} by {first}, {means[1]} by {second}:"]
     for title, pairs in zip(("both", f"{first} alone", f"{second} alone"), high, strict=True):
-        yield f"by {title}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}"
-
-
-def _shorten(name: str) -> str:
-    return BY_NAME[name].heading
+        lines.append(f"by {title}: {len(pairs)}{': ' if pairs else ''}{', '.join(pairs)}")
+    return Part("Pairs", [Table(columns, rows, ruled=True), *lines])
 
 
 def _list_notes(
@@ -319,8 +295,8 @@ def _list_means(
         if name in names and figure.per == ALL:
             yield f"{figure.title}: {_show_estimate(results[name], results.get(f'{name}_ci'))}"
         elif name in names:
-            mean = _show_estimate(results["mean"][name], bounds.get(name))
-            yield f"{figure.title}: mean {mean}"
+            mean = results["mean"][name]
+            yield f"{figure.title}: mean {_show_estimate(mean, bounds.get(name))}"
 
 
 def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
@@ -335,12 +311,8 @@ def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterato
             cells = (f"{x} {_show_estimate(values.get(x), bounds.get(x))}" for x in keys)
             yield f"{module} {language}: {', '.join(cells)}"
         if named_keys and len(languages) > 1:
-            means = [
-                mean_known(values.get(key) for values in languages.values()) for key in named_keys
-            ]
-            cells = (
-                f"{key} {format_value(mean)}" for key, mean in zip(named_keys, means, strict=True)
-            )
+            means = {x: mean_known(of.get(x) for of in languages.values()) for x in named_keys}
+            cells = (f"{key} {format_value(mean)}" for key, mean in means.items())
             yield f"{module} mean: {', '.join(cells)}"
 
 
@@ -383,10 +355,8 @@ def describe_part(settings: Settings, n_queries: int) -> str | None:
     """Describe the choice of a run's rows; None for all rows that have one right answer."""
     parts = []
     if n_queries >= (settings.sample or settings.limit or 0):
-        if settings.sample:
-            parts.append(f"a sample of {settings.sample} rows")
-        elif settings.limit:
-            parts.append(f"the first {settings.limit} rows")
+        parts += [f"a sample of {settings.sample} rows"] if settings.sample else []
+        parts += [f"the first {settings.limit} rows"] if settings.limit else []
     choice = make_choice(settings.relations, settings.exclude)
     if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
         parts += filter(None, [describe_choice(choice)])

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from statistics import fmean
+from typing import Any
 
 from polyprobe.analysis.tokens import TokenCounts
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
@@ -25,19 +26,15 @@ NOTE = (
 
 def make_tokens_finding(counts: Mapping[str, TokenCounts], texts: str) -> Finding:
     """Make the finding of the tokens of each language, and of the mean over languages."""
-    values = {language: _list_values(of_language) for language, of_language in counts.items()}
-    rows = [[x, counts[x].n_texts, *of_language] for x, of_language in values.items()]
-    if len(rows) > 1:
-        rows.append(["mean", "", *map(fmean, zip(*values.values(), strict=True))])
-    table = Table(COLUMNS, rows)
-    return Finding(
-        f"tokens of {texts}", [Part("", [table])], notes=[NOTE.format(most=MOST, texts=texts)]
-    )
-
-
-def _list_values(counts: TokenCounts) -> list[float]:
-    """List the values of a row behind the number of texts."""
-    ratios = counts.as_json()
     names = ("tokens", "tokens_per_word", "tokens_per_character", "unknown")
-    shares = [counts.share(n, n) for n in range(1, MOST)]
-    return [*shares, counts.share(MOST), *(ratios[name] for name in names)]
+    rows: list[list[Any]] = []
+    for language, of_language in counts.items():
+        shares = [of_language.share(n, n) for n in range(1, MOST)]
+        ratios = of_language.as_json()
+        values = [*shares, of_language.share(MOST), *map(ratios.get, names)]
+        rows.append([language, of_language.n_texts, *values])
+    if len(rows) > 1:
+        means = (fmean(column) for column in zip(*(row[2:] for row in rows), strict=True))
+        rows.append(["mean", "", *means])
+    notes = [NOTE.format(most=MOST, texts=texts)]
+    return Finding(f"tokens of {texts}", [Part("", [Table(COLUMNS, rows)])], notes=notes)

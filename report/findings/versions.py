@@ -1,7 +1,6 @@
 """The effect of wording as a finding, for its page."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from scipy.stats import linregress
 
@@ -18,9 +17,8 @@ from polyprobe.metrics.pictures.picture import (
     Series,
 )
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.format import format_interval, format_p_value, format_percent, format_value
-
-from .wordings import list_notes_of_wording, make_changes_table
+from polyprobe.report.findings.comparison import list_notes_of_wording, make_changes_table
+from polyprobe.report.show import format_interval, format_p_value, format_percent, format_value
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
 _TEXTS = {
@@ -51,34 +49,35 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
     settings = versions.reference.settings()
     title = f"{settings.model_name} on {settings.data_name}"
     pictures = dict(_draw(comparison, title))
-    changes = [
+    recall, ranks, changes = (
+        [name for name in pictures if name.partition("-")[0] == kind]
+        for kind in ("recall", "ranks", "changes")
+    )
+    about_changes = (
+        f"Each point is a relation, differences are {comparison.relation_direction}; line: least "
+        "squares. r is Pearson's, with Fisher's 95% interval over relations."
+    )
+    about_tests = (
+        f"{comparison.direction}; intervals: paired bootstrap of facts, clusters: "
+        f"{options['clusters']}; p: {options['test']}, {options['n_resamples']:,} resamples, "
+        f"correction over languages: {options['correction']}."
+    )
+    tables = [
         make_changes_table(part)._replace(folded=f"{language} by relation")
         for language, part in comparison.by_relation.items()
     ]
-    kinds: dict[str, list[str]] = {kind: [] for kind in ("recall", "ranks", "changes")}
-    for name in pictures:
-        kinds[name.partition("-")[0]].append(name)
-    parts = [
-        Part("Recall@k", [_TEXTS["recall"]], kinds["recall"]),
-        Part(
-            "Ranks of the best correct answer",
-            [_TEXTS["ranks"], _make_boxes_table(comparison)],
-            kinds["ranks"],
-        ),
-        Part("Changes by relation", [_describe_changes(comparison), *changes], kinds["changes"]),
-        Part(
-            "All differences",
-            [_describe_tests(comparison, options), *_list_differences(comparison)],
-        ),
-    ]
+    boxes = _make_boxes_table(comparison)
+    signatures = [run.settings().signature for run in versions.runs]
     return Finding(
         title,
-        parts,
-        _describe(comparison),
-        settings=[
-            f"{wording}: {run.settings().signature}"
-            for wording, run in zip(versions.wordings, versions.runs, strict=True)
+        [
+            Part("Recall@k", [_TEXTS["recall"]], recall),
+            Part("Ranks of the best correct answer", [_TEXTS["ranks"], boxes], ranks),
+            Part("Changes by relation", [about_changes, *tables], changes),
+            Part("All differences", [about_tests, *_list_differences(comparison)]),
         ],
+        _describe(comparison),
+        settings=[f"{x}: {y}" for x, y in zip(versions.wordings, signatures, strict=True)],
         notes=[*list_notes_of_wording(comparison)],
         terms=[*_TERMS.items()],
         pictures=pictures,
@@ -90,29 +89,11 @@ def _describe(comparison: VersionComparison) -> str:
     (first, second), languages = comparison.versions.sides, comparison.languages
     mean = comparison.ranks["recall@1"]["macro"][-1]
     of = f"mean over {len(languages)} languages" if len(languages) > 1 else languages[0]
-    shares = map(format_percent, (mean.first, mean.second))
-    ranked = " and in ".join(
-        f"{share} of the {side}s" for share, side in zip(shares, (first, second), strict=True)
-    )
     return (
-        f"A correct answer ranks first in {ranked} ({of}, {comparison.n_queries:,} rows, "
+        f"A correct answer ranks first in {format_percent(mean.first)} of the {first}s and in "
+        f"{format_percent(mean.second)} of the {second}s ({of}, {comparison.n_queries:,} rows, "
         f"macro-averaged over relations); difference {format_value(mean.difference)}, 95% interval "
         f"{format_interval(mean.ci)}."
-    )
-
-
-def _describe_changes(comparison: VersionComparison) -> str:
-    return (
-        f"Each point is a relation, differences are {comparison.relation_direction}; line: least "
-        "squares. r is Pearson's, with Fisher's 95% interval over relations."
-    )
-
-
-def _describe_tests(comparison: VersionComparison, options: Mapping[str, Any]) -> str:
-    return (
-        f"{comparison.direction}; intervals: paired bootstrap of facts, clusters: "
-        f"{options['clusters']}; p: {options['test']}, {options['n_resamples']:,} resamples, "
-        f"correction over languages: {options['correction']}."
     )
 
 

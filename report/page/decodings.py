@@ -1,26 +1,29 @@
 """The report of runs of free decoding as a finding."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.findings.comparison import list_notes
-from polyprobe.report.findings.decodings import list_notes_of_decodings, make_counts_table
-from polyprobe.report.findings.differences import make_differences_table
-from polyprobe.report.format import format_percent
-from polyprobe.schema.run.naming import describe_differing
+from polyprobe.report.findings.comparison import (
+    list_notes,
+    list_notes_of_decodings,
+    make_counts_table,
+    make_differences_table,
+)
+from polyprobe.report.show import format_percent
 
-from .drawing import Drawing
 from .parts import (
+    ACCURACY,
     Between,
+    Drawings,
     Report,
     RunPart,
     list_cautions,
+    list_leads,
     list_signatures,
     make_runs_part,
     with_interval,
 )
-from .pictures import ACCURACY
 
 EXAMPLES = 20  # of each direction and language
 # Columns of the table of a run: module and key in results.json, and the head.
@@ -46,45 +49,39 @@ TERMS = [
 ]
 
 
-def make_decodings_finding(report: Report, drawings: Mapping[str, Sequence[Drawing]]) -> Finding:
+def make_decodings_finding(report: Report, drawings: Drawings) -> Finding:
     """Make the finding of runs of free decoding, and of their comparisons with the first one."""
     names = [part.name for part in report.parts]
-    tables = [make_accuracies_table_of_run(part) for part in report.parts]
-    pictures = {x.name: x.picture for of_part in drawings.values() for x in of_part}
     return Finding(
         f"{', '.join(names)} on {report.parts[0].settings.data_name}",
         [
-            Part(ACCURACY, tables),
+            Part(ACCURACY, [_make_accuracies_table(part) for part in report.parts]),
             *(Part(title, []) for title in drawings if title and title != ACCURACY),
             *(_make_part(two, (names[0], names[two.place])) for two in report.between),
             make_runs_part(report),
         ],
-        "\n".join(_list_leads(report)),
+        list_leads(report, _describe_run),
         notes=report.reasons,
         settings=list_signatures(report),
         cautions=list_cautions(report.parts, ignored=["scoring"]),  # all are accuracies
         terms=TERMS,
-        pictures=pictures,
+        pictures={x.name: x.picture for of_part in drawings.values() for x in of_part},
     )
 
 
-def _list_leads(report: Report) -> Iterator[str]:
-    for part in report.parts:
-        results = part.results
-        mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
-        n = len(results["languages"])
-        languages = f" and {n} languages" if n > 1 else ""
-        yield (
-            f"{part.name} on {part.settings.data_name}{part.rows} predicts "
-            f"{format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
-            f"right (mean over {mean}{languages})."
-        )
-    if len(report.parts) > 1:
-        line = describe_differing([finished.run for finished in report.runs])
-        yield f"{line[0].upper()}{line[1:]}."
+def _describe_run(part: RunPart, _: bool) -> str:
+    results = part.results
+    mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
+    n = len(results["languages"])
+    languages = f" and {n} languages" if n > 1 else ""
+    return (
+        f"{part.name} on {part.settings.data_name}{part.rows} predicts "
+        f"{format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
+        f"right (mean over {mean}{languages})."
+    )
 
 
-def make_accuracies_table_of_run(part: RunPart) -> Table:
+def _make_accuracies_table(part: RunPart) -> Table:
     """Make the table of accuracies of each language, with the columns that the run has."""
     columns = [column for column in COLUMNS if column[0] in part.results]
     rows = []
@@ -105,12 +102,8 @@ def _make_part(two: Between, names: Sequence[str]) -> Part:
         for figure, rows_of_figure in comparison.differences.items()
         for row in rows_of_figure
     ]
-    table = make_differences_table(names, correction, rows)
     # the means above are over relations, unless another average was chosen
-    first, *columns = table.columns
-    blocks: list[Table | str] = [
-        table._replace(columns=[first._replace(head="figure (micro)"), *columns])
-    ]
+    blocks: list[Table | str] = [make_differences_table(names, correction, rows, "figure (micro)")]
     notes = [*list_notes(comparison)]
     if comparison.decodings:
         counts = make_counts_table(comparison.decodings, names, correction)

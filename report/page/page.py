@@ -1,20 +1,60 @@
 """Write findings as HTML files that open without a network: template, style and scripts."""
 
+import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from math import isnan
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from polyprobe.report.finding import Cell, Finding, Part, Role, Table
+from polyprobe.metrics.pictures.picture import Heat, Picture
+from polyprobe.metrics.pictures.svg import draw_svg
+from polyprobe.report.finding import Cell, Finding, Role, Table
+from polyprobe.report.pictures import ORDERS
+from polyprobe.report.pictures.order import arrange, list_labels, name_labels
 from polyprobe.report.show import format_cell
+from polyprobe.schema.languages import find_language
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 
-from .drawing import Block, Drawing, choose_by_name, make_block
-
 HERE = Path(__file__).parent
+DIGITS = 5  # significant ones of the values of a heat map
 _WORDS = (Role.NAME, Role.LABEL)
+
+
+class Drawing(NamedTuple):
+    """A picture of a page with its choice: label of a select → its option."""
+
+    name: str
+    picture: Picture
+    choice: Mapping[str, str]
+
+
+class Figure(NamedTuple):
+    """An SVG element of a page.
+
+    Attributes:
+        id: of the element; also the name of the file that the page saves.
+        svg: the first picture.
+        pictures: name and choice of each; heat maps of the same languages share an element.
+        heats: what the script needs to draw these heat maps; None: another picture.
+    """
+
+    id: str
+    svg: str
+    pictures: list[tuple[str, Mapping[str, str]]]
+    heats: dict[str, Any] | None = None
+
+
+class Block(NamedTuple):
+    """The pictures of a part: selects by label with their options, and the figures."""
+
+    selects: dict[str, list[str]]
+    figures: list[Figure]
+    is_ordered: bool
 
 
 class Section(NamedTuple):
@@ -35,11 +75,7 @@ class Head(NamedTuple):
 
 
 def check_output(output: Path) -> None:
-    """Refuse a file that is not named like a page.
-
-    Raises:
-        PolyprobeError: another ending than .html.
-    """
+    """Refuse a file that is not named like a page."""
     check_ending("--output", output, (".html",))
 
 
@@ -63,34 +99,145 @@ def write_finding(
         PolyprobeError: the file cannot be written, or has another ending than .html.
     """
     check_output(output)
-    parts = [
-        _make_section(finding, part, (drawings or {}).get(part.title)) for part in finding.parts
-    ]
-    heats = {id: heats for part in parts for id, heats in part.drawings.data.items()}
+    parts = []
+    for part in finding.parts:
+        drawn = (drawings or {}).get(part.title)
+        if drawn is None:
+            drawn = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
+        parts.append(Section(part.title, part.blocks, _make_block(drawn)))
+    figures = [figure for part in parts for figure in part.drawings.figures]
+    heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
     name = "report" if "runs" in data else "finding"
     # inside the page, so that it is one file that a browser may open without a network
     scripts = dict.fromkeys(("finding.js", f"{name}.js"))
-    text = (
-        make_environment()
-        .get_template(f"{name}.html")
-        .render(
-            title=f"polyprobe: {finding.title}",
-            finding=finding,
-            parts=parts,
-            files=files,
-            data={"heats": heats, "names": names, **data},
-            style=(HERE / "report.css").read_text(encoding="utf-8"),
-            script="\n".join((HERE / x).read_text(encoding="utf-8") for x in scripts),
-        )
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    compact = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
+    environment.policies["json.dumps_kwargs"] = compact
+    environment.filters["cells"] = list_cells
+    text = environment.get_template(f"{name}.html").render(
+        title=f"polyprobe: {finding.title}",
+        finding=finding,
+        parts=parts,
+        files=files,
+        data={"heats": heats, "names": names, **data},
+        style=(HERE / "report.css").read_text(encoding="utf-8"),
+        script="\n".join((HERE / x).read_text(encoding="utf-8") for x in scripts),
     )
     write_text(output, text, "choose another --output")
 
 
-def _make_section(finding: Finding, part: Part, drawings: Sequence[Drawing] | None) -> Section:
-    if drawings is None:
-        drawings = choose_by_name({name: finding.pictures[name] for name in part.pictures})
-    return Section(part.title, part.blocks, make_block(drawings))
+def _choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:
+    """Make drawings whose choices are the parts of their names that differ.
+
+    `recall-en` and `recall-ru` have a select of languages; `chrF` and `QE` one of figures. Selects
+    with the same options are the same one.
+    """
+    kinds: dict[type, list[str]] = {}
+    for name, picture in pictures.items():
+        kinds.setdefault(type(picture), []).append(name)
+    labels: dict[tuple[str, ...], str] = {}
+    choices: dict[str, dict[str, str]] = {name: {} for name in pictures}
+    for names in kinds.values():
+        for values in zip(*_split_names(names), strict=True):
+            options = tuple(dict.fromkeys(values))
+            if len(options) == 1:
+                continue
+            if options not in labels:
+                label = "language" if any(map(find_language, options)) else "figure"
+                count = sum(of_options.startswith(label) for of_options in labels.values())
+                labels[options] = f"{label} {count + 1}" if count else label
+            for name, value in zip(names, values, strict=True):
+                choices[name][labels[options]] = value
+    return [Drawing(name, picture, choices[name]) for name, picture in pictures.items()]
+
+
+def _split_names(names: Sequence[str]) -> list[list[str]]:
+    """Split names at `-` and `+`; if they have other numbers of parts, cut their common end only.
+
+    >>> _split_names(["recall-en", "recall-ru"]), _split_names(["a-map", "a-b-map"])
+    ([['recall', 'en'], ['recall', 'ru']], [['a'], ['a-b']])
+    """
+    parts = [re.split(r"[-+]", name) for name in names]
+    if len({*map(len, parts)}) == 1:
+        return parts
+    ends = {row[-1] for row in parts}
+    end = f"-{ends.pop()}" if len(ends) == 1 else ""
+    return [[name.removesuffix(end)] for name in names]
+
+
+def _make_block(drawings: Sequence[Drawing]) -> Block:
+    """Draw the pictures of a part; heat maps of the same languages are one element."""
+    selects: dict[str, dict[str, None]] = {}
+    for drawing in drawings:
+        for label, option in drawing.choice.items():
+            selects.setdefault(label, {})[option] = None
+    # an SVG of 51 languages has 130 kB, its values 10 kB: the script draws them into the first
+    groups: dict[Any, list[Drawing]] = {}
+    for drawing in drawings:
+        is_heat = isinstance(drawing.picture, Heat)
+        key = tuple(drawing.picture.rows) if isinstance(drawing.picture, Heat) else drawing.name
+        groups.setdefault((is_heat, key), []).append(drawing)
+    figures = [_make_figure(group) for group in groups.values()]
+    options = {label: [*of_label] for label, of_label in selects.items()}
+    return Block(options, figures, any(is_heat for is_heat, _ in groups))
+
+
+def _make_figure(drawings: Sequence[Drawing]) -> Figure:
+    name, picture, _ = drawings[0]
+    labels = list_labels(picture)
+    names = dict(zip(labels, name_labels(labels), strict=True))
+    svg, pictures = draw_svg(picture, names), [(x.name, x.choice) for x in drawings]
+    if not isinstance(picture, Heat):
+        return Figure(name, svg, pictures)
+    bare: dict[tuple[float, ...], int] = {}  # values → place of the first view that has them
+    heats: list[Any] = [drawing.picture for drawing in drawings]
+    views = [_make_view(heat, place, bare) for place, heat in enumerate(heats)]
+    orders = {x: _find_order(picture, x) for x in ORDERS if x != "similarity"}
+    return Figure(name, svg, pictures, {"names": names, "orders": orders, "views": views})
+
+
+def _find_order(heat: Heat, order: str) -> list[int]:
+    places = {code: place for place, code in enumerate(heat.rows)}
+    arranged = arrange(heat, order)
+    assert isinstance(arranged, Heat)
+    return [places[code] for code in arranged.rows]
+
+
+def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> dict[str, Any]:
+    """Select what the script draws of a heat map; equal values refer to the first view with them.
+
+    `values` are those above the diagonal if both triangles are equal, else all, by rows.
+    """
+    matrix, n = heat.values, len(heat.rows)
+    is_equal = np.array_equal(matrix, matrix.T, equal_nan=True)
+    half = bool(is_equal and np.isnan(np.diagonal(matrix)).all())
+    cells = [*(combinations(range(n), 2) if half else product(range(n), repeat=2))]
+    # maps with other squares have the same values, which a page of 51 languages has once
+    source = bare.setdefault(tuple(np.nan_to_num(matrix, nan=-9e9).ravel().tolist()), place)
+    squares = {cell: k for k, framed in enumerate(heat.squares.values(), 1) for cell in framed}
+    view: dict[str, Any] = {
+        "measure": heat.measure,
+        "low": heat.low,
+        "high": heat.high,
+        "diverging": heat.diverging,
+        "mark": heat.mark,
+        "squares": [*heat.squares],
+        "framed": "".join(str(squares.get(cell, 0)) for cell in cells) if squares else "",
+        "similarity": _find_order(heat, "similarity"),
+    }
+    if source != place:
+        return view | {"source": source}
+    numbers = (matrix[cell] for cell in cells)  # JSON lacks NaN
+    values = [None if isnan(x) else float(f"{x:.{DIGITS}g}") for x in numbers]
+    details = [heat.details.get(cell, "") for cell in cells] if heat.details else []
+    return view | {"half": half, "values": values, "details": details}
 
 
 def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
@@ -101,10 +248,7 @@ def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
     ]
     roles = [column.role for column in table.columns]
     rows = [
-        [
-            (format_cell(cell, role), _find_value(cell, role))
-            for cell, role in zip(row, roles, strict=True)
-        ]
+        [(format_cell(x, role), _find_value(x, role)) for x, role in zip(row, roles, strict=True)]
         for row in table.rows
     ]
     return heads, rows
@@ -116,21 +260,3 @@ def _find_value(cell: Any, role: Role) -> float | None:
         cell, role = cell.value, cell.role or role
     sorts = role not in (Role.SIZE, Role.P) or not isinstance(cell, int | float)
     return None if sorts else cell
-
-
-def make_environment() -> Environment:
-    """Make a Jinja2 environment with autoescape, our templates, and the filter for tables."""
-    environment = Environment(
-        loader=FileSystemLoader(HERE),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.policies["json.dumps_kwargs"] = {
-        "ensure_ascii": False,
-        "separators": (",", ":"),
-        "allow_nan": False,
-    }
-    environment.filters["cells"] = list_cells
-    return environment

@@ -1,6 +1,6 @@
-"""The runs of a report and its tables, which have a column for each run and each difference."""
+"""The runs of a report; its parts and tables, with a column for each run and difference."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -8,21 +8,60 @@ from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
+from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
-from polyprobe.metrics.joint.significance import Difference
-from polyprobe.report.finding import Column, Part, Role, Table
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import (
     list_left_out,
     list_options,
     make_popularity_table,
     make_relations_table,
+    make_templates_part,
 )
-from polyprobe.report.format import format_interval, format_p_value, format_value
-from polyprobe.schema.run.folder import FinishedRun, Settings
+from polyprobe.report.show import NO_WIDTH, format_interval, format_p_value, format_value
+from polyprobe.schema.run.folder import FinishedRun
+from polyprobe.schema.run.naming import describe_differing
 from polyprobe.schema.run.rows import describe_choice, make_choice
+from polyprobe.schema.run.settings import Settings
 
-PAIRS = 10  # at most, of the most and of the least consistent pairs
+from .page import Drawing
+
+Drawings = Mapping[str, Sequence[Drawing]]
+MOST = 10  # rows of the most, and of the least consistent pairs
+# Titles of the parts of the page that have pictures; files alone have the last.
+PAIRS, ACCURACY, SHARES, CALIBRATION, MASKS, TEMPLATES, FILES = (
+    "Consistency of each pair",
+    "Accuracy by language",
+    "Facts by number of languages",
+    "Calibration",
+    "Accuracy by the largest number of masks",
+    "Templates",
+    "",
+)
+TERMS = [
+    *((figure.title, figure.definition) for figure in HEADLINE),
+    *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
+    ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
+    ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
+]
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
+_TEXTS = {
+    "means": "A floor is the figure of a ranking that knows nothing about the facts. A figure "
+    "means something as far as it is above its floors.",
+    "differences": "Differences are paired, over the facts and languages that both runs have.",
+    "floor": "†: the interval is not above the most frequent answers.",
+    "shares": "Share of the facts that are right in exactly 1, 2, … languages, of all facts right "
+    "in at least one.",
+    "pairs": "Select a cell or a pair to see examples of its two languages.",
+    "templates": "RankC within a language compares two templates of a fact: how consistent the "
+    "model is with itself. RankC with others compares two languages in different templates. It is "
+    "at most the mean of RankC within both languages, up to sampling error. Worst and best are the "
+    "accuracies of a relation's worst and best template, averaged over relations; the best of "
+    "several equal templates is above their mean by chance.",
+    "calibration": "Points: mean confidence and accuracy of the facts in a bin of confidence. On "
+    "the broken line the model knows how sure it may be.",
+}
 
 
 class RunPart(NamedTuple):
@@ -45,7 +84,7 @@ class RunPart(NamedTuple):
     @property
     def ranked_pairs(self) -> list[tuple[str, str]]:
         """List the pairs with a value of the first measure, the highest first."""
-        values = self.results[sort_pair_figures([self])[0].name]
+        values = self.results[_sort_pair_figures([self])[0].name]
         pairs = combinations(self.results["languages"], 2)
         defined = [pair for pair in pairs if values["-".join(pair)] is not None]
         return sorted(defined, key=lambda pair: -values["-".join(pair)])
@@ -68,11 +107,6 @@ class Between(NamedTuple):
     title: str
     comparison: Comparison
 
-    def test(self, figure: RunFigure, name: str) -> Difference | None:
-        """Find the difference of a language, a pair or `mean`; None if it was not tested."""
-        rows = self.comparison.differences.get(figure.name, ())
-        return next((row for row in rows if row.name == name), None)
-
 
 class Report(NamedTuple):
     """The runs of a report, and their comparisons with the first one, or why there is none."""
@@ -82,23 +116,82 @@ class Report(NamedTuple):
     between: Sequence[Between]
     reasons: Sequence[str]
 
+    @property
+    def languages(self) -> list[str]:
+        """List the languages of all runs, each once."""
+        return list(dict.fromkeys(x for part in self.parts for x in part.results["languages"]))
+
+
+def make_report(
+    runs: Sequence[FinishedRun], names: Sequence[str], compared: Sequence[Comparison | str]
+) -> Report:
+    """Make a report of runs and of the comparisons with the first one, or why there is none."""
+    pairs = enumerate(zip(names[1:], compared, strict=False), start=1)
+    between: list[Between] = []
+    reasons: list[str] = []
+    for place, (name, comparison) in pairs:
+        if isinstance(comparison, str):
+            reasons.append(f"{names[0]} and {name}: {comparison}")
+        else:
+            between.append(Between(place, f"{names[0]} − {name}", comparison))
+    rows = zip(names, runs, strict=True)
+    parts = [RunPart(name, x.run.settings(), x.results) for name, x in rows]
+    return Report(runs, parts, between, reasons)
+
 
 def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
-    """List the figures of the heat map: `sort_pair_figures`, of templates, and named ones."""
+    """List the figures of the heat map: of pairs, of templates, and named ones."""
     figures = [
         f for f in SEPARATE if (f.input is TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
     ]
     extra = [f for f in figures if all(f.name in part.results for part in parts)]
-    return [*sort_pair_figures(parts), *extra]
+    return [*_sort_pair_figures(parts), *extra]
 
 
-def sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
+def _sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """List the figures of pairs that all runs have: corrected ones before raw ones."""
     figures = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     return sorted(figures, key=lambda figure: figure.name not in _CORRECTED)
 
 
-def make_means_table(report: Report) -> Table:
+def make_report_finding(report: Report, drawings: Drawings) -> Finding:
+    """Make the finding of a report of scored candidates; pictures are those of `drawings`."""
+    parts, names = report.parts, [part.name for part in report.parts]
+    data = {part.settings.data_name for part in parts}
+    title = names[0] if len(names) == 1 else f"{len(names)} runs"
+    return Finding(
+        title + (f" on {data.pop()}" if len(data) == 1 else ""),
+        [*_list_parts(report, drawings), make_runs_part(report)],
+        list_leads(report, _describe_run),
+        settings=list_signatures(report),
+        cautions=list_cautions(parts),
+        terms=TERMS,
+        pictures={x.name: x.picture for of_part in drawings.values() for x in of_part},
+    )
+
+
+def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    tests = [*report.reasons, *(
+        f"{two.title}: {line}" for two in report.between for line in list_notes(two.comparison)
+    )]  # fmt: skip
+    notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
+    lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
+    means = _make_means_table(report)
+    yield Part("Means and floors", [*lines, means, _make_every_mean_table(report), notes])
+    yield Part(ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
+    if SHARES in drawings:
+        yield Part(SHARES, [_TEXTS["shares"]])
+    if PAIRS in drawings:
+        paired = [part for part in report.parts if part.ranked_pairs]
+        tables = [make(x) for x in paired for make in (make_pairs_table, _make_partners_table)]
+        yield Part(PAIRS, [_TEXTS["pairs"], *tables])
+    if TEMPLATES in drawings:
+        yield Part(TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
+    if CALIBRATION in drawings:
+        yield Part(CALIBRATION, [_TEXTS["calibration"]])
+
+
+def _make_means_table(report: Report) -> Table:
     """Make the table of the means of the headline figures, each with its floors below it."""
     rows: list[list[str]] = []
     floors = [dict(list_floors(part.results)) for part in report.parts]
@@ -111,7 +204,37 @@ def make_means_table(report: Report) -> Table:
     return Table(_list_columns(report, "figure"), rows)
 
 
-def make_every_mean_table(report: Report) -> Table:
+def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigure]:
+    runs = report.parts
+    return [f for f in figures if any(part.estimate(f, "mean")[0] is not None for part in runs)]
+
+
+def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
+    """List the figure's value with its interval in each run, then the tested differences."""
+    cells = [with_interval(*part.estimate(figure, name)) for part in report.parts]
+    for two in report.between:
+        rows = two.comparison.differences.get(figure.name, ())
+        row = next((row for row in rows if row.name == name), None)
+        if row is None:
+            cells.append("–")
+        else:
+            p = format_p_value(row.p_adjusted)
+            cells.append(f"{with_interval(row.difference, row.ci)}\np = {p}")
+    return cells
+
+
+def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
+    """Format a value with its interval in brackets, if it has one."""
+    interval = "" if bounds is None else f" ({format_interval(bounds)})"
+    return format_value(value) + interval
+
+
+def _list_columns(report: Report, first: str) -> list[Column]:
+    heads = [*(part.name for part in report.parts), *(two.title for two in report.between)]
+    return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
+
+
+def _make_every_mean_table(report: Report) -> Table:
     """Make the table of all means, and of the figures of all languages together."""
     rows = [
         [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
@@ -122,15 +245,10 @@ def make_every_mean_table(report: Report) -> Table:
     return Table(columns, rows, folded="All means with their intervals")
 
 
-def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigure]:
-    runs = report.parts
-    return [f for f in figures if any(part.estimate(f, "mean")[0] is not None for part in runs)]
-
-
 def make_accuracies_table(report: Report) -> Table:
     """Make the table of accuracies; `†` if one is not above the most frequent answers."""
     rows = []
-    for language in list_languages(report.parts):
+    for language in report.languages:
         cells = _list_cells(report, HEADLINE[0], language)
         for place, part in enumerate(report.parts):
             if is_above_floor(part.results, language) is False:
@@ -139,43 +257,11 @@ def make_accuracies_table(report: Report) -> Table:
     return Table(_list_columns(report, "language"), rows, folded="The same as a table")
 
 
-def list_languages(parts: Sequence[RunPart]) -> list[str]:
-    """List the languages of all runs, each once."""
-    return list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
-
-
-def _list_columns(report: Report, first: str) -> list[Column]:
-    heads = [*(part.name for part in report.parts), *(two.title for two in report.between)]
-    return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
-
-
-def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
-    """List the figure's value with its interval in each run, then the tested differences."""
-    values = [with_interval(*part.estimate(figure, name)) for part in report.parts]
-    rows = [two.test(figure, name) for two in report.between]
-    tested = [
-        f"{with_interval(row.difference, row.ci)}\np = {format_p_value(row.p_adjusted)}"
-        if row
-        else "–"
-        for row in rows
-    ]
-    return [*values, *tested]
-
-
-def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
-    """Format a value with its interval in brackets, if it has one."""
-    return (
-        format_value(value)
-        if bounds is None
-        else f"{format_value(value)} ({format_interval(bounds)})"
-    )
-
-
 def make_pairs_table(part: RunPart) -> Table:
     """Make the table of the most and the least consistent pairs of a run, no pair twice."""
-    figures, pairs = sort_pair_figures([part]), part.ranked_pairs
-    if len(pairs) > 2 * PAIRS:
-        pairs = [*pairs[:PAIRS], *pairs[-PAIRS:]]
+    figures, pairs = _sort_pair_figures([part]), part.ranked_pairs
+    if len(pairs) > 2 * MOST:
+        pairs = [*pairs[:MOST], *pairs[-MOST:]]
     rows = [
         [" – ".join(pair), *(part.results[f.name]["-".join(pair)] for f in figures)]
         for pair in pairs
@@ -184,9 +270,9 @@ def make_pairs_table(part: RunPart) -> Table:
     return Table(columns, rows, folded=f"{part.name}: most and least consistent pairs")
 
 
-def make_partners_table(part: RunPart) -> Table:
+def _make_partners_table(part: RunPart) -> Table:
     """Make the table of each language's best partner by the figures of pairs, with its value."""
-    figures = sort_pair_figures([part])
+    figures = _sort_pair_figures([part])
     partners = [{x.language: x for x in find_partners(part.results, f.name)} for f in figures]
     rows = []
     for language in part.results["languages"]:
@@ -198,12 +284,23 @@ def make_partners_table(part: RunPart) -> Table:
     return Table(columns, rows, folded=f"{part.name}: best partner of each language")
 
 
+def _list_templates(parts: Sequence[RunPart]) -> Iterator[Table | str]:
+    """Yield the tables by template of the runs that have several."""
+    for part in parts:
+        if len(parts) > 1:
+            yield f"{part.name}:"
+        each, *blocks = make_templates_part(part.results).blocks
+        yield from blocks
+        assert isinstance(each, Table)
+        yield each._replace(folded=f"{part.name}: each template")
+
+
 def make_runs_part(report: Report) -> Part:
     """Make the part of what was left out, and of figures by relation and popularity."""
     blocks: list[Table | str] = []
     for part in report.parts:
         name = f"{part.name}: " if len(report.parts) > 1 else ""
-        blocks += [f"{name}{line}." for line in _list_notes(part)]
+        blocks += [f"{name}{line}." for line in _list_notes(part.results)]
         for title, table in (
             ("by relation", make_relations_table(part.results)),
             ("accuracy by popularity of the facts", make_popularity_table(part.results)),
@@ -212,18 +309,8 @@ def make_runs_part(report: Report) -> Part:
     return Part("Runs" if len(report.parts) > 1 else "Run", blocks)
 
 
-def list_signatures(report: Report) -> list[str]:
-    """List the signatures of the runs, after their names if there are several."""
-    several = len(report.parts) > 1
-    return [
-        f"{part.name}: {part.results['signature']}" if several else part.results["signature"]
-        for part in report.parts
-    ]
-
-
-def _list_notes(part: RunPart) -> Iterator[str]:
+def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
     """Yield options, counts of undefined values, the position bias and missing letters."""
-    results = part.results
     yield from list_options(results)
     yield from list_left_out(results)
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
@@ -232,6 +319,46 @@ def _list_notes(part: RunPart) -> Iterator[str]:
     letters = [f"{x} {y:.1%}" for x, y in results.get("letters_read", {}).items() if y < 1]
     if letters:
         yield f"letters that the server showed: {', '.join(letters)}"
+
+
+def list_leads(report: Report, describe: Callable[[RunPart, bool], str]) -> str:
+    """Describe each run in a line, the first one with explanations; and in what the runs differ."""
+    lines = [describe(part, place == 0) for place, part in enumerate(report.parts)]
+    if len(report.parts) > 1:
+        line = describe_differing([finished.run for finished in report.runs])
+        lines.append(f"{line[0].upper()}{line[1:]}.")
+    return "\n".join(lines)
+
+
+def _describe_run(part: RunPart, explain: bool) -> str:
+    """Describe accuracy, floors and consistency of a run; `explain`: also what 0 and 1 mean."""
+    results, mean = part.results, part.results["mean"]
+    count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
+    averaged = f"averaged over {count} languages" if count > 1 else "in one language"
+    floor = f"; the most frequent answers: {frequency['accuracy']:.1%}" if frequency else ""
+    text = (
+        f"{part.name} on {part.settings.data_name}{part.rows} gets {mean['accuracy']:.1%} of "
+        f"{results['n_queries']:,} facts right, {averaged} (guessing: "
+        f"{results['chance']['accuracy']:.1%}{floor})"
+    )
+    for name, title, ends in (
+        ("rankc_subject", "a subject-corrected", "whatever the subject, 1: the same ranking only "
+         "with the same subject"),
+        ("rankc_adjusted", "an adjusted", "chance, 1: the same ranking"),
+    ):  # fmt: skip
+        if mean.get(name) is not None:
+            text += f"; its rankings agree between languages with {title} RankC of "
+            text += format_value(mean[name])
+            if name == "rankc_subject" and results.get("intervals"):
+                text += f" ({format_interval(results['intervals']['mean'][name])})"
+            return text + (f" (0: {ends})." if explain else ".")
+    return f"{text}."
+
+
+def list_signatures(report: Report) -> list[str]:
+    """List the signatures of the runs, after their names if there are several."""
+    several = len(report.parts) > 1
+    return [(f"{x.name}: " if several else "") + x.results["signature"] for x in report.parts]
 
 
 def list_cautions(parts: Sequence[RunPart], ignored: Sequence[str] = ()) -> list[str]:

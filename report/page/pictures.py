@@ -8,36 +8,40 @@ from typing import Any
 import numpy as np
 
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
-from polyprobe.analysis.figures.results import find_chance, find_high_pairs
+from polyprobe.analysis.figures.results import find_chance, find_high_pairs, list_by_language
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
-from polyprobe.report.findings.run import WITHIN
-from polyprobe.report.format import format_p_value, format_value
-from polyprobe.report.page.drawing import Drawing
-from polyprobe.report.page.parts import Between, Report, RunPart, list_drawn, list_languages
-from polyprobe.report.page.templates import draw_each_template, draw_templates
+from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
+from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
+from polyprobe.report.show import format_p_value, format_value
 
-# Parts of the page that have the pictures.
-PAIRS, ACCURACY, SHARES = (
-    "Consistency of each pair",
-    "Accuracy by language",
-    "Facts by number of languages",
+from .page import Drawing
+from .parts import (
+    ACCURACY,
+    CALIBRATION,
+    FILES,
+    MASKS,
+    PAIRS,
+    SHARES,
+    TEMPLATES,
+    Between,
+    Report,
+    RunPart,
+    list_drawn,
 )
-CALIBRATION, MASKS = "Calibration", "Accuracy by the largest number of masks"
-TEMPLATES, FILES = "Templates", ""  # files alone have the last
+
 _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
 
 def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     """List the pictures of a report by the part of the page, see docs/running.md."""
-    runs, several = report.parts, len(report.parts) > 1
+    runs, several, figures = report.parts, len(report.parts) > 1, list_drawn(report.parts)
     drawings: dict[str, list[Drawing]] = {PAIRS: []}
     for place, part in enumerate(runs, start=1):
-        end = f"-{place}" if several else ""
-        drawings[PAIRS] += _list_heats(part, runs, end)
+        drawings[PAIRS] += _list_heats(part, runs, figures, f"-{place}" if several else "")
     for two in report.between:
-        drawings[PAIRS] += _list_differences(two, runs)
-    drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(runs), {})]
+        drawings[PAIRS] += _list_differences(two, runs[0], figures)
+    drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
     if any(part.results.get("k_share") for part in runs):
         drawings[SHARES] = [Drawing("shares", _draw_shares(runs), {})]
     for place, part in enumerate(runs, start=1):
@@ -48,9 +52,55 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     return {title: of_part for title, of_part in drawings.items() if of_part}
 
 
-def _title(parts: Sequence[RunPart]) -> str:
-    data = ", ".join(dict.fromkeys(part.settings.data_name for part in parts))
-    return f"{parts[0].name} on {data}" if len(parts) == 1 else data
+def _list_heats(
+    part: RunPart, parts: Sequence[RunPart], figures: Sequence[RunFigure], end: str
+) -> Iterator[Drawing]:
+    """Yield a figure's heat map, and with squares of the pairs high by it and another one."""
+    results, undirected = part.results, [figure for figure in figures if figure.per == PAIR]
+    if len(results["languages"]) < 2:
+        return
+    for figure in figures:
+        heat = _draw_heat(figure, part, parts)
+        choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
+        squared = figure in undirected and len(undirected) > 1
+        yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
+        for second in undirected if squared else ():
+            if second is figure:
+                continue
+            high = find_high_pairs(results, figure.name, second.name)
+            squares = {
+                f"at or above the mean by {figure.title} and {second.title}": high.common,
+                "by one of them": [*high.first, *high.second],
+            }
+            cells = {x: _find_cells(results["languages"], pairs) for x, pairs in squares.items()}
+            options = choice | {"high by": second.heading}
+            name = f"{figure.name}+{second.name}{end}"
+            yield Drawing(name, heat._replace(squares=cells), options)
+
+
+def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
+    """Draw a heat map; the pointer shows intervals, and for RankC the values within languages."""
+    results, languages = part.results, part.results["languages"]
+    low, high, chance = find_scale(figure, parts)
+    bounds = results.get("intervals", {}).get(figure.name, {})
+    within = results.get(WITHIN.name) if figure.name == "rankc" else None
+    details = {}
+    for (i, first), (j, second) in permutations(enumerate(languages), 2):
+        details[i, j] = _describe_interval(_of_pair(bounds, first, second))
+        if within:
+            values = ", ".join(f"{x} {format_value(within[x])}" for x in (first, second))
+            details[i, j] += f"\nwithin over templates: {values}"
+    return Heat(
+        _title([part]),
+        languages,
+        languages,
+        _fill(languages, results[figure.name]),
+        figure.title,
+        low,
+        high,
+        mark=None if chance is None else ("chance", chance),
+        details=details,
+    )
 
 
 def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
@@ -66,77 +116,19 @@ def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, floa
     return low, max(low + 0.05, min(figure.scale.highest, high)), chance
 
 
-def find_scale_of_differences(values: Iterable[float | None]) -> float:
-    """Find the end of the scale from -end to end, in twentieths."""
-    return ceil(20 * max([0.05, *(abs(x) for x in values if x is not None)]) - 1e-9) / 20
-
-
-def _list_heats(part: RunPart, parts: Sequence[RunPart], end: str) -> Iterator[Drawing]:
-    """Yield a figure's heat map, and with squares of the pairs high by it and another one."""
-    results, figures = part.results, list_drawn(parts)
-    if len(results["languages"]) < 2:
-        return
-    undirected = [figure for figure in figures if figure.per == PAIR]
-    for figure in figures:
-        heat = _draw_heat(figure, part, parts)
-        choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
-        squared = figure in undirected and len(undirected) > 1
-        yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
-        for second in undirected if squared else ():
-            if second is not figure:
-                squares = _find_squares(results, figure, second)
-                name = f"{figure.name}+{second.name}{end}"
-                options = choice | {"high by": second.heading}
-                yield Drawing(name, heat._replace(squares=squares), options)
-
-
-def _find_squares(
-    results: Mapping[str, Any], first: RunFigure, second: RunFigure
-) -> dict[str, list[tuple[int, int]]]:
-    high = find_high_pairs(results, first.name, second.name)
-    squares = {
-        f"at or above the mean by {first.title} and {second.title}": high.common,
-        "by one of them": [*high.first, *high.second],
-    }
-    return {name: _find_cells(results["languages"], pairs) for name, pairs in squares.items()}
-
-
-def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
-    languages = part.results["languages"]
-    low, high, chance = find_scale(figure, parts)
-    return Heat(
-        _title([part]),
-        languages,
-        languages,
-        _fill(languages, part.results[figure.name]),
-        figure.title,
-        low,
-        high,
-        mark=None if chance is None else ("chance", chance),
-        details=_describe_cells(figure, part),
-    )
-
-
-def _describe_cells(figure: RunFigure, part: RunPart) -> dict[tuple[int, int], str]:
-    """Describe the intervals of the cells, and for RankC the values within both languages."""
-    results, languages = part.results, part.results["languages"]
-    bounds = results.get("intervals", {}).get(figure.name, {})
-    within = results.get(WITHIN.name) if figure.name == "rankc" else None
-    details = {}
-    for (i, first), (j, second) in permutations(enumerate(languages), 2):
-        ci = _of_pair(bounds, first, second)
-        text = f" ({ci[0]:z.3f} to {ci[1]:z.3f})" if ci else ""
-        if within:
-            values = ", ".join(f"{x} {format_value(within[x])}" for x in (first, second))
-            text += f"\nwithin over templates: {values}"
-        details[i, j] = text
-    return details
+def _title(parts: Sequence[RunPart]) -> str:
+    data = ", ".join(dict.fromkeys(part.settings.data_name for part in parts))
+    return f"{parts[0].name} on {data}" if len(parts) == 1 else data
 
 
 def _of_pair(values: Mapping[str, Any], first: str, second: str) -> Any:
     """Find the value of a pair, in this order if the order counts."""
     key = f"{first}-{second}"
     return values.get(key if key in values else f"{second}-{first}")
+
+
+def _describe_interval(bounds: Sequence[float] | None) -> str:
+    return f" ({bounds[0]:z.3f} to {bounds[1]:z.3f})" if bounds else ""
 
 
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
@@ -157,20 +149,24 @@ def _find_cells(languages: Sequence[str], pairs: Iterable[str]) -> list[tuple[in
     ]
 
 
-def _list_differences(two: Between, parts: Sequence[RunPart]) -> Iterator[Drawing]:
+def _list_differences(
+    two: Between, part: RunPart, figures: Sequence[RunFigure]
+) -> Iterator[Drawing]:
     """Yield the differences of two runs, the significant ones in squares."""
-    languages, first = two.comparison.languages, parts[0].results
-    for figure in list_drawn(parts):
+    languages = two.comparison.languages
+    for figure in figures:
         rows = {x.name: x for x in two.comparison.differences.get(figure.name, ())[:-1]}
         if not rows:
             continue
-        end = find_scale_of_differences(row.difference for row in rows.values())
+        # the scale goes from -end to end, in twentieths
+        changes = [abs(x.difference) for x in rows.values() if x.difference is not None]
+        end = ceil(20 * max([0.05, *changes]) - 1e-9) / 20
         low = [row.name for row in rows.values() if (row.p_adjusted or 1) < LEVEL]
         details = {}
-        for (i, x), (j, y) in permutations(enumerate(languages), 2):
-            row = _of_pair(rows, x, y)
-            ci = f" ({row.ci[0]:z.3f} to {row.ci[1]:z.3f})" if row and row.ci else ""
-            details[i, j] = f"{ci}, p = {format_p_value(row.p_adjusted)}" if row else ""
+        for (i, first), (j, second) in permutations(enumerate(languages), 2):
+            row = _of_pair(rows, first, second)
+            p = f", p = {format_p_value(row.p_adjusted)}" if row else ""
+            details[i, j] = f"{_describe_interval(row.ci)}{p}" if row else ""
         heat = Heat(
             two.title,
             languages,
@@ -182,23 +178,22 @@ def _list_differences(two: Between, parts: Sequence[RunPart]) -> Iterator[Drawin
             diverging=True,
             mark=("no difference", 0.0),
             squares={f"p < {LEVEL}": _find_cells(languages, low)},
-            similar=_fill(languages, first[figure.name]),
+            similar=_fill(languages, part.results[figure.name]),
             details=details,
         )
         choice = {"measure": figure.title, "show": two.title}
         yield Drawing(f"{figure.name}-1-{two.place + 1}", heat, choice)
 
 
-def _draw_accuracy(parts: Sequence[RunPart]) -> Bars:
+def _draw_accuracy(report: Report) -> Bars:
     """Draw the accuracies, the highest of the first run first."""
+    parts, series = report.parts, []
     rates = parts[0].results["accuracy"]
-    ordered = sorted(list_languages(parts), key=lambda language: -(rates.get(language) or -1))
-    series = []
+    ordered = sorted(report.languages, key=lambda language: -(rates.get(language) or -1))
     for part in parts:
-        values = part.results["accuracy"]
         bounds = part.results.get("intervals", {}).get("accuracy", {})
-        ends = [bounds.get(language) for language in ordered]
-        series.append(Series(part.name, [*map(values.get, ordered)], ends))
+        values = [*map(part.results["accuracy"].get, ordered)]
+        series.append(Series(part.name, values, [*map(bounds.get, ordered)]))
     levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
     levels += [
         ("frequent answers", part.results.get("floors", {}).get("frequency", {}).get("accuracy"))
@@ -223,21 +218,26 @@ def _draw_shares(parts: Sequence[RunPart]) -> Bars:
 
 def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, str]]]:
     """Yield part, name, picture and choice of the charts of each language, and of templates."""
+    run = _title([part])
     for language, bins in part.results.get("calibration", {}).items():
         points = [
             Point(str(n), confidence, accuracy, group)
             for suffix, group in _ANSWERS.items()
-            for n, confidence, accuracy in _list_bins(bins.get(f"bins{suffix}"))
+            if (rows := bins.get(f"bins{suffix}"))
+            for n, confidence, accuracy in zip(
+                rows["n"], rows["confidence"], rows["accuracy"], strict=True
+            )
+            if n
         ]
-        title = f"{_title([part])}, {language}: calibration error {format_value(bins.get('ece'))}"
+        title = f"{run}, {language}: calibration error {format_value(bins.get('ece'))}"
         axes = ("mean confidence", "accuracy; numbers: facts of a bin")
         picture = Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0))
         yield CALIBRATION, f"reliability-{language}", picture, {"language": language}
     for language, curves in part.results.get("by_masks", {}).items():
         labels = [str(m + 1) for m in range(len(curves["all"]))]
         series = [Series(name, values) for name, values in curves.items()]
-        title = f"{_title([part])}, {language}"
-        chart = Curves(title, labels, series, "largest number of masks", "accuracy")
+        axes = ("largest number of masks", "accuracy")
+        chart = Curves(f"{run}, {language}", labels, series, *axes)
         yield MASKS, f"masks-{language}", chart, {"language": language}
     for name, bars in draw_templates(part.results).items():
         yield TEMPLATES, name, bars, {}
@@ -245,7 +245,55 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
         yield FILES, name, bars, {}
 
 
-def _list_bins(bins: Mapping[str, Any] | None) -> Iterator[tuple[int, float, float]]:
-    if bins:
-        rows = zip(bins["n"], bins["confidence"], bins["accuracy"], strict=True)
-        yield from (row for row in rows if row[0])
+def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
+    """Draw the pictures of a run with several templates; none of another run.
+
+    `ceiling`: RankC within each language and with others. With the view by template also `split`,
+    the shares of the inconsistency, and `templates`, the accuracies of the worst and best template.
+    """
+    if WITHIN.name not in results:
+        return {}
+    languages: Sequence[str] = results["languages"]
+    bounds = results.get("intervals", {}).get(WITHIN.name, {})
+    within = [results[WITHIN.name][x] for x in languages]
+    series = [Series("within the language", within, [bounds.get(x) for x in languages])]
+    if results.get(BETWEEN.name):
+        between = list_by_language(results, BETWEEN)
+        series.append(Series("with the other languages", [between[x] for x in languages]))
+    pictures: dict[str, Picture] = {
+        "ceiling": Bars("RankC of different templates", languages, series, "RankC")
+    }
+    if "templates" in results:
+        views = results["templates"]
+        series = [
+            Series(
+                QUANTITIES[name],
+                [views[name][share] for share in PARTS_OF_SPLIT],
+                [views[name][f"{share}_ci"] for share in PARTS_OF_SPLIT],
+            )
+            for name in QUANTITIES
+            if name in views
+        ]
+        title = "Split of the inconsistency"
+        pictures["split"] = Bars(title, [*PARTS_OF_SPLIT.values()], series, "share")
+        ends = views["by_language"]
+        series = [Series(f"{x} template", [ends[y][x] for y in ends]) for x in ("worst", "best")]
+        title = "Accuracy by template, mean over relations"
+        pictures["templates"] = Bars(title, [*ends], series, "accuracy")
+    return pictures
+
+
+def draw_each_template(results: Mapping[str, Any]) -> dict[str, Picture]:
+    """Draw the accuracies of the templates of each language and relation, for files."""
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for row in results.get("templates", {}).get("rows", []):
+        groups.setdefault(f"{row['language']}-{row['relation']}", []).append(row)
+    return {
+        f"templates-{name}": Bars(
+            f"Templates of {rows[0]['relation']}, {rows[0]['language']}",
+            [row["text"] for row in rows],
+            [Series("accuracy", [row["accuracy"] for row in rows])],
+            "accuracy",
+        )
+        for name, rows in groups.items()
+    }

@@ -19,7 +19,7 @@ from polyprobe.analysis.compare.sentences.deltas import (
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
 from polyprobe.cli import app
-from polyprobe.report.findings.wordings import list_notes_of_wording
+from polyprobe.report.findings.comparison import list_notes_of_wording
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
 from tests.making.runs import reseal

@@ -15,7 +15,7 @@ from polyprobe.analysis.compare.sentences.relations import (
 )
 from polyprobe.analysis.compare.sentences.texts import find_versions
 from polyprobe.cli import app
-from polyprobe.report.findings.wordings import make_changes_table
+from polyprobe.report.findings.comparison import make_changes_table
 from polyprobe.report.show import format_table
 from tests.making.versions import best_ranks, write_versions
 

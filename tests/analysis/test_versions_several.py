@@ -17,7 +17,7 @@ from polyprobe.analysis.compare.sentences.texts import (
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
-from polyprobe.report.findings.wordings import make_several_finding
+from polyprobe.report.findings.comparison import make_several_finding
 from polyprobe.report.show import format_table, render_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError

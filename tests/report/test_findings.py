@@ -24,13 +24,12 @@ from polyprobe.metrics.pictures.picture import Bars, Heat, Series
 from polyprobe.report import findings
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.board import make_board_finding
-from polyprobe.report.findings.comparison import make_comparison_finding
+from polyprobe.report.findings.comparison import make_comparison_finding, make_several_finding
 from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.report.findings.run import make_run_finding
 from polyprobe.report.findings.tokens import make_tokens_finding
 from polyprobe.report.findings.versions import make_versions_finding
-from polyprobe.report.findings.wordings import make_several_finding
 from polyprobe.report.page.page import write_finding
 from polyprobe.report.show import format_table, render, to_csv, to_latex, to_markdown
 from polyprobe.schema.load import load_facts

@@ -19,7 +19,7 @@ from polyprobe.cli import app
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.findings.run import QUANTITIES, SHARES, make_split_table
 from polyprobe.report.page import write_report
-from polyprobe.report.page.templates import draw_each_template, draw_templates
+from polyprobe.report.page.pictures import draw_each_template, draw_templates
 from polyprobe.schema.run.dataset import load_again
 from polyprobe.schema.run.folder import SCORES, fill_columns
 from polyprobe.schema.run.protocol import as_asked
