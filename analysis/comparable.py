@@ -24,9 +24,7 @@ def find_differing(
 ) -> dict[str, list[str]]:
     """Find the settings that make figures incomparable: setting → its value in each row.
 
-    Args:
-        settings: settings of each row.
-        results: results of each row, from one or several runs.
+    `results` has the results of each row, from one or several runs.
     """
     values = compare_settings(settings)
     if rare := values.pop("other languages", None):
@@ -82,7 +80,7 @@ def list_loading(settings: Sequence[Settings]) -> list[str]:
 
 
 def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]]) -> None:
-    """Refuse rows that differ."""
+    """Refuse rows that differ, in one line that lists them by value."""
     parts = []
     for setting, values in differing.items():
         rows: dict[str, list[str]] = {}
@@ -103,14 +101,11 @@ def _list_some(names: Sequence[str]) -> str:
 
 
 def _list_scorings(settings: Sequence[Settings]) -> list[str]:
-    """List the protocols.
-
-    BMLAMA has an equation for each model family. Masked models have the same scores in
-    `contrastive` and `contrastive-released`; their signature has the first name.
-    """
+    """List the protocols; BMLAMA has an equation for each model family."""
     names = [re.sub(r"-eq\d+$", "", row.scoring) for row in settings]
     if RELEASED not in names:
         return names
+    # masked models have the same scores in both; their signature has the first name
     return [
         RELEASED if (name, row.bos) == ("contrastive", None) else name
         for name, row in zip(names, settings, strict=True)

@@ -6,7 +6,7 @@ alone and fitted into the slot of its prompt, as the scorers and the free decodi
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -75,28 +75,19 @@ def load_tokenizer(place: Place) -> Any:
 def count_tokens(
     tokenizer: Any, tables: Mapping[str, pa.Table], texts: str = ANSWERS
 ) -> dict[str, TokenCounts]:
-    """Count the tokens of each language.
-
-    Args:
-        tokenizer: a tokenizer of transformers.
-        tables: by language, with `prompt`, `candidates` and `answers`, at least one row.
-        texts: a key of TEXTS.
-    """
-    return {name: _count(tokenizer, _list_texts(table, texts)) for name, table in tables.items()}
+    """Count the tokens of each language in rows of a dataset; `texts` is a key of TEXTS."""
+    return {name: _count(tokenizer, table, texts) for name, table in tables.items()}
 
 
-def _list_texts(table: pa.Table, texts: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each prompt with its texts."""
-    for row in table.select(["prompt", "candidates", "answers"]).to_pylist():
-        candidates = row["candidates"]
-        answer = candidates[row["answers"][0]]
-        yield row["prompt"], candidates if texts == CANDIDATES else [answer]
-
-
-def _count(tokenizer: Any, rows: Iterator[tuple[str, list[str]]]) -> TokenCounts:
+def _count(tokenizer: Any, table: pa.Table, kind: str) -> TokenCounts:
     from polyprobe.scoring.scorers.queries import fit
 
-    prompts = list(rows)
+    prompts: list[tuple[str, list[str]]] = []
+    for row in table.select(["prompt", "candidates", "answers"]).to_pylist():
+        candidates = row["candidates"]
+        answers = [candidates[row["answers"][0]]]
+        prompts.append((row["prompt"], candidates if kind == CANDIDATES else answers))
+    # A text is in many rows, and its tokens are the same in all of them until it is fitted.
     distinct = list(dict.fromkeys(text for _, texts in prompts for text in texts))
     ids = tokenizer(distinct, add_special_tokens=False)["input_ids"]
     pieces = dict(zip(distinct, map(tuple, ids), strict=True))

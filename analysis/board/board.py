@@ -72,7 +72,7 @@ class Board(NamedTuple):
         return correlate_figures(self.list_values(name), self.list_values("accuracy"))
 
     def as_json(self) -> dict[str, Any]:
-        """Return all values: figures by language, trends, signatures of the runs."""
+        """List all values: figures by language, trends, signatures of the runs."""
         slopes = {name: self.fit_slope(name) for name in self.figures}
         correlations = {name: self.correlate(name) for name in self.figures}
         r_by_name = {name: x._asdict() for name, x in correlations.items() if x}
@@ -146,10 +146,7 @@ def _read(
 
 
 def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
-    """List the figures that every entry has, with a value in at least one.
-
-    For free predictions, `accuracy` is that of X-FACTR.
-    """
+    """List the figures that every entry has, with a value in at least one."""
     common = {
         name
         for name in set.intersection(*({*entry.values} for entry in entries))
@@ -157,6 +154,7 @@ def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
     }
     kinds = {entry.settings.kind for entry in entries}
     figures = {figure.name: figure for figure in FIGURES if figure.name in common}
+    # of free predictions both keys have X-FACTR's accuracy
     if kinds == {"predictions"} and "accuracy" in figures:
         figures["accuracy"] = find_figure("accuracy", "predictions")
         figures.pop("factual_accuracy.all", None)
@@ -198,14 +196,11 @@ def _add_parameters(entries: Sequence[ModelEntry], file: Path | None) -> list[Mo
 
 
 def read_parameters(file: Path) -> dict[str, float]:
-    """Read the parameter counts by model, from lines of a name, a tab and a number.
-
-    The first line is a heading if its second field is `parameters`.
-    """
+    """Read the parameter counts by model, from lines of a name, a tab and a number."""
     counts: dict[str, float] = {}
     for number, cells in read_tsv(file, "--parameters"):
         if number == 1 and cells[1:] == [PARAMETERS]:
-            continue
+            continue  # a heading
         name, value = cells if len(cells) == 2 else ("", "")
         try:
             count = float(value)

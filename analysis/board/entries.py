@@ -50,12 +50,10 @@ class ModelEntry(NamedTuple):
 
 
 def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
-    """Read a row for each model.
+    """Read a row for each model, from one or several runs.
 
-    Runs of one model form one row if each has one language, or all have one configuration, and no
-    language is in two of them: many datasets have a configuration for each language. Such a row
-    has only the figures of languages. It has no interval of their mean, because the runs were not
-    resampled together.
+    A row of several runs has only the figures of languages. It has no interval of their mean,
+    because the runs were not resampled together.
     """
     places = [folder.resolve() for folder in folders]
     if doubled := [
@@ -80,18 +78,22 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
     for run in runs:
         group = next((group for group in groups if _continues(group, run)), None)
         if group is None:
-            groups.append([run])
-        else:
-            group.append(run)
+            group = []
+            groups.append(group)
+        group.append(run)
     return groups
 
 
 def _continues(group: Sequence[Run], run: Run) -> bool:
-    """Return whether a run adds languages to runs of the same model, dataset and protocol."""
+    """Tell whether a run adds languages to runs of the same model, dataset and protocol.
+
+    Each run has one language, or all have one configuration: many datasets have a configuration
+    for each language.
+    """
     parts, new = [part.settings() for part in group], run.settings()
-    if _identify(parts[0]) != _identify(new) or any(
-        {*x.languages} & {*new.languages} for x in parts
-    ):
+    if _identify(parts[0]) != _identify(new):
+        return False
+    if any({*part.languages} & {*new.languages} for part in parts):
         return False
     single = all(len(part.languages) == 1 for part in (*parts, new))
     return single or all(part.config == new.config for part in parts)

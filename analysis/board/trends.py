@@ -34,18 +34,15 @@ class FigureCorrelation(NamedTuple):
 def fit_doublings(
     parameters: Sequence[float | None], values: Sequence[float | None]
 ) -> Slope | None:
-    """Fit the least-squares line of values on log2 of the parameters.
+    """Fit the least-squares line of values on log2 of the parameters (Qi et al. 2023, figure 4).
 
-    Models without a parameter count or a value are ignored. Figure 4 of Qi et al. (2023) shows
-    the same regression.
-
-    Returns:
-        None for fewer than three models, or if all have the same size.
+    None for fewer than three models with both, or if all have the same size.
     """
     sizes, figures = _pair(parameters, values)
     if len(sizes) < LEAST or np.ptp(sizes) == 0:
         return None
     line, constant = linregress(np.log2(sizes), figures), bool(np.ptp(figures) == 0)
+    # equal values lie on the line: rounding would give a correlation
     half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * line.stderr
     return Slope(
         len(sizes),
@@ -63,8 +60,7 @@ def correlate_figures(
 ) -> FigureCorrelation | None:
     """Compute Pearson's r of two figures over the models that have both.
 
-    Returns:
-        None for fewer than three models, or if all values of a figure are equal.
+    None for fewer than three models, or if all values of a figure are equal.
     """
     first, second = _pair(xs, ys)
     if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:

@@ -70,9 +70,6 @@ class Decodings(NamedTuple):
 def find_mcnemar_p(only_first: int, only_second: int) -> float | None:
     """Compute the two-sided p of McNemar's exact test (binomial, p = 1/2); None for 0 and 0.
 
-    Each fact that only one run knows is as probably one of the first as of the second run; facts
-    are taken as independent.
-
     >>> find_mcnemar_p(1, 5)  # 2 (1 + 6) / 2^6
     0.21875
     """
@@ -95,7 +92,7 @@ def compare_decodings(
     not_asked, by_relation = {}, {}
     for language, first in tables[0].items():
         marks = [right[0][language], right[1][language]]
-        common = ~np.isnan(marks[0] + marks[1])
+        common = ~np.isnan(marks[0] + marks[1])  # asked in both runs
         single = np.array([bool(flag) for flag in first["single_token"].to_pylist()])
         not_asked[language] = int((~common).sum())
         parts = {"all": common, "single": common & single, "multi": common & ~single}
@@ -104,7 +101,14 @@ def compare_decodings(
             places = np.flatnonzero(common & (marks[0] - marks[1] == sign))
             rows = _spread(first["relation"], places)
             one_sided += _list_facts(language, knows, first, tables[1][language], rows)
-        by_relation[language] = _count_relations(first["relation"], *marks)
+        by_relation[language] = {
+            relation: {
+                "n_queries": int(common[rows].sum()),
+                "only_first": int((marks[0][rows] - marks[1][rows] == 1).sum()),
+                "only_second": int((marks[1][rows] - marks[0][rows] == 1).sum()),
+            }
+            for relation, rows in list_rows(first["relation"].to_pylist()).items()
+        }
     return Decodings(_correct(counts, correction), one_sided, not_asked, by_relation)
 
 
@@ -113,20 +117,6 @@ def _count(language: str, part: str, marks: Sequence[np.ndarray], rows: np.ndarr
     agreed, first, second, neither = (pairs[pair] for pair in ((1, 1), (1, 0), (0, 1), (0, 0)))
     p = find_mcnemar_p(first, second)
     return Counts(language, part, agreed, first, second, neither, p, None)
-
-
-def _count_relations(
-    relations: pa.ChunkedArray, first: np.ndarray, second: np.ndarray
-) -> dict[str, dict[str, int]]:
-    """Count the facts asked in both runs, and those that only one knows, of each relation."""
-    return {
-        relation: {
-            "n_queries": int((~np.isnan(first[rows] + second[rows])).sum()),
-            "only_first": int((first[rows] - second[rows] == 1).sum()),
-            "only_second": int((second[rows] - first[rows] == 1).sum()),
-        }
-        for relation, rows in list_rows(relations.to_pylist()).items()
-    }
 
 
 def _correct(counts: Sequence[Counts], correction: str) -> list[Counts]:
@@ -140,11 +130,10 @@ def _correct(counts: Sequence[Counts], correction: str) -> list[Counts]:
 
 
 def _spread(relations: pa.ChunkedArray, rows: np.ndarray) -> list[int]:
-    """Order rows with one of each relation before a second one."""
+    """Order rows with one of each relation before a second one: reports show the first few."""
     sizes: Counter[str] = Counter()
     order = []
-    for row in rows.tolist():
-        relation = relations[row].as_py()
+    for row, relation in zip(rows.tolist(), relations.take(rows).to_pylist(), strict=True):
         order.append((sizes[relation], row))
         sizes[relation] += 1
     return [row for _, row in sorted(order)]

@@ -31,7 +31,7 @@ class PairOutcome(NamedTuple):
 
     @property
     def failures(self) -> list[str]:
-        """List the requested measures of wording that failed."""
+        """List the requested measures that failed."""
         return self.wording.failures if self.wording else []
 
     @property
@@ -56,17 +56,14 @@ class PairOutcome(NamedTuple):
 
 
 def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutcome | Several:
-    """Compare two runs, with the effect of wording if they differ in wording.
-
-    Free predictions have no such effect: they are compared fact by fact. More than two runs are
-    compared as wordings of one configuration.
-    """
+    """Compare two runs, with the effect of wording if they differ in wording, or more wordings."""
     requests, keywords = options.requests, options.keywords
     if len(runs) > 2:
         return compare_several(runs, options, options.by_relation, **keywords)
     first, second = runs
     configs = [run.settings().data_name for run in runs]
     free = "predictions" in [run.settings().kind for run in runs]
+    # free predictions have no ranks: they are compared fact by fact
     versions = None if free else find_versions(first, second)
     if requests and not versions:
         raise PolyprobeError(

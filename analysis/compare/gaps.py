@@ -9,7 +9,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures
-from polyprobe.metrics.shared.intervals import Figure, Figures, add_mean, divide, estimate_figure
+from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, estimate_figure
 
 # Parts of the signature that belong to the protocol, and those that may differ beside it: of two
 # runs the common rows are compared, and the product changes scores by rounding only.
@@ -51,10 +51,7 @@ class Gaps(NamedTuple):
 
 
 def differ_in_protocol(differing: Mapping[str, Sequence[str]]) -> bool:
-    """Check that runs differ in their protocol, and otherwise at most in rows or product.
-
-    `differing` is the result of `naming.list_differing`.
-    """
+    """Check that runs differ in their protocol, and otherwise at most in rows or product."""
     names = differing.keys() - BESIDE
     return bool(names) and names <= PROTOCOL
 
@@ -64,37 +61,36 @@ def compare_gaps(
 ) -> Gaps:
     """Compare the gaps of accuracy between the best language and each of the others.
 
-    Facts or units are drawn for both runs and all languages at once. The best language is chosen by
-    the mean of both runs, so that the choice favours neither. `options` are those of
-    `significance.compare_figures`.
+    `options` are those of `significance.compare_figures`.
     """
     accuracy = [BY_NAME["accuracy"].measure(scores) for scores in facts]
+    # The best language by both runs: the choice favours neither.
     values = sum(figure.statistic(figure.table.sum(axis=0))[:-1] for figure in accuracy)
     best = int(np.argmax(values))
     first, second = (find_gaps(figure, best) for figure in accuracy)
     rows = compare_figures(first, second, clusters=units, **options)
     resampling: dict[str, Any] = {"n_resamples": 10_000, "clusters": units}
     resampling |= {name: options[name] for name in ("n_resamples", "seed") if name in options}
+    # One seed draws the same units for all figures.
     figures = (first, second, find_share(first, second), *accuracy)
-    *estimates, of_first, of_second = (estimate_figure(x, **resampling) for x in figures)
-    name = accuracy[0].names[best]
-    joint = [_join(row, *estimates) for row in rows]
-    above_floor = (
-        _is_above_floor(of_first.get(f"{name}_ci"), facts[0], name),
-        _is_above_floor(of_second.get(f"{name}_ci"), facts[1], name),
-    )
-    return Gaps(name, joint, above_floor)
-
-
-def _is_above_floor(
-    interval: Sequence[float] | None, facts: ScoredFacts, language: str
-) -> bool | None:
-    """Compare an interval with the most frequent answers, with chance where they are unknown."""
-    if interval is None:
-        return None
-    if facts.baseline:
-        return bool(interval[0] > facts.baseline[language].mean())
-    return bool(interval[0] > chance_accuracy(facts.scores[language], facts.answers).mean())
+    of_first, of_second, share, *levels = (estimate_figure(x, **resampling) for x in figures)
+    gaps = []
+    for row in rows:
+        key = f"{row.name}_ci"
+        interval = of_first.get(key)
+        # Without a gap in the first run there is none to explain.
+        open_gap = interval is not None and not interval[0] <= 0 <= interval[1]
+        values_of_share = (share[row.name], share[key]) if open_gap else (None, None)
+        gaps.append(Gap(row, interval, of_second.get(key), *values_of_share))
+    name, above_floor = accuracy[0].names[best], []
+    for scores, level in zip(facts, levels, strict=True):
+        interval = level.get(f"{name}_ci")
+        if scores.baseline:
+            floor = scores.baseline[name]
+        else:
+            floor = chance_accuracy(scores.scores[name], scores.answers)
+        above_floor.append(None if interval is None else bool(interval[0] > floor.mean()))
+    return Gaps(name, gaps, (above_floor[0], above_floor[1]))
 
 
 def find_gaps(figure: Figure, best: int) -> Figure:
@@ -114,16 +110,7 @@ def find_share(first: Figure, second: Figure) -> Figure:
 
     def statistic(sums: np.ndarray) -> np.ndarray:
         before, after = first.statistic(sums[..., :width]), second.statistic(sums[..., width:])
-        sign = np.sign(before)
+        sign = np.sign(before)  # `divide` is defined above 0, and a gap may be below
         return divide(np.concatenate([(before - after) * sign, before * sign], axis=-1))
 
     return Figure(first.names, np.concatenate([first.table, second.table], axis=1), statistic)
-
-
-def _join(row: Difference, first: Figures, second: Figures, share: Figures) -> Gap:
-    """Join a gap with its share, unless the first gap's interval includes 0."""
-    ends = f"{row.name}_ci"
-    interval = first.get(ends)
-    if interval is None or interval[0] <= 0 <= interval[1]:
-        return Gap(row, interval, second.get(ends), None, None)
-    return Gap(row, interval, second.get(ends), share[row.name], share[ends])

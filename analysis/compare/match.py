@@ -27,7 +27,13 @@ class Match(NamedTuple):
 def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     """Match the languages and facts of two runs; flags of rows are those of the first run."""
     runs = (first, second)
-    _check_kinds(runs)
+    kinds = [run.settings().kind for run in runs]
+    if len({*kinds}) > 1:
+        free = kinds.index("predictions")
+        raise PolyprobeError(
+            f"{runs[free].folder} holds free predictions, {runs[1 - free].folder} scores of "
+            "candidates; compare two runs of one kind"
+        )
     tables = (read_run_tables(first), read_run_tables(second))
     languages = [language for language in tables[0] if language in tables[1]]
     if not languages:
@@ -55,25 +61,11 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     )
 
 
-def _check_kinds(runs: Sequence[Run]) -> None:
-    """Refuse a run of free predictions beside a run of scores."""
-    kinds = [run.settings().kind for run in runs]
-    if len({*kinds}) > 1:
-        free = kinds.index("predictions")
-        raise PolyprobeError(
-            f"{runs[free].folder} holds free predictions, {runs[1 - free].folder} scores of "
-            "candidates; compare two runs of one kind"
-        )
-
-
 def match_facts(
     first: pa.Table, second: pa.Table, runs: Sequence[Run], language: str
 ) -> tuple[list[int], list[int]]:
-    """List the rows of both tables that hold the same fact, in the first one's order.
-
-    A fact with several rows (templates) is matched row by row. The prompts of free predictions may
-    differ.
-    """
+    """List the rows of both tables that hold the same fact, in the first one's order."""
+    # a fact with several templates is matched template by template
     keys = [key_rows(table["fact_id"].to_pylist()) for table in (first, second)]
     places = {key: row for row, key in enumerate(keys[1])}
     pairs = [(row, places[key]) for row, key in enumerate(keys[0]) if key in places]
@@ -83,7 +75,7 @@ def match_facts(
             "same dataset and configuration"
         )
     rows = ([row for row, _ in pairs], [row for _, row in pairs])
-    if "scores" in first.column_names:
+    if "scores" in first.column_names:  # of free predictions even the prompts may differ
         columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
         # of each row, the correct candidates and the number of all
         questions = [[*zip(x["answers"], map(len, x["scores"]), strict=True)] for x in columns]

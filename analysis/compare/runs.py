@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import OPTIONS
 from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
 from polyprobe.analysis.figures.figures import HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
-from polyprobe.analysis.figures.options import FillingOptions, MetricOptions
+from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.analysis.figures.units import clusters_within, read_clusters, resolve_clusters
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
@@ -24,12 +25,11 @@ from polyprobe.scoring.options import is_normalised
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .decodings import Decodings, Marks, compare_decodings
+from .decodings import Decodings, compare_decodings
 from .gaps import Gaps, compare_gaps, differ_in_protocol
-from .match import Match, Pair, Tables, match_runs
+from .match import Pair, match_runs
 
 Figures = dict[str, tuple[Figure, Figure]]  # of both runs, by name
-Facts = tuple[ScoredFacts, ScoredFacts]
 
 
 class Comparison(NamedTuple):
@@ -91,62 +91,62 @@ def compare_runs(
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
-    runs = (first, second)
+    runs, kind = (first, second), first.settings().kind
     match = match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
-    settings = {"clusters": clusters, **test, **choice.as_json()}
-    units = read_clusters(table, clusters)
-    settings["clusters"] = clusters = resolve_clusters(table, clusters)
-    comparison = _describe(runs, match, settings, units)
+    units, clusters = read_clusters(table, clusters), resolve_clusters(table, clusters)
+    gaps = decodings = None
+    sizes: dict[str, int] = {}
+    of_relations: dict[str, list[Difference]] = {}
     try:
-        if first.settings().kind == "predictions":
+        if kind == "predictions":
             pairs, decodings = _measure_predictions(runs, match.tables, options, figures, test)
-            comparison = comparison._replace(decodings=decodings)
         else:
-            facts = (
-                read_scored(first, match.tables[0], options),
-                read_scored(second, match.tables[1], options),
-            )
-            pairs = measure_facts(facts, figures)
-        for name, pair in track(list(pairs.items()), "comparing"):
-            comparison.differences[name] = compare_figures(*pair, clusters=units, **test)
-        several = len(match.languages) > 1 and not comparison.decodings
+            first_facts = read_scored(first, match.tables[0], options)
+            facts = (first_facts, read_scored(second, match.tables[1], options))
+            pairs = _measure_facts(facts, figures)
+        by_figure = {
+            name: compare_figures(*pair, clusters=units, **test)
+            for name, pair in track(list(pairs.items()), "comparing")
+        }
+        # Free predictions are compared fact by fact instead.
+        several = len(match.languages) > 1 and kind == "scores"
         if several and differ_in_protocol(list_differing(runs)):
-            comparison = comparison._replace(gaps=compare_gaps(facts, units, **test))
+            gaps = compare_gaps(facts, units, **test)
         if by_relation:
-            relations = list_rows(table["relation"].to_pylist())
-            comparison.relations.update((name, len(rows)) for name, rows in relations.items())
-            within = clusters_within(table, clusters)
-            headline = [figure.name for figure in HEADLINE if figure.name in pairs]
-            for name in track(headline, "comparing relations"):
-                part = compare_relations(pairs[name], relations, within, test)
-                comparison.by_relation[name] = part
+            sizes, of_relations = _compare_relations(pairs, table, clusters, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
-    return comparison
-
-
-def _describe(
-    runs: tuple[Run, Run], match: Match, settings: dict[str, Any], units: Sequence[str] | None
-) -> Comparison:
-    """Describe the runs and their common rows, without any results."""
-    first, second = (run.settings().signature for run in runs)
-    names, n_queries = name_runs(runs), len(match.tables[0][match.languages[0]])
+    first_name, second_name = name_runs(runs)
     return Comparison(
-        (names[0], names[1]),
-        (first, second),
+        (first_name, second_name),
+        (first.settings().signature, second.settings().signature),
         describe_differing(runs),
         match.languages,
         match.left_out_languages,
-        n_queries,
-        len(set(units)) if units else n_queries,
+        len(table),
+        len(set(units)) if units else len(table),
         match.left_out,
-        {},
-        settings,
+        by_figure,
+        {"clusters": clusters, **test, **choice.as_json()},
         match.left_out_rows,
-        {},
-        {},
+        sizes,
+        of_relations,
+        gaps,
+        decodings,
     )
+
+
+def _measure_facts(facts: tuple[ScoredFacts, ScoredFacts], figures: Sequence[RunFigure]) -> Figures:
+    """Measure the compared figures that both runs have."""
+    several = len(facts[0].languages) > 1
+    return {
+        figure.name: (figure.measure(facts[0]), figure.measure(facts[1]))
+        for figure in figures
+        if figure.compared
+        and (figure.per == LANGUAGE or several)
+        and all(map(figure.applies, facts))
+    }
 
 
 def _measure_predictions(
@@ -157,71 +157,50 @@ def _measure_predictions(
     test: Mapping[str, Any],
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
-    first, second = (_choose(*pair, options) for pair in zip(tables, runs, strict=True))
-    marks = mark_common(first, second)
-    decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
-    return measure_marks(marks, figures), decodings
-
-
-def _choose(tables: Tables, run: Run, options: FillingOptions) -> Tables:
-    norm = is_normalised(run.settings().scoring)
-    return choose_again(tables, options.length_norm, options.max_masks, norm, run.folder)
-
-
-def measure_facts(facts: Facts, figures: Sequence[RunFigure]) -> Figures:
-    """Measure the compared figures that both runs have."""
-    several = len(facts[0].tables) > 1
-    return {
-        figure.name: (figure.measure(facts[0]), figure.measure(facts[1]))
-        for figure in figures
-        if figure.compared
-        and (figure.per == LANGUAGE or several)
-        and all(map(figure.applies, facts))
-    }
-
-
-def mark_common(first: Tables, second: Tables) -> tuple[Marks, Marks]:
-    """Mark the correct facts of two runs of free predictions; NaN where either was not asked."""
+    first, second = (
+        choose_again(
+            side,
+            options.length_norm,
+            options.max_masks,
+            is_normalised(run.settings().scoring),
+            run.folder,
+        )
+        for run, side in zip(runs, tables, strict=True)
+    )
     marks = (mark_predictions(first), mark_predictions(second))
-    blanks = {x: np.where(np.isnan(marks[0][x] + marks[1][x]), np.nan, 0) for x in first}
-    return {x: marks[0][x] + blanks[x] for x in first}, {x: marks[1][x] + blanks[x] for x in first}
-
-
-def measure_marks(marks: tuple[Marks, Marks], figures: Sequence[RunFigure]) -> Figures:
-    """Measure accuracy (micro) of the facts that both runs were asked, and COverlap."""
-    kernels = {"accuracy": mark_accuracy}
-    if len(marks[0]) > 1:
-        kernels["coverlap"] = find_overlaps
+    for language in first:
+        # A fact that either was not asked counts in neither.
+        blank = np.isnan(marks[0][language] + marks[1][language])
+        for side in marks:
+            side[language][blank] = np.nan
+    decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
+    pairs = {"accuracy": (mark_accuracy(marks[0]), mark_accuracy(marks[1]))}
+    if len(first) > 1:
+        pairs["coverlap"] = (find_overlaps(marks[0]), find_overlaps(marks[1]))
     names = {figure.name for figure in figures}
-    return {
-        name: (kernel(marks[0]), kernel(marks[1]))
-        for name, kernel in kernels.items()
-        if name in names
-    }
+    return {name: pair for name, pair in pairs.items() if name in names}, decodings
 
 
-def compare_relations(
-    figures: tuple[Figure, Figure],
-    relations: Mapping[str, np.ndarray],
-    units: Sequence[str] | None,
-    test: Mapping[str, Any],
-) -> list[Difference]:
-    """Compare a figure's mean in each relation; p-values are corrected over relations.
+def _compare_relations(
+    figures: Figures, table: pa.Table, clusters: str, test: Mapping[str, Any]
+) -> tuple[dict[str, int], dict[str, list[Difference]]]:
+    """Compare the means of headline figures in each relation; count its rows.
 
-    Args:
-        figures: of both runs.
-        relations: relation to row numbers.
-        units: of each row, drawn within a relation.
-        test: options of `significance.compare_figures`.
+    P-values are corrected over relations.
     """
-    means = []
-    for relation, rows in relations.items():
-        parts = (pick_facts(figures[0], rows), pick_facts(figures[1], rows))
-        *_, mean = compare_figures(*parts, **{**test, "clusters": take(units, rows.tolist())})
-        means.append(mean._replace(name=relation))
-    p = np.array([np.nan if row.p is None else row.p for row in means])
-    adjusted = correct(p, test.get("correction", "holm")).tolist()
-    return [
-        row._replace(p_adjusted=None if row.p is None else value)
-        for row, value in zip(means, adjusted, strict=True)
-    ]
+    relations, units = list_rows(table["relation"].to_pylist()), clusters_within(table, clusters)
+    differences = {}
+    for name in track([x.name for x in HEADLINE if x.name in figures], "comparing relations"):
+        means = []
+        for relation, rows in relations.items():
+            first, second = (pick_facts(figure, rows) for figure in figures[name])
+            options = {**test, "clusters": take(units, rows.tolist())}
+            *_, mean = compare_figures(first, second, **options)
+            means.append(mean._replace(name=relation))
+        p = np.array([np.nan if row.p is None else row.p for row in means])
+        adjusted = correct(p, test.get("correction", "holm")).tolist()
+        differences[name] = [
+            row._replace(p_adjusted=None if row.p is None else value)
+            for row, value in zip(means, adjusted, strict=True)
+        ]
+    return {name: len(rows) for name, rows in relations.items()}, differences

@@ -74,8 +74,7 @@ def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]
     """Compute factual accuracy by language, COverlap by pair, and what other lengths would give.
 
     `accuracy` is the average over relations (or rows) of the facts asked in that language; COverlap
-    is over the facts asked in both. Without rankings there is no RankC; without candidates there is
-    no chance level. See `measure_lengths` for the figures of the fillings that did not win.
+    is over the facts asked in both. Without candidates there is no RankC and no chance level.
     """
     languages, pairs, right = facts.languages, name_pairs(facts.languages), facts.right
     accuracy = {x: _measure(facts, x, facts.rows[x]["prediction"], units) for x in languages}
@@ -120,16 +119,13 @@ def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]
 
 
 def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, Any]]:
-    """Compute the accuracy that other numbers of masks give.
-
-    Source: X-FACTR (Jiang et al. 2020), section 5 and figure 4.
+    """Compute the accuracy that other numbers of masks give (Jiang et al. 2020, figure 4).
 
     Returns:
         By language: `oracle_length`, factual accuracy where the length of the answer is known (see
         `predict_right_length`); `single_mask`, that of the filling of one mask, the protocol of
         earlier work; `by_masks`, for `all`, `single` and `multi` the accuracy with at most 1, 2, …
-        M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks. Accuracies are
-        averaged as `units` say.
+        M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks.
     """
     figures: dict[str, dict[str, Any]] = {
         name: {} for name in ("oracle_length", "single_mask", "by_masks", "n_masks")
@@ -148,17 +144,11 @@ def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, 
 
 
 def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str, dict[str, Any]]:
-    """Compute how often the prediction is at least as probable as the right answer.
+    """Compute how often the prediction is at least as probable as the right answer, by language.
 
     As the task `logprob` of X-FACTR's released code. The right answer has the confidences that
     `recompute` gives, each token with all others filled; the prediction has those of its decoder.
-    `average` is `macro` over relations or `micro` over rows.
-
-    Returns:
-        `prediction_at_least_gold` by language: for `all`, `single` and `multi` the share of facts
-        whose prediction has at least the value of the right answer.
-        Differences below 1e-4 nats, those of rounding, count as equal.
-        Empty for a run without right answers (`gold_log_c`, of `--gold`).
+    Empty for a run without right answers (`gold_log_c`, of `--gold`).
     """
     if all(table["gold_log_c"].null_count == len(table) for table in facts.tables.values()):
         return {}
@@ -184,9 +174,8 @@ def _reaches_gold(row: Mapping[str, Any], length_norm: bool) -> bool:
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:
     """List the filling that is right if the number of tokens of the answer is known, else None.
 
-    Each accepted form is compared with the filling of its own number of tokens, in English also
-    with the one that has a token less, for the full stop. A form that is longer than all fillings
-    is compared with the prediction. As in the released code (`ana.py --gold_len`).
+    Each accepted form is compared with the filling of its own number of tokens, as in the released
+    code (`ana.py --gold_len`).
     """
     names = ["prompt", "answer_forms", "form_lengths", "fillings", "prediction"]
     texts: list[str | None] = []
@@ -208,9 +197,10 @@ def _offer(
 ) -> Iterator[tuple[str, str]]:
     """Yield the fillings of the length of each accepted form, with the form."""
     for form, length in zip(forms, lengths, strict=True) if fillings else ():
-        if not 1 <= length <= len(fillings):
+        if not 1 <= length <= len(fillings):  # longer than all fillings
             yield prediction, form
             continue
+        # In English also the one that has a token less, for the full stop.
         shortest = max(1, length - 1) if language == "en" else length
         for m in range(length, shortest - 1, -1):
             yield fillings[m - 1]["text"], form
@@ -226,6 +216,7 @@ def _limit_masks(facts: PredictedFacts, language: str, average: str) -> dict[str
     for m in range(count_masks(facts.tables[language])):
         fillings = [row[m] for row in rows["fillings"]]
         values = np.array([value_of(row["log_c"], facts.length_norm) for row in fillings])
+        # the first of equal values wins, as in the decoder
         wins = values > best if m else np.ones(n, dtype=bool)
         best = np.where(wins, values, best)
         for k in np.flatnonzero(wins):

@@ -76,7 +76,7 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
     for name, mean in results["mean"].items():
         values, bounds = results[name], intervals.get(name, {})
         chance, n, floor = find_chance(results, name), None, find_floor(results, name)
-        # Free predictions may skip facts.
+        # free predictions may skip facts
         if not BY_NAME[name].conditional and "factual_accuracy" not in results:
             n = results["n_queries"] - results["left_out"].get(name, 0)
         # Languages with other candidates have other chance levels.

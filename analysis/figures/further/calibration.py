@@ -48,14 +48,6 @@ def calibrate_predictions(
 ) -> dict[str, Any]:
     """Compute the calibration of one language's free predictions, of all, single and multi.
 
-    The confidence is exp(mean log c) of the prediction's tokens, with and without length
-    normalisation.
-
-    Args:
-        table: predictions.
-        right: [facts], NaN for facts that were not asked.
-        length_norm: whether `log_probability` is the mean of log c, not the sum.
-
     Returns:
         The keys of `measure_calibration`, and `ece_single`, `n_single`, `bins_single`, `ece_multi`,
         `n_multi`, `bins_multi`.
@@ -63,6 +55,7 @@ def calibrate_predictions(
     answered = ~np.isnan(right)
     columns = table.select(["n_masks", "log_probability"]).filter(pa.array(answered))
     masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)
+    # exp(mean log c) of the prediction's tokens, whether or not the lengths compete by their means
     confidence = np.exp(values if length_norm else values / masks)
     single = np.array(table["single_token"].filter(pa.array(answered)).to_pylist(), dtype=bool)
     result = measure_calibration(confidence, right[answered])
@@ -79,21 +72,15 @@ def calibrate_predictions(
 def calibrate_candidates(
     scores: Mapping[str, Rows], right: Mapping[str, np.ndarray]
 ) -> dict[str, dict[str, Any]]:
-    """Compute the calibration of each language's best candidates.
-
-    The confidence is the softmax of a fact's scores, in nats, at their maximum.
-
-    Args:
-        scores: of the candidates of each fact, by language.
-        right: [facts] by language, the probability that the best candidate is right.
-    """
+    """Compute the calibration of each language's best candidates."""
     return {x: measure_calibration(find_confidence(scores[x]), right[x]) for x in scores}
 
 
 def find_confidence(rows: Rows) -> np.ndarray:
-    """Compute the largest softmax probability of each row; uniform where all scores are -inf."""
+    """Compute the softmax of each row's scores, in nats, at their maximum."""
     starts = rows.sizes.cumsum() - rows.sizes
     scores: np.ndarray = rows.flat.astype(np.float64)
     best: np.ndarray = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)
+    # equal scores differ by 0, also those of -inf: the softmax is uniform there
     below = np.subtract(scores, best, out=np.zeros_like(scores), where=scores != best)
     return 1 / np.add.reduceat(np.exp(below), starts)

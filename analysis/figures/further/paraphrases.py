@@ -7,9 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.metrics.paraphrase_consistency.formulas import (
-    measure_consistency,
-)
+from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistency
 from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError
@@ -33,8 +31,6 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
     """Compute consistency, accuracy and consistency-accuracy of a language.
 
     The averages are those of `options`, the tuples and templates those of the facts' options.
-    `NAME_sd` is the standard deviation over relations, which the released code reports.
-    Of equally scored candidates the one with the fewest tokens is the answer, then the first one.
     `n_same_labels`, with `label`, are tuples with both labels of an earlier one.
     """
     table, choices = facts.tables[language], facts.options
@@ -51,7 +47,7 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
         fact = row["fact_id"]
         if marks.get(fact) or (choices.templates == "reviewed" and not row["reviewed"]):
             continue
-        _, gold = _ends(fact)
+        _, gold = _ends(fact)  # of several right candidates, each is the object
         predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
         if right.setdefault(fact, row["answers"]) != row["answers"]:
             raise PolyprobeError(
@@ -81,7 +77,7 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
 
 
 def _spread(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
-    """Compute the population standard deviation over relations of each figure, as `NAME_sd`."""
+    """Compute the standard deviation over relations, which the released code reports."""
     spread = {}
     for name in FIGURES:
         values = [of_group[name] for of_group in groups.values() if of_group[name] is not None]
@@ -100,7 +96,6 @@ def _check_reviewed(table: pa.Table, language: str) -> None:
 
 
 def _read_marks(table: pa.Table, language: str) -> dict[str, list[str]]:
-    """Read {fact id: marks of its labels}."""
     if table["repeated"].null_count:
         raise PolyprobeError(
             f"--repeated-subjects label: the scores of '{language}' have no labels of subjects; "
@@ -113,6 +108,7 @@ def _choose(table: pa.Table) -> Iterator[int]:
     for part in table.select(["scores", "n_tokens"]).to_batches(max_chunksize=BATCH):
         pairs = zip(part["scores"].to_pylist(), part["n_tokens"].to_pylist(), strict=True)
         for scores, tokens in pairs:
+            # of equal scores the fewest tokens, then the first candidate
             yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
 
 

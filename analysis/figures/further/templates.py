@@ -58,7 +58,6 @@ def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], 
     """Read the sentence of each relation's template, from its first row.
 
     The subject becomes SUBJECT. A template without a subject in its sentence is known by its name.
-    Two relations may have templates of one name.
     """
     prompts = table["prompt"].to_pylist()
     subjects = [None] * len(prompts)
@@ -74,22 +73,17 @@ def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], 
 
 
 def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
-    """Number each candidate of all rows; rows with one list are numbered once."""
+    """Number each candidate of all rows."""
     numbers: dict[str, int] = {}
     of_rows: dict[int, list[int]] = {}
     for row in rows:
-        if id(row) not in of_rows:
+        if id(row) not in of_rows:  # rows of a relation may share one list
             of_rows[id(row)] = [numbers.setdefault(name, len(numbers)) for name in row]
     return np.concatenate([of_rows[id(row)] for row in rows])
 
 
 def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) -> dict[str, Any]:
     """Compute accuracy and consistency of each template, and the split of the inconsistency.
-
-    Args:
-        facts: with several templates.
-        templates: of the same rows.
-        units: of the intervals, with their number and seed of resamples.
 
     Returns:
         `answer`, unless languages have other candidates, and `right`: the split of the first
@@ -143,6 +137,7 @@ def _list_templates(
     outcomes, right = answers[rows], facts.right[language][rows]
     ids = facts.table["fact_id"].take(rows).to_pylist()
     fact = index_labels(ids, len(ids), "facts")[1]
+    # probability that another template of the fact has the same first candidate: all, less itself
     same = outcomes.multiply(sum_by(fact, outcomes)[fact]).sum(axis=1)
     same -= outcomes.multiply(outcomes).sum(axis=1)
     counts = np.bincount(fact)[fact] - 1  # other templates
