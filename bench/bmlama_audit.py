@@ -9,22 +9,47 @@ import csv
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow.parquet as pq
 
 from polyprobe.builder.audit import Audit, audit_tables
 from polyprobe.builder.audit.report import find_pair
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.bmlama.build import CONFIGS
-from polyprobe.builder.recipes.bmlama.card import AUDIT, AuditLine
+from polyprobe.builder.recipes import list_recipe_configs
+from polyprobe.builder.recipes.bmlama.card import AUDIT
+
+
+class AuditLine(NamedTuple):
+    """The audit of one language of a configuration; ceilings are against English.
+
+    The accuracies without a model (`audit.baseline`) are those in English.
+    """
+
+    config: str
+    language: str
+    rows: int
+    rows_parallel_in_all: int
+    rows_not_parallel_to_en: int
+    rows_with_second_answer: int
+    rows_with_duplicate_labels: int
+    rows_with_invisible_characters: int
+    rows_with_mixed_alphabets: int
+    answer_position_p_value: float
+    accuracy_chance: float
+    accuracy_frequency: float
+    accuracy_frequency_without_p530: float
+    ceiling_random: float
+    ceiling_answer_first: float
 
 
 def main(argv: Sequence[str] = ()) -> None:
     """Build all configurations in a temporary folder, audit them, write the file."""
+    configs = list_recipe_configs("bmlama")
     mirror = Path(argv[0]) if argv else None
     with tempfile.TemporaryDirectory() as folder:
-        dataset = build_dataset("bmlama", CONFIGS, mirror, Path(folder) / "bmlama")
-        lines = [line for config in CONFIGS for line in audit(dataset, config)]
+        dataset = build_dataset("bmlama", configs, mirror, Path(folder) / "bmlama")
+        lines = [line for config in configs for line in audit(dataset, config)]
     with AUDIT.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(AuditLine._fields)

@@ -62,10 +62,10 @@ def build_dataset(
 
 def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Path | None) -> None:
     """Build configurations of a published dataset into a folder that no other process uses."""
-    recipe = load_recipe(name)
-    check_folder(folder, name, recipe.CONFIGS)
+    recipe, configs = load_recipe(name), list_recipe_configs(name)
+    check_folder(folder, name, configs)
     # A killed build may have left a configuration between its two renames.
-    for config in recipe.CONFIGS:
+    for config in configs:
         recover(folder, config)
     built = 0
     try:
@@ -76,7 +76,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
     finally:
         # The card lists the complete configurations, also after an error or Ctrl-C.
         if built:
-            write_card(folder, name, list_versions(folder, recipe.CONFIGS), recipe)
+            write_card(folder, name, list_versions(folder, configs), recipe)
 
 
 def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl.DataFrame":

@@ -229,23 +229,22 @@ def _render(letter: str, alphabet: str) -> str:
     """Return the letter of the same shape in an alphabet, with accents; '' if there is none."""
     if _alphabet(letter) in ("", alphabet):
         return letter
-    if twin := _find_twin(letter, alphabet):
+    if twin := _TWINS.get((letter, alphabet)):
         return twin
     apart = unicodedata.normalize("NFD", letter)
-    base = _find_twin(apart[0], alphabet)
+    base = _TWINS.get((apart[0], alphabet))
     return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
-
-
-def _find_twin(letter: str, alphabet: str) -> str:
-    """Return the letter of the same shape in an alphabet; '' if there is none."""
-    shape = next((shape for shape in _SHAPES if letter in shape), "")
-    return next((member for member in shape if _alphabet(member) == alphabet), "")
 
 
 def _alphabet(character: str) -> str:
     """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
+
+
+_TWINS = {
+    (letter, _alphabet(twin)): twin for shape in _SHAPES for letter in shape for twin in shape
+}
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, cleared, explain_errors, part_of, replacing, write_text
 from polyprobe.system.progress import track
 
-from .card import MARK, render_benchmark, render_card
+from .card import MARK, Describe, render_benchmark, render_card
 from .config import NOTES, read_config
 
 STATES = ("{}", ".{}.new", ".{}.old")  # a configuration's folder: complete, new, old
@@ -148,14 +148,13 @@ def write_split(table: pa.Table, path: Path) -> None:
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
     """Write card and `eval.yaml` of the `configs` that exist in the folder.
 
-    `source` is a module with `describe` and, except for balanced sets, DEFAULT_CONFIG.
+    `source` is a module that may have `describe` and DEFAULT_CONFIG.
     """
     present = [config for config in configs if is_built(folder, config)]
     descriptions = [read_config(folder, config) for config in present]
     figures = {config.name: config.figures for config in descriptions}
     benchmark = render_benchmark(name, figures, folder.absolute().name)
     default = getattr(source, "DEFAULT_CONFIG", "")
-    write_text(
-        folder / "README.md", render_card(folder, name, descriptions, default, source.describe)
-    )
+    describe: Describe = getattr(source, "describe", lambda configs: {})
+    write_text(folder / "README.md", render_card(folder, name, descriptions, default, describe))
     write_text(folder / "eval.yaml", benchmark)

@@ -13,9 +13,9 @@ class Recipe(NamedTuple):
 
     `variants` are earlier versions, other spellings and wider answers, built only by name.
 
-    The module defines CONFIGS, DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}`
-    (an Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and
-    `describe(configs)`, which returns the parts of the card that only this dataset has.
+    The module defines DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an Arrow table
+    with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts that only
+    this dataset has, `describe(configs)`, which returns them.
     """
 
     module: str
@@ -96,27 +96,30 @@ RECIPES = {
 
 
 def load_recipe(name: str) -> ModuleType:
-    """Return the module that builds the dataset `name`."""
+    """Return the module that builds the dataset `name`, also one of REQUESTED."""
+    return import_module(REQUESTED.get(name) or find_recipe(name).module)
+
+
+def find_recipe(name: str) -> Recipe:
+    """Return the entry of RECIPES; PolyprobeError for another name."""
     if name not in RECIPES:
         raise unknown("dataset", name, "polyprobe", (*RECIPES, *REQUESTED))
-    return import_module(RECIPES[name].module)
-
-
-def load_describer(name: str) -> ModuleType:
-    """Return the module whose `describe` returns the dataset-specific parts of the card."""
-    return import_module(REQUESTED[name]) if name in REQUESTED else load_recipe(name)
+    return RECIPES[name]
 
 
 def list_recipe_configs(name: str) -> Sequence[str]:
     """Return the configurations that a recipe defines; none for those of REQUESTED."""
-    configs: Sequence[str] = () if name in REQUESTED else load_recipe(name).CONFIGS
-    return configs
+    if name in REQUESTED:
+        return ()
+    recipe = find_recipe(name)
+    return recipe.configs + recipe.variants
 
 
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
     """Return the requested configurations in the recipe's order, or all but its variants."""
-    names = load_recipe(name).CONFIGS
-    configs = configs or RECIPES[name].configs
+    recipe = find_recipe(name)
+    names = recipe.configs + recipe.variants
+    configs = configs or recipe.configs
     for config in configs:
         if config not in names:
             raise unknown("configuration", config, name, names)

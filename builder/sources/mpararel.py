@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, count_changed, is_template
-from polyprobe.system.download import Repository, read_files, read_sums
+from polyprobe.system.download import Repository, read_files, read_folders, read_sums
 from polyprobe.system.progress import track
 
 LICENCE = (
@@ -34,6 +34,13 @@ ROOT = "data/mpararel_reviewed"
 MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
 _FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
 LANGUAGES = tuple(sorted({name for kind, name in _FOLDERS if kind == "tuples"} | MERGED.keys()))
+# The machine translations from which it was made: for each translator, language and relation a file
+# with a line for each of ParaRel's English templates. Slots are damaged in many lines.
+TRANSLATED = REPOSITORY._replace(sha256=read_sums(__package__, "mpararel_translations.sha256"))
+TRANSLATED_ROOT = "data/translations"
+TRANSLATED_FOLDERS = {"zh-hans": "zh", "zh-hant": "zh-classical"}
+TRANSLATORS = ("bing", "google", "m2m100_big", "mbart50_en2m", "opus_mt")
+TRANSLATIONS = dict.fromkeys(("translator", "relation", "pattern"), pl.String)
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 RELEASED_PATTERNS = {"pattern": pl.String, "checked-by-human": pl.Boolean}
 
@@ -183,6 +190,24 @@ def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
         )
         for _, relation, content in read_jsonl(mirror, [("patterns", folder)])
     )
+
+
+def read_translations(mirror: Path | None, language: str) -> pl.DataFrame:
+    """Return TRANSLATIONS of a language: the lines of all translators that have it, in order."""
+    name = TRANSLATED_FOLDERS.get(language, language)
+    folders = {x: f"{TRANSLATED_ROOT}/pararel_{x}/{name}/" for x in TRANSLATORS}
+    present = {x: folder for x, folder in folders.items() if folder in TRANSLATED.sha256}
+    contents = read_folders(TRANSLATED, present.values(), mirror)
+    parts = [
+        pl.read_ndjson(io.BytesIO(content), schema={"pattern": pl.String}).select(
+            translator=pl.lit(translator),
+            relation=pl.lit(PurePosixPath(file).stem),
+            pattern="pattern",
+        )
+        for translator, lines in zip(present, contents, strict=True)
+        for file, content in lines.items()
+    ]
+    return pl.concat([pl.DataFrame(schema=TRANSLATIONS), *parts])
 
 
 def repair_pattern(pattern: str) -> str:

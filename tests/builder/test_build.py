@@ -23,7 +23,7 @@ def test_every_source_is_in_the_table():
         path.name
         for path in folder.iterdir()
         if (module := path.joinpath("build.py")).is_file()
-        and "\nCONFIGS" in module.read_text(encoding="utf-8")
+        and "\ndef build(config" in module.read_text(encoding="utf-8")
     }
     assert {f"polyprobe.builder.recipes.{name}.build" for name in found} == {
         recipe.module for recipe in RECIPES.values()
@@ -32,16 +32,14 @@ def test_every_source_is_in_the_table():
 
 @pytest.mark.parametrize("name", sorted(RECIPES))
 def test_sources_keep_the_contract(name):
-    source = load_recipe(name)
-    assert source.DEFAULT_CONFIG in source.CONFIGS
-    assert RECIPES[name].configs + RECIPES[name].variants == source.CONFIGS
+    assert load_recipe(name).DEFAULT_CONFIG in RECIPES[name].configs
 
 
 def test_building_imports_no_model():
     code = (
         "import sys\nimport polyprobe.builder.build\n"
-        "from polyprobe.builder.recipes import RECIPES, REQUESTED, load_describer\n"
-        "for name in (*RECIPES, *REQUESTED):\n    load_describer(name)\n"
+        "from polyprobe.builder.recipes import RECIPES, REQUESTED, load_recipe\n"
+        "for name in (*RECIPES, *REQUESTED):\n    load_recipe(name)\n"
         "print({'torch', 'transformers', 'datasets', 'evaluate', 'scipy'} & {*sys.modules})"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ from polyprobe.builder.output.card import render_card, size_category
 from polyprobe.builder.output.config import Config as CardConfig
 from polyprobe.builder.output.config import SplitSize, read_config
 from polyprobe.builder.output.folder import is_built
-from polyprobe.builder.recipes import RECIPES, load_recipe
+from polyprobe.builder.recipes import RECIPES, list_recipe_configs, load_recipe
 from polyprobe.schema.columns import DESCRIPTIONS, RELEASED, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
@@ -18,8 +18,10 @@ DATASETS = Path(__file__).parents[2] / "datasets"
 
 def render(name: str, folder: Path) -> str:
     source = load_recipe(name)
-    present = [read_config(folder, x) for x in source.CONFIGS if is_built(folder, x)]
-    return render_card(folder, name, present, source.DEFAULT_CONFIG, source.describe)
+    configs = list_recipe_configs(name)
+    present = [read_config(folder, x) for x in configs if is_built(folder, x)]
+    describe = getattr(source, "describe", lambda configs: {})
+    return render_card(folder, name, present, source.DEFAULT_CONFIG, describe)
 
 
 @pytest.fixture

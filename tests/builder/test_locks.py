@@ -32,7 +32,7 @@ def test_three_configurations_at_once_are_listed_once(tmp_path):
         "import sys; from pathlib import Path\n"
         "from polyprobe.builder import build\n"
         "from polyprobe.builder.recipes.geofacts import build as recipe\n"
-        "recipe.CONFIGS = ('default', 'second', 'third')\n"
+        "build.list_recipe_configs = lambda name: ('default', 'second', 'third')\n"
         "rows = recipe.build('default', None)\n"
         "recipe.build = lambda config, mirror: {x: rows[x] for x in ('en', 'fr', 'el')}\n"
         "build.choose_configs = lambda name, configs: configs\n"

@@ -13,7 +13,6 @@ from polyprobe.builder.recipes.mpararel.build import (
     vote_for_templates,
 )
 from polyprobe.builder.sources import mpararel
-from polyprobe.builder.sources import mpararel_translations as translations
 from polyprobe.builder.translators.votes import count_votes
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
@@ -34,7 +33,7 @@ GIVEN = {
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
     files = {
-        f"{translations.ROOT}/pararel_{translator}/fr/{relation}.jsonl": [
+        f"{mpararel.TRANSLATED_ROOT}/pararel_{translator}/fr/{relation}.jsonl": [
             {"pattern": text, "lemma": "be"} for text in texts
         ]
         for (translator, relation), texts in GIVEN.items()
@@ -61,7 +60,7 @@ def mirror(monkeypatch, tmp_path):
     sums = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in folders.items()}
     rows = {path: digest for path, digest in repository.sha256.items() if mpararel.ROOT in path}
     monkeypatch.setattr(mpararel, "REPOSITORY", repository._replace(sha256=rows))
-    monkeypatch.setattr(translations, "REPOSITORY", repository._replace(sha256=sums))
+    monkeypatch.setattr(mpararel, "TRANSLATED", repository._replace(sha256=sums))
     pack(tmp_path, repository, contents)
     return tmp_path
 
@@ -85,20 +84,20 @@ def test_rows_of_a_translated_configuration(mirror):
 
 
 def test_a_changed_file_of_a_folder_is_refused(mirror, monkeypatch):
-    sums = translations.REPOSITORY.sha256
+    sums = mpararel.TRANSLATED.sha256
     spoiled = {name: "0" if "google" in name else digest for name, digest in sums.items()}
-    repository = translations.REPOSITORY._replace(sha256=spoiled)
-    monkeypatch.setattr(translations, "REPOSITORY", repository)
+    repository = mpararel.TRANSLATED._replace(sha256=spoiled)
+    monkeypatch.setattr(mpararel, "TRANSLATED", repository)
     with pytest.raises(PolyprobeError, match="pararel_google/fr/: expected SHA-256 0, got"):
-        translations.read_translations(mirror, "fr")
+        mpararel.read_translations(mirror, "fr")
 
 
 def test_a_missing_folder_is_named(mirror, monkeypatch):
-    folder = f"{translations.ROOT}/pararel_bing/de/"
-    repository = translations.REPOSITORY._replace(sha256={folder: "0"})
-    monkeypatch.setattr(translations, "REPOSITORY", repository)
+    folder = f"{mpararel.TRANSLATED_ROOT}/pararel_bing/de/"
+    repository = mpararel.TRANSLATED._replace(sha256={folder: "0"})
+    monkeypatch.setattr(mpararel, "TRANSLATED", repository)
     with pytest.raises(PolyprobeError, match="missing in .*pararel_bing/de/"):
-        translations.read_translations(mirror, "de")
+        mpararel.read_translations(mirror, "de")
 
 
 @pytest.mark.parametrize(

@@ -73,12 +73,10 @@ def mirror(monkeypatch, tmp_path):
         monkeypatch.setattr(recipe, "LANGUAGES", ("de", "en"))
         monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
         recipe.read_english.cache_clear()
-        recipe.read_entities.cache_clear()
         return place_archive(monkeypatch, tmp_path, polyglot, files, PATHS=paths)
 
     yield make
     recipe.read_english.cache_clear()
-    recipe.read_entities.cache_clear()
 
 
 def test_rows_are_the_released_ones_in_their_order(mirror, tmp_path):

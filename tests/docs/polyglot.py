@@ -21,5 +21,4 @@ ERRORS = UPSTREAM.parent / "oracles" / "polyglot-or-not-errors.zip"
 @pytest.fixture(scope="module")
 def built(upstream, tmp_path_factory):
     recipe.read_english.cache_clear()
-    recipe.read_entities.cache_clear()
     return build_dataset("polyglot", (), upstream, tmp_path_factory.mktemp("pg") / "polyglot")

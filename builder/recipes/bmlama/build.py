@@ -18,7 +18,6 @@ from polyprobe.builder.facts.labels import (
     unmix,
 )
 from polyprobe.builder.facts.truths import Knowledge, learn
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import read_truths
 from polyprobe.builder.sources.bmlama.files import (
     PUBLISHED,
@@ -43,9 +42,7 @@ from polyprobe.system.progress import report, track
 
 from .card import describe
 
-__all__ = ["CONFIGS", "DEFAULT_CONFIG", "build", "describe"]
-
-CONFIGS = (*RECIPES["bmlama"].configs, *RECIPES["bmlama"].variants)
+__all__ = ["DEFAULT_CONFIG", "build", "describe"]
 DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
 SIZE = 10  # candidates of a filled row, the size of most published rows

@@ -1,40 +1,15 @@
 """Build fluent-mlama: the facts of Semenov and Sennrich (arXiv:2510.15115) in their protocol.
 
-A configuration is one language in one wording: `LANG` has mLAMA's template with uninflected labels,
-`LANG-sentence` Google's translation of the whole English sentence, `LANG-chatgpt` (cs, hr, ru, uk)
-ChatGPT's. The configurations of a language have the same rows and candidates and differ only in
-their prompts. Facts differ between languages, so each configuration has one split. With `-wide`
-behind these names, the object's aliases are correct too; rows and distractors are the same.
-
-The method of the paper (section 3; RELATIONS, `is_extracted` and `has_length` are inferred from its
-released logs):
-
-- A prompt is the text before the object, including spaces, with nothing after the slot: `--scoring
-  object` reads no further and keeps the space.
-- Correct are the object's label and its forms in the sentences, the same set for every wording. The
-  first of `answer_forms` is the label; the others are Google's and ChatGPT's forms where they
-  differ from it. The object's aliases are not candidates. In `-wide` (appendix E) they are
-  candidates and correct, and are the last of `answer_forms`.
-- Distractors are other names of the relation's objects in that language: labels, inflected forms
-  and aliases count as separate strings. The 50 names with the smallest SHA-256 are taken (all, if
-  there are fewer), without the fact's own forms and aliases. They may include another object of the
-  same subject.
-
-Unlike the paper, candidates are sorted by SHA-256 of fact and candidate, so that the positions of
-the correct ones are uninformative. A candidate is a string; its id is the first 16 hexadecimal
-digits of its SHA-256. Invisible characters are removed from all texts beforehand, which does not
-change the choice.
+The method is that of the paper (section 3, `-wide`: appendix E), as card.md describes it.
+RELATIONS, `is_extracted` and `has_length` are inferred from the paper's released logs.
 """
 
-from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.builder.facts import Fact
-from polyprobe.builder.output.config import Config
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_translations_of
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.hashing import hash_text
@@ -50,7 +25,6 @@ RELATIONS = {
 }
 """The relations of each language in the paper's figures; the archive has more."""
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
-CONFIGS = (*RECIPES["fluent-mlama"].configs, *RECIPES["fluent-mlama"].variants)
 DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50
 
@@ -61,11 +35,6 @@ class FactQuestion(NamedTuple):
     record: Record
     forms: list[str]
     distractors: list[str]
-
-
-def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return the dataset's own parts of the card: none."""
-    return {}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:

@@ -1,22 +1,13 @@
 """Build geofacts, the embedded dataset: facts about the world's countries in 51 languages.
 
-Sources:
-
-- names of countries, continents, languages, currencies and cities: Unicode CLDR 47 through babel
-  (`labels.py`), licensed under Unicode-3.0;
-- official language (P37) and currency (P38) of a country: supplemental data of CLDR, through
-  `babel.core.get_global`;
-- continent (P30, UN M49), capital (P36, the time zone named after it) and excluded facts with their
-  reasons: `facts.csv`, written for this project;
-- sentences: `templates.toml`, written for this project.
-
-Ids are codes of ISO 3166, ISO 639, ISO 4217 and UN M49, and tz database zones; relations are
-Wikidata's. Nothing is random: order and choice of candidates follow SHA-256 of the ids.
+Names (`labels.py`), official languages and currencies come from Unicode CLDR through babel,
+continents, capitals and excluded facts from `facts.csv`, sentences from `templates.toml`. Nothing
+is random: order and choice of candidates follow SHA-256 of the ids.
 """
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -24,14 +15,11 @@ from pathlib import Path
 from babel.core import get_global
 
 from polyprobe.builder.facts import SUBJECT, Fact
-from polyprobe.builder.output.config import Config
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.schema.columns import Row
 from polyprobe.system.hashing import hash_text
 
 from .labels import LANGUAGES, city, load_labels, read_csv_table
 
-CONFIGS = RECIPES["geofacts"].configs
 DEFAULT_CONFIG = "default"
 
 RELATIONS: tuple[str, ...] = ("P30", "P36", "P37", "P38")
@@ -44,11 +32,6 @@ _MAY_LEAK = ("P37",)
 # A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
-
-
-def describe(configs: Sequence[Config]) -> dict[str, str]:
-    """Return the dataset's own parts of the card: none."""
-    return {}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:

@@ -1,9 +1,7 @@
 """Build klar: facts of BMLAMA-17, each in the five questions of Wang et al. (ACL 2025).
 
-A row is a fact in a template, in the order of relation, fact and template. Rows are parallel: a
-configuration has the relations that have five templates in all of its languages, and the facts that
-all have. `17` has all languages, `15` all relations, both with the released subjects and
-candidates. `-repaired` configurations have those of BMLAMA's `17-repaired`.
+A row is a fact in a template, in the order of relation, fact and template. Rows are parallel: `17`
+has the relations with five templates in all languages, `15` the languages with all relations.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,21 +10,14 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.bmlama import build as bmlama
 from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
 from polyprobe.builder.sources.klar import SUBJECT, Relation, Sample, read_relations
 from polyprobe.schema.columns import SLOT
 
-CONFIGS = RECIPES["klar"].configs
 DEFAULT_CONFIG = "17-repaired"
 SHORT = ("fa", "he")  # one template of two relations
 N_TEMPLATES = 5
-
-
-def describe(configs: Sequence[object]) -> dict[str, str]:
-    """Return no further parts of the card."""
-    return {}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:

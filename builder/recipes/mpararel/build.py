@@ -1,19 +1,11 @@
 """Build mpararel: the tuples and patterns of Fierro and Søgaard (arXiv:2203.11552), as released.
 
-A configuration is one language. Its rows are every tuple of the language (subject and object of a
-relation) in every pattern of the relation, in the order of relation, tuple and pattern. Nothing is
-drawn, repaired or left out: 6,194,163 rows of 46 languages. A row has one candidate, its object,
-since the protocol ranks all objects of the relation (`--scoring mpararel`). `reviewed` is
-`checked-by-human` of the release.
-
-`LANG-translated` has the same tuples in the templates on which the released machine translations
-agree: the set before review, without the templates of mLAMA. The rule is that of the paper (section
-3); details that it does not state are inferred from the release. A wording of a relation is valid
-if two translators give it for any template of that relation, or if Bing (the Microsoft translator)
-gives it. Wordings are compared in lower case, without `.`, `:` and `。`, with single spaces; `[x]`
-and `[ X ]` are slots. A valid wording has each slot once and another word. In the 34 unreviewed
-languages besides English 10,392 templates are valid; 10,320 of these are among the 11,451 released
-ones, whose rest is templates of mLAMA and repaired slots.
+The rows are every tuple of the language in every pattern of its relation: 6,194,163 rows of 46
+languages. A row has one candidate, its object, since the protocol ranks all objects of the relation
+(`--scoring mpararel`). `LANG-translated` has the same tuples in the templates on which the released
+machine translations agree, as in section 3 of the paper; details that it does not state (how
+wordings are compared, and that translations of any template of the relation agree) are inferred
+from the release.
 """
 
 import json
@@ -27,14 +19,12 @@ import pyarrow as pa
 from polyprobe.builder.facts import SUBJECT, is_template
 from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import markdown_table
-from polyprobe.builder.recipes import RECIPES, TRANSLATED
+from polyprobe.builder.recipes import TRANSLATED
 from polyprobe.builder.sources import mpararel
-from polyprobe.builder.sources.mpararel_translations import read_translations
 from polyprobe.builder.translators.votes import count_votes
 from polyprobe.metrics.shared.subjects import find_repeated
 from polyprobe.schema.columns import SLOT
 
-CONFIGS = (*RECIPES["mpararel"].configs, *RECIPES["mpararel"].variants)
 DEFAULT_CONFIG = "en"
 TRUSTED = ("bing",)
 SLOTS = {SUBJECT: re.compile(r"\[\s*x\s*\]"), SLOT: re.compile(r"\[\s*y\s*\]")}
@@ -82,7 +72,7 @@ def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
     of those that give the wording.
     """
     english = mpararel.read_patterns(mirror, "en")["relation"].unique()
-    translations = read_translations(mirror, language).filter(
+    translations = mpararel.read_translations(mirror, language).filter(
         pl.col("relation").is_in(english.to_list())
     )
     wordings = [read_wording(text) for text in translations["pattern"]]

@@ -1,16 +1,8 @@
 """Build polyglot: the rows of Schott, Furman and Bhat (EMNLP 2023, arXiv:2305.13675) as released.
 
-A configuration is one language, with one split of that name and the released rows in their order;
-nothing is drawn and nothing is left out. `parallel` has the facts that all languages have.
-
-- `candidates` are the fact and its released counterfacts, the fact first. A counterfact may occur
-  twice, or be the fact itself (flag `repeated_candidate`).
-- Where the release has a stem for each entity, `prompts` are those stems, in the order of the
-  candidates, and `prompt` is the fact's.
-- A prompt is a stem with a blank, the slot and a full stop, as the paper asks masked models.
-- Wikidata ids are those of `sources.polyglot`; the subject is the entity in the stem. A fact with
-  Wikidata ids at both ends is named by them, in the direction of its relation; any other by its
-  `dataset_id`, which is the same in all languages.
+card.md describes the columns. Wikidata ids are those of `sources.polyglot`; the subject is the
+entity in the stem. A fact with Wikidata ids at both ends is named by them, in the direction of its
+relation; any other by its `dataset_id`, which is the same in all languages.
 """
 
 import json
@@ -23,7 +15,6 @@ import pyarrow as pa
 
 from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import flags_table, markdown_table
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.sources.polyglot import (
     LANGUAGES,
@@ -35,7 +26,6 @@ from polyprobe.builder.sources.polyglot import (
 from polyprobe.schema.columns import REPEATED, SLOT
 from polyprobe.system.errors import PolyprobeError
 
-CONFIGS = RECIPES["polyglot"].configs
 DEFAULT_CONFIG = "en"
 PARALLEL = "parallel"
 FLAGS = ("inverted", "ends_in_answer", REPEATED)
@@ -62,7 +52,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return the rows of a configuration by language, with their counts as notes."""
     languages = LANGUAGES if config == PARALLEL else (config,)
-    rows = add_columns(read_stems(mirror, languages), read_entities(mirror), read_english(mirror))
+    rows = add_columns(read_stems(mirror, languages), *read_english(mirror))
     if config == PARALLEL:
         rows = keep_parallel(rows)
     tables = {}
@@ -73,20 +63,15 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     return tables
 
 
-@lru_cache(maxsize=1)
-def read_english(mirror: Path | None) -> pl.DataFrame:
-    """Return the English rows, which all languages are translated from."""
-    return read_stems(mirror, ["en"])
-
-
-@lru_cache(maxsize=1)
-def read_entities(mirror: Path | None) -> pl.DataFrame:
-    """Return the ids of each row (`sources.polyglot.ENTITIES`)."""
-    return identify_entities(read_english(mirror), mpararel.read_facts(mirror, ["en"]))
+@lru_cache(maxsize=1)  # the configurations are built in sequence
+def read_english(mirror: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the English rows, which all are translations of, and their ids (ENTITIES)."""
+    english = read_stems(mirror, ["en"])
+    return english, identify_entities(english, mpararel.read_facts(mirror, ["en"]))
 
 
 def add_columns(
-    released: pl.DataFrame, entities: pl.DataFrame, english: pl.DataFrame
+    released: pl.DataFrame, english: pl.DataFrame, entities: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the columns of the dataset and those that are counted, in the released order."""
     stems, false = (pl.col(name).str.split(SEPARATOR) for name in ("stem", "false"))

@@ -20,7 +20,7 @@ from polyprobe.builder.output.folder import (
     write_table,
     write_tables,
 )
-from polyprobe.builder.recipes import list_recipe_configs, load_describer
+from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.system.errors import PolyprobeError, unknown
@@ -187,7 +187,7 @@ def write_version(
     tables = make_tables(base, inflected, numbers)
     write_tables(folder, request.name, track(tables.items(), f"writing {request.name}"), text)
     configs = list_versions(folder, list_recipe_configs(request.dataset))
-    write_card(folder, request.dataset, configs, load_describer(request.dataset))
+    write_card(folder, request.dataset, configs, load_recipe(request.dataset))
     return notes
 
 

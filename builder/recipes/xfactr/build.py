@@ -1,12 +1,7 @@
 """Build xfactr: the facts of X-FACTR (Jiang et al., EMNLP 2020), one configuration a language.
 
-A configuration has the facts of the sample mTRExf (46 relations with 1,000 facts each) whose
-subject and object have a label in the language, in the order of the release; nothing is drawn.
-Labels are those of `builder.sources.xfactr`, completed by mParaRel's. The sentence is the annotated
-prompt, rendered for the fact (`annotated.render`); a prompt without marks is a template.
-
-The only candidate is the object's label in the form of the sentence. `answer_forms` has the label,
-that form, and the names of all valid objects of the subject and relation (`_multi_rel`).
+The facts are those of the sample mTRExf whose subject and object have a label in the language, in
+the order of the release. card.md describes labels, columns and prompts.
 """
 
 import io
@@ -27,11 +22,9 @@ from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Fact
 from polyprobe.builder.facts.labels import clean_columns, clean_labels, tidy
 from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import markdown_table
-from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.balanced.sentences import read_prompts, render_rows
 from polyprobe.builder.sources import mpararel, xfactr
 
-CONFIGS = RECIPES["xfactr"].configs
 DEFAULT_CONFIG = "en"
 COMPLETED = "mpararel"  # the `label_from` of its labels
 KINDS = ("alias", "list", "form", COMPLETED)

@@ -63,12 +63,11 @@ def make_rows(language: str) -> list[Row]:
 def tiny(monkeypatch, tmp_path):
     """A dataset `tiny` of four facts in three languages; the folder to build it in."""
     module = SimpleNamespace(
-        CONFIGS=("default", "more"),
         DEFAULT_CONFIG="default",
         build=lambda config, mirror=None: {language: make_rows(language) for language in NAMES},
         describe=lambda configs: {"own": ", ".join(config.name for config in configs)},
     )
-    recipe = table.Recipe("tiny_source", "tiny", module.CONFIGS)
+    recipe = table.Recipe("tiny_source", "tiny", ("default", "more"))
     monkeypatch.setitem(table.RECIPES, "tiny", recipe)
     monkeypatch.setitem(sys.modules, "tiny_source", module)
     monkeypatch.setattr(card, "read_prose", lambda name: PROSE)
