@@ -208,9 +208,7 @@ def test_accuracies_of_lengths_by_hand():
     assert found["by_masks"]["fr"] == {
         "all": [(2 / 3 + 0) / 2] * 3, "single": [1.0] * 3, "multi": [(1 / 2 + 0) / 2] * 3
     }  # fmt: skip
-    micro = summarize_predictions(
-        PredictedFacts({"fr": make_table(rows)}), OFF._replace(average="micro")
-    )
+    micro = summarize_predictions(PredictedFacts({"fr": make_table(rows)}), Units(average="micro"))
     curves = {"all": [2 / 4] * 3, "single": [1 / 1] * 3, "multi": [1 / 3] * 3}
     assert micro["by_masks"]["fr"] == curves
     oracle, single = micro["oracle_length"]["fr"], micro["single_mask"]["fr"]
