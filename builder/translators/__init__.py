@@ -12,13 +12,13 @@ from .translator import Translation, Translator
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
+# Name, also of the module, and class.
 TRANSLATORS = {
     "apertium": "Apertium",
     "googletrans": "Googletrans",
     "openai": "OpenAI",
     "transformers": "Transformers",
 }
-"""{name, also of the module: class}."""
 
 TITLES = {
     "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
@@ -27,8 +27,8 @@ TITLES = {
     "transformers": "a translation model of the Hub, such as NLLB, M2M100 or OPUS-MT",
 }
 
+# Options of every translator: attributes of `Translator`.
 SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
-"""Options of every translator: attributes of `Translator`."""
 
 NUMBERS = {int: "a whole number", float: "a number"}
 LIMIT = 1e9  # clocks do not accept more seconds
@@ -50,10 +50,11 @@ def load_translator(name: str, **options: str) -> Translator:
     with explain_missing_extras(f"the translator {name}", any_package=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         parameters = inspect.signature(engine, eval_str=True).parameters
-        parameter_kinds = {
-            option: _read_kind(each.annotation) for option, each in parameters.items()
-        }
-        kinds = SETTINGS | parameter_kinds
+        kinds: dict[str, type] = {**SETTINGS}
+        for option, each in parameters.items():
+            # `float | None` counts as float, all but numbers as text.
+            parts = get_args(each.annotation) or (each.annotation,)
+            kinds[option] = next((kind for kind in NUMBERS if kind in parts), str)
         for option in options:
             if option not in kinds:
                 raise unknown("option", option, f"translator {name}", kinds)
@@ -61,10 +62,8 @@ def load_translator(name: str, **options: str) -> Translator:
             if each.default is each.empty and option not in options:
                 raise PolyprobeError(f"the translator {name} needs the option {option}=…")
         values = {key: _convert(name, key, text, kinds[key]) for key, text in options.items()}
-        translator: Translator = engine(
-            **{key: values[key] for key in values if key in parameter_kinds}
-        )
-    for key in values.keys() - parameter_kinds.keys():
+        translator: Translator = engine(**{key: values[key] for key in values if key in parameters})
+    for key in values.keys() - parameters.keys():
         setattr(translator, key, values[key])
     return translator
 
@@ -82,12 +81,6 @@ def read_pairs(texts: Iterable[str], place: str) -> dict[str, str]:
             raise PolyprobeError(f"{place}: expected key=value, got {text!r}")
         pairs[option] = value
     return pairs
-
-
-def _read_kind(annotation: Any) -> type:
-    """Return the type of an option; `float | None` counts as float, all but numbers as str."""
-    kinds = get_args(annotation) or (annotation,)
-    return next((kind for kind in NUMBERS if kind in kinds), str)
 
 
 def _convert(name: str, option: str, text: Any, kind: type) -> Any:

@@ -21,11 +21,11 @@ class Example(NamedTuple):
 
 
 class ExampleFile(NamedTuple):
-    """The examples of a file: language → relation or `all` → examples; `hash` is its SHA-256."""
+    """The examples of a file."""
 
     file: Path
-    hash: str
-    sections: dict[str, dict[str, tuple[Example, ...]]]
+    hash: str  # SHA-256
+    sections: dict[str, dict[str, tuple[Example, ...]]]  # language → relation or `all` → examples
 
     def check(self, language: str) -> None:
         """Refuse a language without a section."""
@@ -36,11 +36,7 @@ class ExampleFile(NamedTuple):
             )
 
     def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
-        """Return the examples of a relation, else those of `all`.
-
-        Raises:
-            PolyprobeError: the file has neither section.
-        """
+        """Return the examples of a relation, else those of `all`; PolyprobeError without both."""
         self.check(language)
         section = self.sections[language]
         for name in (relation, ALL):
@@ -57,9 +53,6 @@ def read_example_file(file: Path) -> ExampleFile:
     """Return the examples of a TOML file: sections `[[LANGUAGE.RELATION]]` or `[[LANGUAGE.all]]`.
 
     Each has `sentence`, `translation`, and `terms`, which may be left out.
-
-    Raises:
-        PolyprobeError: a file that cannot be read, or a section of another form, by its name.
     """
     try:
         content = file.read_bytes()
@@ -89,13 +82,10 @@ def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:
 
 def _read_example(file: Path, name: str, row: Any) -> Example:
     row = _check(file, name, row, dict)
-    terms = row.get("terms", {})
+    terms = _check(file, name, row.get("terms", {}), dict)
     texts = [row.get("sentence"), row.get("translation")]
-    if row.keys() - {*Example._fields} or not isinstance(terms, dict):
-        raise _explain(file, name)
-    if not all(
-        isinstance(text, str) and text.strip() for text in (*texts, *terms, *terms.values())
-    ):
+    good = all(isinstance(x, str) and x.strip() for x in (*texts, *terms, *terms.values()))
+    if not good or row.keys() - {*Example._fields}:
         raise _explain(file, name)
     return Example(texts[0], terms, texts[1])
 

@@ -2,10 +2,9 @@
 
 Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) translate every template,
 including its slots (`slots`), with several engines. A translation is valid if two engines agree on
-it, or if it comes from an engine that native speakers trust (`votes`). By default, engines agree if
-they give the same wording for the same template; with `agree="relation"`, as in mParaRel, for any
-template of the relation. The comparison ignores case, spaces, invisible characters and final
-punctuation.
+it, or if it comes from an engine that native speakers trust. By default, engines agree if they give
+the same wording for the same template; with `agree="relation"`, as in mParaRel, for any template of
+the relation. The comparison ignores case, spaces, invisible characters and final punctuation.
 """
 
 import shlex
@@ -20,22 +19,20 @@ from polyprobe.system.errors import PolyprobeError, unknown
 
 from . import Translator, load_translator, read_pairs
 from .slots import STYLES, put_slots, restore_slots
-from .votes import count_votes
 
+# One row for each translated template; several `sources` if their translations are equal.
 PROVENANCE = {
     **TEMPLATES,
     "sources": pl.List(pl.String),  # template_ids of the originals
     "translators": pl.List(pl.String),  # of this wording, in the order of the request
     "trusted": pl.Boolean,  # whether one of them is trusted
 }
-"""One row for each translated template; several `sources` if their translations are equal."""
 
+# One row for each language, original template and translator, with the translation (`text`).
 OUTCOMES = {
     **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
     **dict.fromkeys(("outcome", "style", "text", "problem"), pl.String),
 }
-"""One row for each language, original template and translator, with the translation (`text`)."""
-
 VERSIONS = {
     **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
     **dict.fromkeys(("place", "number", "rank"), pl.Int64),  # of language, original, translator
@@ -47,15 +44,11 @@ FINAL = ".。．｡!！?？…।॥۔؟։။។·:;,،、 "
 
 
 class Version(NamedTuple):
-    """One translator's version of a template.
+    """One translator's version of a template."""
 
-    `template` has both slots; '' if a slot is lost or there is no translation. `text` is the output
-    of the engine for slots in `style`.
-    """
-
-    template: str = ""
+    template: str = ""  # with both slots; '' if one is lost or there is no translation
     style: str = ""
-    text: str = ""
+    text: str = ""  # the output of the engine for slots in `style`
     problem: str = ""
 
 
@@ -68,12 +61,8 @@ class TemplateTranslations(NamedTuple):
 
 
 def load_translators(texts: Sequence[str]) -> dict[str, Translator]:
-    """Return {text: translator} for texts of the form `NAME` or `NAME key=value ...`.
-
-    The whole text is the translator's name, so that two models are two translators: `transformers
-    model=facebook/nllb-200-distilled-600M`.
-    """
-    translators = {}
+    """Return {text: translator} for texts of the form `NAME` or `NAME key=value ...`."""
+    translators = {}  # by the whole text: two models are two translators
     for text in texts:
         try:
             name, *options = shlex.split(text) or [""]
@@ -121,17 +110,35 @@ def fill_missing(
         # translator by translator: the order of the voters for a wording
         for rank, (name, translator) in enumerate(translators.items()):
             refusal = refusals.get((name, target), "")
-            versions = (
-                [Version(problem=refusal)] * part.height
-                if refusal
-                else translate_with(translator, part, source, target, styles)
-            )
-            originals_of = enumerate(part.select("relation", "template_id").iter_rows())
+            versions = [Version(problem=refusal)] * part.height
+            if not refusal:
+                versions = translate_with(translator, part, source, target, styles)
+            keys = part.select("relation", "template_id").iter_rows()
             rows += [
-                (target, *original, name, place, number, rank, refusal, *version)
-                for (number, original), version in zip(originals_of, versions, strict=True)
+                (target, *key, name, place, number, rank, refusal, *version)
+                for number, (key, version) in enumerate(zip(keys, versions, strict=True))
             ]
     return choose_wordings(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
+
+
+def count_votes(
+    wordings: pl.DataFrame, scope: Sequence[str], trusted: Collection[str]
+) -> pl.DataFrame:
+    """Add the votes for the wording of each row: `voters` and whether it is `valid`.
+
+    Rows agree if the columns of `scope` are equal. A wording is valid if two translators agree on
+    it, or if a trusted one gives it: the trusted have two votes, the others have one.
+
+    >>> rows = pl.DataFrame({"translator": ["bing", "google", "google"], "text": ["a", "b", "a"]})
+    >>> count_votes(rows, ["text"], ["bing"])["valid"].to_list()
+    [True, False, True]
+    """
+    name = pl.col("translator")
+    doubled = name.filter(name.is_in(list(trusted)))
+    return wordings.with_columns(
+        voters=name.unique(maintain_order=True).over(scope, mapping_strategy="join"),
+        valid=(name.n_unique() + doubled.n_unique()).over(scope) > 1,
+    )
 
 
 def choose_wordings(
@@ -194,10 +201,7 @@ def check_translators(translators: Mapping[str, Translator], trusted: Collection
 def find_refusals(
     source: str, targets: Sequence[str], translators: Mapping[str, Translator]
 ) -> dict[tuple[str, str], str]:
-    """Return {(translator, target): error message} of unsupported language pairs.
-
-    PolyprobeError if a translator supports none of the targets.
-    """
+    """Return {(translator, target): error message} of unsupported language pairs."""
     refusals = {}
     for name, translator in translators.items():
         errors = []
@@ -207,7 +211,7 @@ def find_refusals(
             except PolyprobeError as error:
                 errors.append(error)
                 refusals[name, target] = str(error)
-        if errors and len(errors) == len(targets):
+        if errors and len(errors) == len(targets):  # it supports none of them
             raise errors[0]
     return refusals
 
@@ -224,22 +228,19 @@ def translate_with(
     versions = [Version()] * originals.height
     pending = list(range(originals.height))
     for style in styles:
+        if not pending:
+            break
         texts = [put_slots(templates[place], style) for place in pending]
-        answers = (
-            translator.translate_each(texts, source, target, None, [relations[n] for n in pending])
-            if texts
-            else []
-        )
+        part = [relations[place] for place in pending]
+        answers = translator.translate_each(texts, source, target, None, part)
+        lost = []
         for place, (text, problem) in zip(pending, answers, strict=True):
             template = "" if problem else restore_slots(normalise(text, target), style)
             versions[place] = Version(template, style, text, problem)
-        pending = [place for place in pending if needs_other_style(versions[place])]
+            if not template and problem in ("", "empty", "unchanged"):
+                lost.append(place)  # another style may help
+        pending = lost
     return versions
-
-
-def needs_other_style(version: Version) -> bool:
-    """Return whether another style of slots may help: slots lost, or text empty or unchanged."""
-    return not version.template and version.problem in ("", "empty", "unchanged")
 
 
 def fold_template(template: str) -> str:

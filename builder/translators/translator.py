@@ -38,9 +38,9 @@ class Translation(NamedTuple):
 
 
 class Job(NamedTuple):
-    """A sentence to translate; `key` is the hash of everything that its text depends on."""
+    """A sentence to translate."""
 
-    key: bytes
+    key: bytes  # the hash of everything that its text depends on
     sentence: str
     terms: Terms
 
@@ -50,30 +50,18 @@ class Translator(ABC):
 
     An engine implements `name`, `signature`, `ask`, and optionally `check` and `connect`. Retries,
     rate, storage and the progress bar are the same for all engines.
-
-    Attributes:
-        name: as in TRANSLATORS.
-        signature: everything but the sentence that a text depends on: engine, version, model.
-        uses_terms: whether the terms of a sentence change its text.
-        batch_size: sentences in one request.
-        longest_first: whether the longest sentences are requested first.
-        concurrency: simultaneous requests.
-        per_second: requests per second, None without a limit.
-        timeout: seconds for one request from first to last byte, None without a limit.
-        pace: retries of a failed request.
-        advice: remedy at the end of the message of a run that stops.
     """
 
-    name: str
-    signature: str
-    uses_terms: bool = False
-    batch_size: int = 1
-    longest_first: bool = False
-    concurrency: int = 4
-    per_second: float | None = None
-    timeout: float | None = None
-    pace: Pace = Pace()
-    advice: str = ""
+    name: str  # as in TRANSLATORS
+    signature: str  # everything but the sentence that a text depends on: engine, version, model
+    uses_terms: bool = False  # the terms of a sentence change its text
+    batch_size: int = 1  # sentences in one request
+    longest_first: bool = False  # memory then runs out in the first batch or never
+    concurrency: int = 4  # simultaneous requests
+    per_second: float | None = None  # requests, None without a limit
+    timeout: float | None = None  # seconds of a request from first to last byte
+    pace: Pace = Pace()  # retries of a failed request
+    advice: str = ""  # remedy at the end of the message of a run that stops
 
     @abstractmethod
     async def ask(
@@ -94,11 +82,7 @@ class Translator(ABC):
         """
 
     def check(self, source: str, target: str) -> tuple[str, str]:
-        """Return the engine's codes of a pair of languages.
-
-        Raises:
-            PolyprobeError: the engine does not have the pair; the message lists the available ones.
-        """
+        """Return the engine's codes of a pair; PolyprobeError lists the pairs that it has."""
         return source, target
 
     def sign(self, source: str, target: str) -> str:
@@ -157,9 +141,9 @@ class Translator(ABC):
             texts: dict[int, Translation] = {}
             for relation, engine in engines.items():
                 rows = [row for row, of in enumerate(relations) if of == relation]
-                picked = [sentences[row] for row in rows], [mappings[row] for row in rows]
-                part = engine.translate_each(picked[0], source, target, picked[1])
-                texts |= zip(rows, part, strict=True)
+                part, part_terms = [sentences[row] for row in rows], [mappings[row] for row in rows]
+                translations = engine.translate_each(part, source, target, part_terms)
+                texts |= zip(rows, translations, strict=True)
             return [texts[row] for row in range(len(sentences))]
         questions = []
         with explain_missing_extras(f"the translator {self.name}", any_package=True):
@@ -189,7 +173,6 @@ async def run_jobs(
     answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
     answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}
     pending = list({q.key: q for q in questions if q.key not in answers}.values())
-    # Memory then runs out in the first batch or never.
     if translator.longest_first:
         pending.sort(key=lambda question: -len(question.sentence))
     if pending:
@@ -207,16 +190,16 @@ class _Run:
     ) -> None:
         self._engine, self._store, self._pair, self._steps = engine, store, pair, steps
         self._requests = Requests(engine.pace, engine.per_second, engine.timeout)
-        self._found: dict[bytes, Translation] = {}
+        self._answers: dict[bytes, Translation] = {}
         self._failed_in_a_row = 0
-        self._wanted = 0
+        self._total = 0
 
     async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
-        size, self._wanted = self._engine.batch_size, len(pending)
+        size, self._total = self._engine.batch_size, len(pending)
         batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
         at_once = min(self._engine.concurrency, len(batches))
         await run_copies(lambda: self._translate_batches(batches), at_once)
-        return self._found
+        return self._answers
 
     async def _translate_batches(self, batches: deque[Sequence[Job]]) -> None:
         while batches:
@@ -225,7 +208,13 @@ class _Run:
             self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
             # Waiting longer would not help: the engine is down, or refuses this machine.
             if self._failed_in_a_row >= self._engine.pace.give_up:
-                raise self._explain_stop(reason)
+                good = sum(not answer.problem for answer in self._answers.values())
+                advice = f" ({self._engine.advice})" if self._engine.advice else ""
+                raise PolyprobeError(
+                    f"{self._engine.name} failed {self._failed_in_a_row} batches in a row "
+                    f"({reason}); {good} of {self._total} sentences are translated and stored in "
+                    f"{self._store.file}; run the same command again to resume{advice}"
+                )
 
     async def _translate_batch(self, batch: Sequence[Job]) -> str:
         """Return why all sentences of a batch failed, "" if one succeeded."""
@@ -260,18 +249,9 @@ class _Run:
         return problem
 
     def _note(self, answers: Mapping[bytes, Translation]) -> None:
-        self._found |= answers
+        self._answers |= answers
         for _ in answers:
             next(self._steps, None)
-
-    def _explain_stop(self, reason: str) -> PolyprobeError:
-        advice = f" ({self._engine.advice})" if self._engine.advice else ""
-        good = sum(1 for answer in self._found.values() if not answer.problem)
-        return PolyprobeError(
-            f"{self._engine.name} failed {self._failed_in_a_row} batches in a row ({reason}); "
-            f"{good} of {self._wanted} sentences are translated and stored in {self._store.file}; "
-            f"run the same command again to resume{advice}"
-        )
 
 
 def check_text(sentence: str, text: str) -> Translation:

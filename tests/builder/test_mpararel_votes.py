@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.mpararel.build import (
     vote_for_templates,
 )
 from polyprobe.builder.sources import mpararel
-from polyprobe.builder.translators.votes import count_votes
+from polyprobe.builder.translators.templates import count_votes
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, write_lines

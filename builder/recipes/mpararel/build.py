@@ -21,7 +21,7 @@ from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes import TRANSLATED
 from polyprobe.builder.sources import mpararel
-from polyprobe.builder.translators.votes import count_votes
+from polyprobe.builder.translators.templates import count_votes
 from polyprobe.metrics.shared.subjects import find_repeated
 from polyprobe.schema.columns import SLOT
 

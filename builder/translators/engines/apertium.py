@@ -1,9 +1,4 @@
-"""Apertium, a rule-based offline engine, through an apertium-apy service.
-
-On Debian: `apt-get install apertium-apy apertium-eng-spa`, then
-`apertium-apy -p 2737 /usr/share/apertium`. The service lists its pairs, but neither its own version
-nor those of its data.
-"""
+"""Apertium, a rule-based offline engine, through an apertium-apy service."""
 
 import os
 import re
@@ -13,8 +8,6 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-from polyprobe.builder.translators.codes import match_code
-from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import (
     BrokenAnswerError,
@@ -24,6 +17,9 @@ from polyprobe.system.sending import (
     hide_password,
     http_failures,
 )
+
+from ..codes import match_code
+from ..translator import Terms, Translator
 
 ADDRESS = "http://127.0.0.1:2737"
 INSTALL = "Debian's packages are apertium-SOURCE-TARGET, as apertium-eng-spa (apt-get install)"
@@ -99,19 +95,14 @@ class Apertium(Translator):
     ) -> list[str]:
         """Return the translations of a batch, with several sentences in each request."""
         sentences = [" ".join(sentence.split()) for sentence in batch]
-        return [
-            text
-            for part in split_batch(sentences)
-            for text in await self._ask_together(part, f"{source}|{target}")
-        ]
-
-    async def _ask_together(self, sentences: Sequence[str], pair: str) -> list[str]:
-        texts = (await self._post(BETWEEN.join(sentences), pair)).split(BETWEEN)
-        # The engine may merge sentences; then each is sent alone.
-        if len(texts) != len(sentences):
-            texts = [await self._post(sentence, pair) for sentence in sentences]
-        pairs = zip(sentences, texts, strict=True)
-        return [fix_blanks(sentence, self._unmark(sentence, text)) for sentence, text in pairs]
+        pair, texts = f"{source}|{target}", []
+        for part in split_batch(sentences):
+            answers = (await self._post(BETWEEN.join(part), pair)).split(BETWEEN)
+            # The engine may merge sentences; then each is sent alone.
+            if len(answers) != len(part):
+                answers = [await self._post(sentence, pair) for sentence in part]
+            texts += answers
+        return [self._clean(*each) for each in zip(sentences, texts, strict=True)]
 
     async def _post(self, text: str, pair: str) -> str:
         fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
@@ -123,17 +114,14 @@ class Apertium(Translator):
         except (KeyError, TypeError) as error:
             raise BrokenAnswerError("no translatedText") from error
 
-    def _unmark(self, sentence: str, text: str) -> str:
-        """Return the text without the marks of unknown words, and count the marks.
-
-        Without `markUnknown` the service would remove `*`, but not `@` and `#`. A mark that is in
-        the sentence stays.
-        """
+    def _clean(self, sentence: str, text: str) -> str:
+        """Return the text without the marks of unknown words, and count these marks."""
+        # Without `markUnknown` the service would remove `*`, but not `@` and `#`.
         for mark in "*@#":
             if mark not in sentence:
                 self.unknown_words += text.count(mark)
                 text = text.replace(mark, "")
-        return text
+        return fix_blanks(sentence, text)
 
 
 def fix_blanks(sentence: str, text: str) -> str:
@@ -159,16 +147,13 @@ def split_batch(sentences: Sequence[str]) -> Iterator[list[str]]:
 
 
 def state_versions(url: str) -> str:
-    """Return the engine's Debian packages if the service is local, else its address.
-
-    The service does not report its version. A new version on another machine is not noticed: stored
-    translations of the old one are used.
-    """
+    """Return the engine's Debian packages if the service is local, else its address."""
+    # The service does not report its version: a new one on another machine is not noticed.
     if urlsplit(url).hostname not in ("127.0.0.1", "localhost", "::1"):
         return f"versions unknown, at {url}"
     query = ["dpkg-query", "-W", "-f", "${Package} ${Version}\\n", "*apertium*", "lttoolbox", "cg3"]
-    if not shutil.which(query[0]):
-        return "versions unknown, on this machine"
-    output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
+    output = ""
+    if shutil.which(query[0]):
+        output = subprocess.run(query, capture_output=True, text=True, check=False).stdout
     installed = [line for line in output.splitlines() if line.split()[1:]]
     return ", ".join(installed) or "versions unknown, on this machine"

@@ -5,14 +5,15 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyprobe.builder.translators.codes import check_pair, current
-from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.sending import (
     BrokenAnswerError,
     check_address,
     hide_password,
     http_failures,
 )
+
+from ..codes import check_pair, current
+from ..translator import Terms, Translator
 
 if TYPE_CHECKING:
     import httpx
@@ -62,18 +63,13 @@ class Googletrans(Translator):
     async def ask(
         self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
     ) -> list[str]:
-        """Return the text of one sentence.
-
-        The package checks `src` and `dest` against its own table, in which some codes have three
-        letters; the service gets `sl` and `tl`.
-        """
-        [sentence] = batch
-        names = _known()
+        """Return the text of one sentence."""
+        # The package checks `src` and `dest` against its own table, in which some codes have three
+        # letters; the service gets `sl` and `tl`.
+        codes = {"src": _known()[source], "dest": _known()[target], "sl": source, "tl": target}
         try:
             with http_failures(self.name, REMEDIES):
-                answer = await self._client.translate(
-                    sentence, src=names[source], dest=names[target], sl=source, tl=target
-                )
+                answer = await self._client.translate(batch[0], **codes)
                 return [read_answer_text(answer._response.json())]
         except (TypeError, LookupError, AttributeError) as error:  # of the package on odd JSON
             raise BrokenAnswerError("no translation in it") from error
@@ -94,10 +90,8 @@ async def _refuse_errors(response: "httpx.Response") -> None:
 
 
 def read_answer_text(answer: Any) -> str:
-    """Return the text of an answer `[[[text, source, …], …], …]`; TypeError or LookupError else.
-
-    Each part is checked: the package itself would turn an error's JSON object into a text.
-    """
+    """Return the text of an answer `[[[text, source, …], …], …]`; TypeError or LookupError else."""
+    # The package itself would turn an error's JSON object into a text.
     if not isinstance(answer, list) or not isinstance(answer[0], list):
         raise TypeError
     parts = [part[0] for part in answer[0] if isinstance(part, list)]

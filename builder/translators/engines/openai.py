@@ -18,19 +18,23 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Self
 
-from polyprobe.builder.translators.codes import match_code, name_language
-from polyprobe.builder.translators.examples import Example, read_example_file
-from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    check_address,
-    status_failure,
-)
+from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, check_address, status_failure
+
+from ..codes import match_code, name_language
+from ..examples import Example, read_example_file
+from ..translator import Terms, Translator
 
 SERVICE = "https://api.openai.com/v1"
 KEY, ADDRESS = "OPENAI_API_KEY", "OPENAI_BASE_URL"
+OWN_KEY = f"set the variable {KEY} to a key of this server"
+PLACE = f"check the model's name and the address (base_url or {ADDRESS}, up to /v1)"
+REMEDIES = {
+    400: f"{PLACE}; some models accept no temperature (temperature=default) or no max_tokens",
+    401: OWN_KEY,
+    403: OWN_KEY,
+    404: PLACE,
+}
 # Error codes of a single sentence; their HTTP status would otherwise stop a run.
 OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
 TASK = (
@@ -58,9 +62,8 @@ class OpenAI(Translator):
         base_url: up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own).
         temperature: a number, or `default` to leave it out.
         max_tokens: limit of the answer, None for the server's own.
-        examples: a TOML file with sections by language and relation, see
-            `examples.read_example_file`; or translated sentences of the translator's only pair
-            (default: our own).
+        examples: a TOML file with sections by language and relation (`read_example_file`); or
+            translated sentences of the translator's only pair (default: our own).
         system: `true` puts task and examples into a system message, the sentence into the user's.
     """
 
@@ -139,12 +142,9 @@ class OpenAI(Translator):
         """Return the cleaned text of one sentence."""
         [sentence] = batch
         task, block = self._write(sentence, terms[0], source, target)
-        messages: list[Any] = [{"role": "user", "content": f"{task}\n\n{block}"}]
-        if self._system:
-            messages = [
-                {"role": "system", "content": task},
-                {"role": "user", "content": block},
-            ]
+        # One message by default: not every chat template accepts a system message.
+        parts = {"system": task, "user": block} if self._system else {"user": f"{task}\n\n{block}"}
+        messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
         with self._failures():
             answer = await self._client.chat.completions.with_raw_response.create(
                 model=self._model, messages=messages, **self._extra
@@ -178,13 +178,7 @@ class OpenAI(Translator):
             if error.code == "insufficient_quota":  # a 429 that waiting does not resolve
                 raise PolyprobeError(f"{name}: the account has no credit left; add some") from None
             headers = error.response.headers
-            raise status_failure(name, error.status_code, headers, self._remedies()) from None
-
-    def _remedies(self) -> dict[int, str]:
-        key = f"set the variable {KEY} to a key of this server"
-        options = "some models accept no temperature (temperature=default) or no max_tokens"
-        where = f"check the model's name and the address (base_url or {ADDRESS}, up to /v1)"
-        return {400: f"{where}; {options}", 401: key, 403: key, 404: where}
+            raise status_failure(name, error.status_code, headers, REMEDIES) from None
 
 
 def read_content(text: str) -> str:
@@ -230,12 +224,10 @@ def write_prompt(
 ) -> tuple[str, str]:
     """Return the task with the examples, and the sentence with its translation open.
 
-    Both are one user message by default, since not every chat template accepts a system message.
     `languages` are the English names of source and target.
     """
-    source, target = languages
     shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
-    task = TASK.format(source=source, target=target)
+    task = TASK.format(source=languages[0], target=languages[1])
     return "\n\n".join([task, *shots]), _write_block(sentence, terms)
 
 
@@ -245,18 +237,13 @@ def _write_block(sentence: str, terms: Mapping[str, str]) -> str:
     return "\n".join([f"Sentence: {sentence}", *lines, LABEL])
 
 
+@cache
 def read_examples(source: str, target: str) -> tuple[Example, ...]:
     """Return our examples of a pair; they are from English into a few languages."""
-    examples = _read_all()
-    language = match_code(target, examples)
-    return examples[language] if source == "en" and language else ()
-
-
-@cache
-def _read_all() -> dict[str, tuple[Example, ...]]:
     text = files(__package__).joinpath("openai_examples.toml").read_text(encoding="utf-8")
     tables = tomllib.loads(text)
-    return {code: tuple(Example(**row) for row in rows) for code, rows in tables.items()}
+    language = match_code(target, tables)
+    return tuple(Example(**row) for row in tables[language]) if source == "en" and language else ()
 
 
 def clean_answer(answer: str, sentence: str, target: str) -> str:
@@ -271,18 +258,15 @@ def clean_answer(answer: str, sentence: str, target: str) -> str:
     """
     text = THOUGHTS.sub("", answer)
     lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
-    lines = [line for line in lines if not _is_heading(line, sentence)]
+    lines = [line for line in lines if not line.startswith("```")]
+    if not sentence.endswith(":"):  # introductions: `Here is the translation:`
+        lines = [line for line in lines if not line.endswith((":", ":**"))]
     if len(lines) > 1:
         raise BrokenAnswerError("several lines")
     text = _strip(lines[0], sentence, target) if lines else ""
     if REFUSAL.match(text) and not REFUSAL.match(sentence):
         raise BrokenAnswerError("a refusal")
     return text
-
-
-def _is_heading(line: str, sentence: str) -> bool:
-    """Return whether a line is an introduction (`Here is the translation:`) or a code fence."""
-    return line.startswith("```") or (line.endswith((":", ":**")) and not sentence.endswith(":"))
 
 
 def _strip(text: str, sentence: str, target: str) -> str:

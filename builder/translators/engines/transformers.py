@@ -15,12 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.builder.translators.codes import check_pair, match_code
-from polyprobe.builder.translators.translator import Terms, Translator
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_model
 from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace
+
+from ..codes import check_pair, match_code
+from ..translator import Terms, Translator
 
 FIXED = ("marian", "fsmt")  # models of one pair, without language tokens
 # Language tokens, whose group is the code, and whether the target's token begins the answer.
@@ -34,13 +35,10 @@ SCHEMES = (
 
 
 class Languages(NamedTuple):
-    """The languages of a model: {code: token}.
-
-    The target's token begins the answer if `forced`, else precedes the sentence.
-    """
+    """The languages of a model: {code: token}."""
 
     tokens: dict[str, str]
-    forced: bool
+    forced: bool  # the target's token begins the answer, and does not precede the sentence
 
     def find(self, source: str, target: str, model: str) -> tuple[str, str]:
         """Return the tokens of a pair; the source is returned unchanged if the model ignores it."""
@@ -87,8 +85,8 @@ class Transformers(Translator):
 
         self.model, self.batch_size = model, batch_size
         self._device, self._dtype = choose_device(device), find_dtype(dtype)
-        self._place = folder, commit = place_model(model, revision)
-        self._config, self._tokenizer = load_settings(self._place, model)
+        self._place, self._config, self._tokenizer = load_settings(model, revision)
+        folder, commit = self._place
         self._tasks = getattr(self._config, "task_specific_params", None) or {}  # T5's
         name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
         codes = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
@@ -108,7 +106,18 @@ class Transformers(Translator):
         """Return the tokens of the two languages, or their codes if the model has no tokens."""
         if self._languages:
             return self._languages.find(source, target, self.model)
-        self._check_pair(source, target)
+        if f"translation_{source}_to_{target}" in self._tasks:
+            return source, target
+        if self._config.model_type not in FIXED:
+            has = [task for task in self._tasks if task.startswith("translation_")]
+            raise PolyprobeError(
+                f"the model {self.model} ({self._config.model_type}) has no token for a language "
+                f"and no prefix for {source} to {target}; it has {', '.join(has) or 'none'}"
+            )
+        stated = getattr(self._config, "langs", None) or [
+            getattr(self._tokenizer, name, None) for name in ("source_lang", "target_lang")
+        ]
+        check_stated((stated[0], stated[1]), (source, target), self.model)
         return source, target
 
     @asynccontextmanager
@@ -147,18 +156,20 @@ class Transformers(Translator):
     def _generate(self, sentences: Sequence[str], source: str, target: str) -> list[str]:
         import torch
 
-        to_ids = self._tokenizer.convert_tokens_to_ids
-        forced = self._languages is not None and self._languages.forced
-        if forced:
+        first, prefix = {}, f"{target} "
+        if self._languages is None:
+            prefix = self._tasks.get(f"translation_{source}_to_{target}", {}).get("prefix", "")
+        elif self._languages.forced:
             self._tokenizer.src_lang = self._codes.get(source, source)
-        texts = [self._prefix(source, target) + sentence for sentence in sentences]
+            prefix = ""
+            first = {"forced_bos_token_id": self._tokenizer.convert_tokens_to_ids(target)}
+        texts = [prefix + sentence for sentence in sentences]
         inputs = self._tokenizer(texts, return_tensors="pt", padding=True)
         length = int(inputs["attention_mask"].sum(dim=1).max())
         places = getattr(self._config, "max_position_embeddings", None)
         if length > (limit := min(self._tokenizer.model_max_length, places or length)):
             raise BrokenAnswerError(f"a sentence of {length} tokens; the model takes {limit}")
         inputs = {name: inputs[name].to(self._device) for name in ("input_ids", "attention_mask")}
-        first = {"forced_bos_token_id": to_ids(target)} if forced else {}
         with torch.inference_mode():
             rows = self._network.generate(**inputs, **first, **self._settings, do_sample=False)
         return [self._read(row) for row in rows.tolist()]
@@ -170,28 +181,6 @@ class Transformers(Translator):
             raise BrokenAnswerError(f"no end after {limit} tokens")
         ids = [number for number in row if number not in self._language_ids]
         return str(self._tokenizer.decode(ids, skip_special_tokens=True))
-
-    def _prefix(self, source: str, target: str) -> str:
-        """Return the text before a sentence."""
-        if self._languages is None:
-            return self._tasks.get(f"translation_{source}_to_{target}", {}).get("prefix", "")
-        return "" if self._languages.forced else f"{target} "
-
-    def _check_pair(self, source: str, target: str) -> None:
-        """Raise PolyprobeError if a model without language tokens has another pair."""
-        if f"translation_{source}_to_{target}" in self._tasks:
-            return
-        if self._config.model_type not in FIXED:
-            has = [task for task in self._tasks if task.startswith("translation_")]
-            raise PolyprobeError(
-                f"the model {self.model} ({self._config.model_type}) has no token for a language "
-                f"and no prefix for {source} to {target}; it has {', '.join(has) or 'none'}"
-            )
-        langs = getattr(self._config, "langs", None) or (
-            getattr(self._tokenizer, "source_lang", None),
-            getattr(self._tokenizer, "target_lang", None),
-        )
-        check_stated((langs[0], langs[1]), (source, target), self.model)
 
 
 def find_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
@@ -222,29 +211,25 @@ def check_stated(stated: tuple[str | None, str | None], pair: tuple[str, str], m
             )
 
 
-def place_model(model: str, revision: str | None) -> tuple[str, str | None]:
-    """Return a local folder and None, or an id of the Hub and the commit of its revision."""
-    if os.path.isdir(model):
-        return os.path.abspath(model), None
+def load_settings(model: str, revision: str | None) -> tuple[tuple[str, str | None], Any, Any]:
+    """Return the place of a model, its configuration and its tokenizer.
+
+    The place is a local folder and None, or an id of the Hub and the commit of its revision.
+    """
+    from transformers import AutoConfig, AutoTokenizer
     from transformers.utils import cached_file
 
-    # the snapshot's folder is named after the commit
-    file = call(cached_file, model, model, "config.json", revision=revision)
-    return model, Path(file).parent.name
-
-
-def load_settings(place: tuple[str, str | None], model: str) -> tuple[Any, Any]:
-    """Return configuration and tokenizer; PolyprobeError without an encoder and a decoder."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    name, commit = place
+    name, commit = os.path.abspath(model), None
+    if not os.path.isdir(model):
+        file = call(cached_file, model, model, "config.json", revision=revision)
+        name, commit = model, Path(file).parent.name  # the snapshot's folder is that of the commit
     config = call(AutoConfig.from_pretrained, model, name, revision=commit)
     if not config.is_encoder_decoder:
         raise PolyprobeError(
             f"the model {model} ({config.model_type}) is not a translation model; expected an "
             "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
         )
-    return config, call(AutoTokenizer.from_pretrained, model, name, revision=commit)
+    return (name, commit), config, call(AutoTokenizer.from_pretrained, model, name, revision=commit)
 
 
 def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
