@@ -44,11 +44,7 @@ def dictionaries(value: Any) -> list[Mapping[str, Any]]:
 
 
 def check_card(folder: Path) -> None:
-    """Refuse a folder whose card lists other files than it has; a folder without a card passes.
-
-    Raises:
-        PolyprobeError: an unreadable card, or the first difference.
-    """
+    """Refuse a folder whose card lists other files than it has; a folder without a card passes."""
     place = folder / "README.md"
     if not place.is_file():
         return
@@ -58,19 +54,15 @@ def check_card(folder: Path) -> None:
         return  # written by hand, with patterns
     missing = [split for split in splits if not any(folder.glob(split.path))]
     problems = [f"{x.config}/{x.name} is {x.path}: no such file" for x in missing]
-    problems += [*find_swapped(splits), *find_unlisted(splits, list_data_files(folder))]
+    files = folder.glob("data/[!.]*/[!.]*.parquet")
+    rows = sorted(path.relative_to(folder).as_posix() for path in files)
+    problems += [*find_swapped(splits), *find_unlisted(splits, rows)]
     if problems:
         made = _MADE_BY.search(place.read_text(encoding="utf-8"))
         command = f" ({made[1]})" if made else ""
         raise PolyprobeError(
             f"{place}: {problems[0]}; build it again{command}, or correct the card"
         )
-
-
-def list_data_files(folder: Path) -> list[str]:
-    """Return the Parquet files of rows, data/CONFIG/LANGUAGE.parquet, relative to the folder."""
-    files = folder.glob("data/[!.]*/[!.]*.parquet")
-    return sorted(path.relative_to(folder).as_posix() for path in files)
 
 
 def find_unlisted(splits: list[CardSplit], files: list[str]) -> Iterator[str]:

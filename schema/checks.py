@@ -1,6 +1,7 @@
 """The checks of a dataset's rows, and of its splits against each other."""
 
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -67,9 +68,14 @@ def _holds(kind: pa.DataType) -> str | None:
     return "whole numbers" if pa.types.is_integer(kind) else None
 
 
-def _bad_slot(table: pa.Table) -> np.ndarray:
-    slots = pc.fill_null(pc.count_substring(table["prompt"], SLOT), 0)
-    return np.asarray(pc.not_equal(slots, 1))
+def _bad_slots(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.not_equal(pc.fill_null(pc.count_substring(texts, SLOT), 0), 1)
+
+
+def _bad_prompts(table: pa.Table) -> np.ndarray:
+    if not has_prompts(table):
+        return np.zeros(len(table), dtype=bool)
+    return _rows_with(table[PROMPTS], _bad_slots)
 
 
 def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
@@ -79,20 +85,12 @@ def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
     return np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
 
 
-def _bad_slots(table: pa.Table) -> np.ndarray:
-    if not has_prompts(table):
-        return np.zeros(len(table), dtype=bool)
-    slots = pc.fill_null(pc.count_substring(pc.list_flatten(table[PROMPTS]), SLOT), 0)
-    return _rows_with(table[PROMPTS], np.asarray(pc.not_equal(slots, 1)))
-
-
 def _missing_value(table: pa.Table) -> np.ndarray:
     bad: np.ndarray = np.zeros(len(table), dtype=bool)
     for column, kind in COLUMNS.items():
         bad |= np.asarray(pc.is_null(table[column]))
         if kind.startswith("lists"):
-            inner = pc.is_null(pc.list_flatten(table[column]))
-            bad |= _rows_with(table[column], np.asarray(inner))
+            bad |= _rows_with(table[column], pc.is_null)
     return bad
 
 
@@ -100,16 +98,14 @@ def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.equal(pc.list_value_length(lists), 0))
 
 
-def _empty_candidate(table: pa.Table) -> np.ndarray:
-    blank = pc.equal(pc.utf8_trim_whitespace(pc.list_flatten(table["candidates"])), "")
-    return _rows_with(table["candidates"], np.asarray(blank))
+def _is_blank(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.equal(pc.utf8_trim_whitespace(texts), "")
 
 
 def _answer_out_of_range(table: pa.Table) -> np.ndarray:
-    answers = np.asarray(pc.list_flatten(table["answers"]))
     counts = np.asarray(pc.list_value_length(table["candidates"]))
     limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
-    return _rows_with(table["answers"], (answers < 0) | (answers >= limits))
+    return _rows_with(table["answers"], lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
 
 
 def _repeated_candidate(table: pa.Table) -> np.ndarray:
@@ -118,24 +114,22 @@ def _repeated_candidate(table: pa.Table) -> np.ndarray:
     keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
     repeated: np.ndarray = np.ones(len(keys), dtype=bool)
     repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
-    return _rows_with(lists, repeated) & ~_with_flag(table, REPEATED)
-
-
-def _with_flag(table: pa.Table, flag: str) -> np.ndarray:
-    if "flags" not in table.column_names:
-        return np.zeros(len(table), dtype=bool)
-    flagged = pc.equal(pc.list_flatten(table["flags"]), flag)
-    return _rows_with(table["flags"], np.asarray(pc.fill_null(flagged, False)))
+    bad = _rows_with(lists, lambda _: repeated)
+    if "flags" in table.column_names:  # some datasets are released with such rows
+        bad &= ~_rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, REPEATED), False))
+    return bad
 
 
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
-    f"the prompt must hold the slot {SLOT} exactly once": _bad_slot,
+    f"the prompt must hold the slot {SLOT} exactly once": lambda table: np.asarray(
+        _bad_slots(table["prompt"])
+    ),
     "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
-    "a candidate is empty": _empty_candidate,
+    "a candidate is empty": lambda table: _rows_with(table["candidates"], _is_blank),
     "a candidate occurs twice": _repeated_candidate,
     "the number of prompts is not that of the candidates": _other_number_of_prompts,
-    f"each of the prompts must hold the slot {SLOT} exactly once": _bad_slots,
+    f"each of the prompts must hold the slot {SLOT} exactly once": _bad_prompts,
     "there is no right answer": lambda table: _is_empty(table["answers"]),
     "an answer is no index into the candidates": _answer_out_of_range,
 }
@@ -143,18 +137,18 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
 
 _TEXTS = pa.list_(pa.string())
 OTHER_CANDIDATES = "the number of candidates differs"
+# What must be equal in all splits.
 PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
     "the fact_id differs": lambda table: table["fact_id"],
     OTHER_CANDIDATES: lambda table: pc.list_value_length(table["candidates"]),
     "the right answers differ": lambda table: pc.binary_join(table["answers"].cast(_TEXTS), " "),
 }
-"""What must be equal in all splits."""
 
 
 def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np.ndarray:
     """Return for each row whether the lists of a column differ in length between languages."""
-    sizes = [np.asarray(pc.list_value_length(table[column])) for table in tables]
-    differ: np.ndarray = np.any([differing != sizes[0] for differing in sizes], axis=0)
+    sizes = np.stack([np.asarray(pc.list_value_length(table[column])) for table in tables])
+    differ: np.ndarray = (sizes != sizes[0]).any(axis=0)
     return differ
 
 
@@ -169,7 +163,8 @@ def _refuse(
         )
 
 
-def _rows_with(lists: pa.ChunkedArray, bad: np.ndarray) -> np.ndarray:
-    """Return whether a list has a bad element, for each row."""
+def _rows_with(lists: pa.ChunkedArray, find: Callable[[pa.ChunkedArray], Any]) -> np.ndarray:
+    """Return whether a list has an element that `find` marks, for each row."""
     rows = np.asarray(pc.list_parent_indices(lists))
+    bad = np.asarray(find(pc.list_flatten(lists)))
     return np.bincount(rows[bad], minlength=len(lists)).astype(bool)

@@ -34,9 +34,10 @@ DESCRIPTIONS = {
     "label_from": "source of the label of the object in this language",
     "popularity": "how often the fact occurs in T-REx",
 }
+
 SECOND_ANSWERS = "second_answers"
 REPEATED = "repeated_candidate"
-FLAGS = {
+FLAGS = {  # values of the column `flags`, and their meanings
     "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
     "words, in at least one language of the configuration",
     SECOND_ANSWERS: "many distractors are also correct (all rows of P530, diplomatic relations)",
@@ -44,15 +45,10 @@ FLAGS = {
     "ends_in_answer": "the text before the slot ends in the correct answer",
     REPEATED: "a candidate occurs twice, as released",
 }
-"""Values of the column `flags`, and their meanings."""
 
 
 class Row(NamedTuple):
-    """One query in one language; its fields define the columns of `REPAIRED`.
-
-    `repairs` and `published_row` are for repaired rows. `flags` are keys of FLAGS, None if the
-    dataset has no flags.
-    """
+    """One query in one language; its fields define the columns of `REPAIRED`."""
 
     fact_id: str
     relation: str
@@ -65,9 +61,9 @@ class Row(NamedTuple):
     answers: list[int]
     answer_forms: list[str]
     template_id: str
-    repairs: Sequence[str] = ()
+    repairs: Sequence[str] = ()  # of repaired rows, as `published_row`
     published_row: str = ""
-    flags: Sequence[str] | None = None
+    flags: Sequence[str] | None = None  # keys of FLAGS, None if the dataset has no flags
 
 
 _ARROW: dict[Any, pa.DataType] = {
@@ -99,24 +95,15 @@ def has_prompts(table: pa.Table) -> bool:
     return "prompts" in table.column_names and table["prompts"].null_count < len(table)
 
 
-def arrange_columns(table: pa.Table) -> pa.Table:
-    """Return the columns of `RELEASED` that a table has, in that order and with those types.
-
-    Metadata of the table, such as notes on the build, are kept.
-    """
-    fields = [field for field in RELEASED if field.name in table.column_names]
-    schema = pa.schema(fields, metadata=table.schema.metadata)
-    return table.select(schema.names).cast(schema)
-
-
 def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
-    """Return the rows as an Arrow table, in the given order; a table is arranged.
+    """Return the rows as a table of `REPAIRED`, of `FLAGGED` if there are flags only, or `SCHEMA`.
 
-    The columns of rows are those of `REPAIRED`, of `FLAGGED` if there are flags only, or of
-    `SCHEMA`.
+    A table keeps its columns of `RELEASED`, in that order and with those types, and its metadata.
     """
     if isinstance(rows, pa.Table):
-        return arrange_columns(rows)
+        fields = [field for field in RELEASED if field.name in rows.column_names]
+        schema = pa.schema(fields, metadata=rows.schema.metadata)
+        return rows.select(schema.names).cast(schema)
     rows = list(rows)
     schema = SCHEMA if all(row.flags is None for row in rows) else FLAGGED
     if any(row.published_row for row in rows):

@@ -2,7 +2,9 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import count
 
 import pyarrow as pa
 
@@ -12,8 +14,7 @@ from .checks import COLUMNS, PROMPTS
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
     """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split.
 
-    The prompts of candidates (`prompts`) are included if the split has them, as are the columns of
-    `also`, which name what else the scores depend on.
+    `also` names other columns that the scores depend on; it counts those that the split has.
     """
     also = [name for name in (PROMPTS, *also) if name in table.schema.names]
     columns = table.select([*COLUMNS, *also]).to_pydict()
@@ -26,12 +27,8 @@ def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
     >>> key_rows(["a", "a", "b"])
     [('a', 0), ('a', 1), ('b', 0)]
     """
-    seen: dict[str, int] = {}
-    keys = []
-    for fact in ids:
-        keys.append((fact, seen.get(fact, 0)))
-        seen[fact] = seen.get(fact, 0) + 1
-    return keys
+    counts: dict[str, Iterator[int]] = defaultdict(count)
+    return [(fact, next(counts[fact])) for fact in ids]
 
 
 def place_rows(table: pa.Table, ids: Sequence[str]) -> list[int]:
@@ -51,18 +48,12 @@ def split_fact(fact: str) -> tuple[str, str, str] | None:
 
 
 def name_subjects(table: pa.Table) -> list[str]:
-    """Return each row's subject: from the fact id (RELATION:SUBJECT:OBJECT), else the columns.
-
-    Without an id and a label of the subject, the prompt is its name.
-    """
-    columns = [
-        table[name].to_pylist() if name in table.column_names else [None] * len(table)
-        for name in ("subject_id", "subject", "prompt")
-    ]
-    facts = map(split_fact, table["fact_id"].to_pylist())
+    """Return each row's subject: from the fact id, else its id, its label, or the prompt."""
+    names = [name for name in ("subject_id", "subject", "prompt") if name in table.column_names]
+    columns = [table[name].to_pylist() for name in ("fact_id", *names)]
     return [
-        parts[1] if parts else next(str(name) for name in names if name)
-        for parts, *names in zip(facts, *columns, strict=True)
+        parts[1] if (parts := split_fact(fact)) else next(str(name) for name in values if name)
+        for fact, *values in zip(*columns, strict=True)
     ]
 
 

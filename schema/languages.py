@@ -16,30 +16,21 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+STANZA = {"iw": "he", "no": "nb", "zh": "zh-hans"}  # codes that Stanza spells otherwise
 TRAITS = ("script", "family", "branch")
 
 
 class Language(NamedTuple):
-    """One language.
+    """One language."""
 
-    Attributes:
-        code: ISO 639-1 code, else ISO 639-3 code; with the script if the datasets have two.
-        name: English name.
-        iso: ISO 639-3 code; for macrolanguages the code of the macrolanguage, as in URIEL.
-        flores: name in FLORES-200; empty without one.
-        family: top-level family.
-        branch: established division of the family; Finnic or Ugric for Uralic. Basque, Dravidian,
-            Japonic, Kartvelian and Koreanic are their own branches.
-        script: ISO 15924 code; the script of the datasets if several are in use.
-    """
-
-    code: str
+    code: str  # ISO 639-1, else ISO 639-3; with the script if the datasets have two
     name: str
-    iso: str
-    flores: str
+    iso: str  # ISO 639-3; for macrolanguages that of the macrolanguage, as in URIEL
+    flores: str  # name in FLORES-200; empty without one
     family: str
+    # Finnic or Ugric for Uralic. Basque, Dravidian, Japonic, Kartvelian and Koreanic are their own.
     branch: str
-    script: str
+    script: str  # ISO 15924; that of the datasets if several are in use
 
 
 @cache
@@ -48,6 +39,15 @@ def read_languages() -> dict[str, Language]:
     with files("polyprobe.schema").joinpath("languages.tsv").open(encoding="utf-8") as lines:
         rows = csv.DictReader(lines, delimiter="\t")
         return {row["code"]: Language(**row) for row in rows}
+
+
+def stanza_name(language: str) -> str:
+    """Return Stanza's code of a language or split.
+
+    >>> stanza_name("no"), stanza_name("zh_hant")
+    ('nb', 'zh-hant')
+    """
+    return STANZA.get(language, language.replace("_", "-"))
 
 
 def find_language(split: str) -> Language | None:
@@ -78,5 +78,4 @@ def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:
     >>> list_traits(["en", "ru", "tlh"], "script")
     {'en': 'Latn', 'ru': 'Cyrl'}
     """
-    traits = {split: find_language(split) for split in splits}
-    return {split: getattr(language, trait) for split, language in traits.items() if language}
+    return {x: getattr(language, trait) for x in splits if (language := find_language(x))}

@@ -117,10 +117,7 @@ def _read(split: datasets.Dataset | datasets.IterableDataset) -> pa.Table:
 
 
 def _load_by_name(place: str, names: list[str]) -> datasets.IterableDatasetDict:
-    """Return the splits of a folder without a card from its files, all named by languages.
-
-    PolyprobeError, with the splits that `datasets` found, for other places.
-    """
+    """Return the splits of a folder without a card from its files, all named by languages."""
     paths = [path for path in sorted(Path(place).glob("[!.]*")) if path.suffix in FORMATS]
     suffixes = {path.suffix for path in paths}
     if len(suffixes) != 1 or not all(LANGUAGE.fullmatch(path.stem) for path in paths):
@@ -136,10 +133,9 @@ def _load_by_name(place: str, names: list[str]) -> datasets.IterableDatasetDict:
 def _known(languages: str | Iterable[str] | None, available: list[str], name: str) -> list[str]:
     languages = split_list(languages) if isinstance(languages, str) else languages
     names = list(dict.fromkeys(languages)) if languages is not None else available
+    listing = ", ".join(available)
     if not names:
-        raise PolyprobeError(
-            f"no languages were named; available in {name}: {', '.join(available)}"
-        )
+        raise PolyprobeError(f"no languages were named; available in {name}: {listing}")
     folded = {split.casefold(): split for split in available}
     names = [x if x in available else folded.get(split_name(x).casefold(), x) for x in names]
     for language in names:
@@ -149,7 +145,7 @@ def _known(languages: str | Iterable[str] | None, available: list[str], name: st
             if not hint and len(language) > 2:  # two letters are a language, not a mistake
                 hint = guess(language, available)
             raise PolyprobeError(
-                f"unknown language '{language}' in {name};{hint} available: {', '.join(available)}"
+                f"unknown language '{language}' in {name};{hint} available: {listing}"
             )
     return list(dict.fromkeys(names))
 
@@ -171,11 +167,8 @@ def _from_cache(name: str, place: str) -> Iterator[None]:
 
 @contextmanager
 def _plain_errors(name: str, place: str) -> Iterator[None]:
-    """Turn exceptions of `datasets` into one line, and silence its bars and logs.
-
-    Invalid cards and files raise many types, so all exceptions are caught. Streaming would import
-    torch, two seconds, to share its state with workers that there are none of.
-    """
+    """Turn exceptions of `datasets` into one line, and silence its bars and logs."""
+    # Streaming would import torch, two seconds, to share its state with workers: there are none.
     torch, datasets.config.TORCH_AVAILABLE = datasets.config.TORCH_AVAILABLE, False
     level = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
@@ -191,7 +184,7 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
             f"no dataset '{name}' here, under ./datasets or on the Hub; {REMEDY}{offline} "
             f"({one_line(error)})"
         ) from error
-    except Exception as error:
+    except Exception as error:  # invalid cards and files raise many types
         if "BuilderConfig" in str(error) and "not found" in str(error):
             available = literal_eval(str(error).rpartition("Available: ")[2])
             dataset, _, config = name.rpartition("/")

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -25,13 +26,8 @@ def list_dataset_folders() -> tuple[Path, Path]:
     return Path("datasets"), Path(str(files("polyprobe"))) / "datasets"
 
 
-def is_dataset(folder: Path) -> bool:
-    """Return whether a folder has files of FORMATS where `datasets` expects them."""
-    return bool(find_formats(folder))
-
-
 def find_formats(folder: Path) -> set[str]:
-    """Return the endings of the files of rows in a folder."""
+    """Return the endings of the files of rows in a folder, where `datasets` expects them."""
     endings = {path.suffix for place in PLACES for path in folder.glob(place)}
     return endings & FORMATS.keys()
 
@@ -39,20 +35,12 @@ def find_formats(folder: Path) -> set[str]:
 def list_datasets() -> list[str]:
     """Return all names, sorted, each once."""
     here = (path for folder in list_dataset_folders() for path in folder.glob("[!.]*"))
-    return sorted({*(path.name for path in here if is_dataset(path)), *list_installed()})
-
-
-def suggest(name: str) -> str:
-    """Return a hint for an unknown name: the nearest name, and all known ones."""
-    names = list_datasets()
-    return f"{guess(name, names)} available: {', '.join(names)}".lstrip()
+    return sorted({*(path.name for path in here if find_formats(path)), *list_installed()})
 
 
 def check_dataset_name(dataset: str) -> None:
-    """Refuse a name without an owner that is neither a folder, nor embedded, nor installed.
-
-    The Hub is not asked: it has no dataset of polyprobe without an owner.
-    """
+    """Refuse a name without an owner that is neither a folder, nor embedded, nor installed."""
+    # The Hub is not asked: it has no dataset of polyprobe without an owner.
     place = locate(dataset)
     if "/" in place or os.path.isdir(place) or place in list_installed():
         return
@@ -61,20 +49,20 @@ def check_dataset_name(dataset: str) -> None:
             f"{dataset} is a file; give the folder of a dataset, or make one of a table of facts: "
             f"polyprobe build own {dataset} --templates TEMPLATES.toml"
         )
+    names = list_datasets()
+    hint = f"{guess(place, names)} available: {', '.join(names)}".lstrip()
     raise PolyprobeError(
-        f"no dataset '{dataset}' here, under ./datasets or installed; {suggest(place)}; {REMEDY}"
+        f"no dataset '{dataset}' here, under ./datasets or installed; {hint}; {REMEDY}"
     )
 
 
 def list_installed() -> Iterator[str]:
-    """Yield the names without an owner in the cache of `datasets`.
-
-    A folder named like a format (`parquet`) is the cache of plain files of that format.
-    """
+    """Yield the names without an owner in the cache of `datasets`."""
     package = find_spec("datasets")  # its import takes seconds
     home = Path(package.origin).parent if package and package.origin else Path()
     cache = os.environ.get("HF_DATASETS_CACHE", Path(HF_HOME, "datasets"))
     for folder in Path(cache).glob("[!._]*"):
+        # A folder named like a format (`parquet`) is the cache of plain files of that format.
         foreign = "___" in folder.name or (home / "packaged_modules" / folder.name).is_dir()
         if not foreign and any(folder.glob("*/*/*/dataset_info.json")):
             yield folder.name
@@ -83,26 +71,19 @@ def list_installed() -> Iterator[str]:
 def locate(dataset: str) -> str:
     """Return the argument of `datasets.load_dataset`: an absolute folder, or the name itself."""
     for folder in (Path(dataset), *(place / dataset for place in list_dataset_folders())):
-        if dataset and is_dataset(folder):
+        if dataset and find_formats(folder):
             return str(folder.resolve())
     return dataset
 
 
 def read_relation_names(dataset: str) -> dict[str, str]:
-    """Return relation → name by the card of a dataset; empty where it has none.
-
-    The card is in the dataset's folder or, of the Hub, in the cache. Names are in the table
-    of relations that `polyprobe build` writes.
-    """
+    """Return relation → name by the table in the card that `polyprobe build` writes."""
     place = locate(dataset)
-    card = Path(place) / "README.md" if os.path.isdir(place) else _find_cached_card(place)
-    text = card.read_text(encoding="utf-8", errors="replace") if card and card.is_file() else ""
+    card: object = os.path.join(place, "README.md")
+    if not os.path.isdir(place):
+        with suppress(ValueError):  # no name of a repository, as a folder that is gone
+            card = try_to_load_from_cache(place, "README.md", repo_type="dataset")
+    if not isinstance(card, str) or not os.path.isfile(card):
+        return {}
+    text = Path(card).read_text(encoding="utf-8", errors="replace")
     return {relation: name for relation, name in _RELATION.findall(text) if name}
-
-
-def _find_cached_card(name: str) -> Path | None:
-    try:
-        file = try_to_load_from_cache(name, "README.md", repo_type="dataset")
-    except ValueError:  # no name of a repository, as a folder that is gone
-        return None
-    return Path(file) if isinstance(file, str) else None

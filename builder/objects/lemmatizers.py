@@ -9,7 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polyprobe.schema.stanza import stanza_name
+from polyprobe.schema.languages import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.extras import explain_missing_extras
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio
-from polyprobe.schema.stanza import stanza_name
+from polyprobe.schema.languages import stanza_name
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
 from polyprobe.system.files import TAB, read_tsv
