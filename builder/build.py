@@ -1,6 +1,7 @@
 """Build datasets: from a name or a request to a folder of Parquet files and a card."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -51,13 +52,19 @@ def build_dataset(
 
     A folder in which another process builds is waited for, here and in the functions below.
     """
-    folder = output or Path("datasets", name)
-    with explain_missing_extras("building"):
-        selection = choose_configs(name, configs)
-        check_mirror(mirror)
-        with locked(folder, wait=True):
-            write_configs(folder, name, selection, mirror)
+    selection = choose_configs(name, configs)
+    with open_folder(name, output, mirror) as folder:
+        write_configs(folder, name, selection, mirror)
     return folder
+
+
+@contextmanager
+def open_folder(name: str, output: Path | None, mirror: Path | None = None) -> Iterator[Path]:
+    """Give the folder of a dataset, which no other process uses meanwhile."""
+    folder = output or Path("datasets", name)
+    with explain_missing_extras("building"), locked(folder, wait=True):
+        check_mirror(mirror)
+        yield folder
 
 
 def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Path | None) -> None:
@@ -99,24 +106,21 @@ def build_balanced(
     Other configurations in the folder are kept. `announce` receives the costs of the languages
     (`material.COSTS`) before anything is built.
     """
-    folder = output or Path("datasets", BALANCED)
-    with explain_missing_extras("building"):
+    name, command = request.name, request.command
+    request.check_names()
+    with open_folder(BALANCED, output, mirror) as folder:
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
 
-        name, command = request.name, request.command
-        request.check_names()
-        with locked(folder, wait=True):
-            check_mirror(mirror)
-            check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-            recover(folder, name)
-            check_same(folder, name, command)
-            material = gather(request, mirror)
-            announce(trace_costs(material.coverage, request.languages))
-            report(f"building {BALANCED}/{name}")
-            made = balanced.balance(request, material, mirror)
-            write_config(folder, name, made.rows, balanced.dump(made.notes))
-            write_card(folder, BALANCED, list_configs(folder), balanced)
+        check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
+        recover(folder, name)
+        check_same(folder, name, command)
+        material = gather(request, mirror)
+        announce(trace_costs(material.coverage, request.languages))
+        report(f"building {BALANCED}/{name}")
+        made = balanced.balance(request, material, mirror)
+        write_config(folder, name, made.rows, balanced.dump(made.notes))
+        write_card(folder, BALANCED, list_configs(folder), balanced)
     return folder, made.notes
 
 
@@ -130,22 +134,19 @@ def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path,
         PolyprobeError: a mistake in a file (the message names file and line), an unknown language,
             or a folder with other content.
     """
-    folder = output or Path("datasets", OWN)
-    with explain_missing_extras("building"):
+    with open_folder(OWN, output) as folder:
         from .recipes.own import build as own
 
         name = own.DEFAULT_CONFIG
-        with locked(folder, wait=True):
-            check_folder(folder, OWN, [*list_configs(folder), name])
-            recover(folder, name)
-            # Made before the old build is touched: a mistake in a file replaces nothing.
-            made = own.make(request)
-            if is_built(folder, name) and (
-                (before := find_command(folder, name)) != made.notes.command
-            ):
-                report(f"replacing {folder}, made by `{before}`")
-            write_config(folder, name, made.rows, own.dump(made.notes))
-            write_card(folder, OWN, list_configs(folder), own)
+        check_folder(folder, OWN, [*list_configs(folder), name])
+        recover(folder, name)
+        # Made before the old build is touched: a mistake in a file replaces nothing.
+        made = own.make(request)
+        before = find_command(folder, name) if is_built(folder, name) else None
+        if before not in (None, made.notes.command):
+            report(f"replacing {folder}, made by `{before}`")
+        write_config(folder, name, made.rows, own.dump(made.notes))
+        write_card(folder, OWN, list_configs(folder), own)
     return folder, made.notes
 
 
@@ -184,20 +185,16 @@ def build_sentences(
     if isinstance(engine, str):
         engine = load_translator(engine, **(translator_options or {}))
     request = SentenceRequest(dataset, config, engine.name, tuple(languages), **options)
-    with explain_missing_extras("building"):
+    with open_folder(dataset, output, mirror) as folder:
         from .recipes.sentences import build as sentences
 
-        folder = output or Path("datasets", dataset)
-        check_mirror(mirror)
-        with locked(folder, wait=True):
-            find_base(folder, request, mirror)
-            base = sentences.read_base(folder, config)
-            targets = sentences.choose_targets(base, request)
-            request = replace(request, languages=targets)
-            settings = sentences.find_settings(request, engine)
-            sentences.check_settings(folder, request, settings)
-            inflected = sentences.translate_languages(request, base, engine)
-            notes = sentences.write_version(folder, request, settings, base, inflected)
+        find_base(folder, request, mirror)
+        base = sentences.read_base(folder, config)
+        request = replace(request, languages=sentences.choose_targets(base, request))
+        settings = sentences.find_settings(request, engine)
+        sentences.check_settings(folder, request, settings)
+        inflected = sentences.translate_languages(request, base, engine)
+        notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes
 
 

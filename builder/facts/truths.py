@@ -40,16 +40,15 @@ ALWAYS = {
     "P527": {"Q9121"},  # atom
 }
 
-Edges = Mapping[tuple[str, str], Set[str]]
-Truths = Mapping[tuple[str, str], Set[str]]
+Objects = Mapping[tuple[str, str], Set[str]]  # {(relation, subject): objects}
 Alike = Mapping[str, set[str]]
 
 
 class Knowledge(NamedTuple):
-    """The known facts (`truths`), and the wholes and superclasses of things (`edges`)."""
+    """The known facts, and what follows from them."""
 
-    truths: Truths
-    edges: Edges
+    truths: Objects
+    edges: Objects  # the wholes and superclasses of things
 
     def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
         """Return all correct answers: the given ones, known ones, and their implications.
@@ -61,16 +60,12 @@ class Knowledge(NamedTuple):
 
 
 class CorrectAnswers(NamedTuple):
-    """Correct answers to each question, by facts of all sources and languages.
-
-    The others are results of `find_alike`: relations with the same template, facts with the same
-    sentence, entities with the same label.
-    """
+    """Correct answers to each question, by facts of all sources and languages."""
 
     knowledge: Knowledge
-    same_template: Alike
+    same_template: Alike  # relations
     same_sentence: Mapping[Fact, set[Fact]]
-    homonyms: Alike
+    homonyms: Alike  # entities with the same label
 
     def of(self, fact: Fact) -> set[str]:
         """Return all correct answers to the fact's question, also for homonyms of its subject."""
@@ -118,7 +113,7 @@ def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]
     return dict(objects)
 
 
-def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
+def find_edges(facts: Iterable[pl.DataFrame]) -> Objects:
     """Return {(relation, thing): its wholes or superclasses}, for the relations of UPWARD."""
     followed = sorted({relation for relations in UPWARD.values() for relation in relations})
     edges = defaultdict(set)
@@ -129,7 +124,7 @@ def find_edges(facts: Iterable[pl.DataFrame]) -> Edges:
     return dict(edges)
 
 
-def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edges) -> set[str]:
+def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Objects) -> set[str]:
     """Return the objects and all correct answers that follow from them."""
     start = set(objects)
     # Whatever contains the subject also answers where it is.
@@ -141,7 +136,7 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Edg
     return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
 
 
-def climb(things: Iterable[str], relations: Iterable[str], edges: Edges) -> Iterator[str]:
+def climb(things: Iterable[str], relations: Iterable[str], edges: Objects) -> Iterator[str]:
     """Yield the things and, transitively, their wholes and superclasses by the relations."""
     relations = tuple(relations)
     pending, seen = list(things), set()

@@ -1,28 +1,21 @@
 """Fluent-mLAMA (arXiv:2510.15115), mLAMA with whole translated sentences.
 
 The translations are by Google and, in cs, hr, ru and uk, also by ChatGPT. A zip in the repository
-contains one quoted TSV for each language and relation (`LANG_P36_nogpt.tsv`), with one row for each
-fact: Wikidata ids, the labels in English and in the language, LAMA's English sentence, mLAMA's
-template filled with uninflected labels, Google's sentence, its part before the object
-(`gt_prompt`), its inflected object (`gt_infl_object`), and the object's aliases joined by `|||`.
-
-Labels, aliases and prompts are read. Templates are recovered from the filled ones, in English from
-LAMA's sentences. ChatGPT's prompts and objects are only used for the paper's own rows
-(`recipes.fluent_mlama`). Its whole sentences are not read. Nor are the XLSX documents in gt_doc/:
-they contain the translations before the object extraction, and the TSVs have the same sentences
-with ids. Three languages (el et he) are in the documents only, without ids and objects.
+contains one quoted TSV for each language and relation, with one row for each fact (`Record`).
+Templates are recovered from the filled ones, in English from LAMA's sentences. ChatGPT's prompts
+and objects are only used for the paper's own rows (`recipes.fluent_mlama`). The XLSX documents in
+gt_doc/ are not read: they contain the translations before the object extraction. Three languages
+(el et he) are in the documents only, without ids and objects.
 
 Defects:
 - If the object was not found in Google's sentence, prompt and object are `ERROR` (9% of the rows;
-  often the sentence has a paraphrase of the object). No prompt is made from these rows.
-- 40 extracted objects are empty, most of them in id (25) and hr (8). No prompt is made from these.
-- The alias list is one field. The released code reads it as one string; here it is split. It
-  contains names in the language and in English, possibly including the label.
-- Templates are mLAMA's. Wrong ones (`capital` as a letter in zh, as money in vi) are kept. A filled
-  template gives no template if a label occurs twice or inside the other label. Other rows of the
-  relation give one.
+  often the sentence has a paraphrase of the object). 40 extracted objects are empty, most of them
+  in id (25) and hr (8). No prompt is made from these rows.
+- The released code reads the list of aliases as one string; here it is split. It contains names in
+  the language and in English, possibly including the label.
+- Templates are mLAMA's. Wrong ones (`capital` as a letter in zh, as money in vi) are kept.
 - Most of Google's sentences have spaces at their ends, and LAMA's have a space before the full
-  stop. Both are removed. Otherwise Google's sentences are only freed of invisible characters.
+  stop. Both are removed.
 """
 
 import csv
@@ -70,11 +63,7 @@ CONTRADICTIONS = "entities with several labels in a language, reduced to the mos
 
 
 class Record(NamedTuple):
-    """The fields of one row: a fact, its labels, and its sentences.
-
-    `template_start`, `start` and `chatgpt_start` are the texts before the object in the filled
-    template, in Google's sentence and in ChatGPT's, which some files lack.
-    """
+    """The fields of one row: a fact, its labels, and its sentences."""
 
     language: str
     relation: str
@@ -86,12 +75,12 @@ class Record(NamedTuple):
     english_object: str
     filled: str
     english_filled: str
-    sentence: str
-    start: str
+    sentence: str  # Google's
+    start: str  # the text before the object in Google's sentence
     form: str
     aliases: str
-    template_start: str
-    chatgpt_start: str | None = None
+    template_start: str  # the text before the object in the filled template
+    chatgpt_start: str | None = None  # some files lack ChatGPT's
     chatgpt_form: str | None = None
 
 

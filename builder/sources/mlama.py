@@ -1,11 +1,9 @@
 """mLAMA 1.1 (Kassner, Dufter and Schütze, EACL 2021, arXiv:2102.00894).
 
-A zip of 53 languages: `mlama1.1/LANGUAGE/RELATION.jsonl` (keys `uuid`, `lineid`, `sub_uri`,
-`sub_label`, `obj_uri`, `obj_label`, …) and `templates.jsonl` (keys `relation`, `template`). 41
+A zip of 53 languages: `mlama1.1/LANGUAGE/RELATION.jsonl` (TRIPLES) and `templates.jsonl`. 41
 relations are T-REx's, named by Wikidata's properties. `place_of_birth` and `place_of_death` are
 GoogleRE's and keep their names, since their entities are not linked to those of P19 and P20.
-`date_of_birth` is not read, since its objects are years. `lineid` joins the languages. The same
-rows are a dataset of the Hub (`mlama_hub`).
+`date_of_birth` is not read, since its objects are years. `lineid` joins the languages.
 
 Ids: `Q…` is kept, Freebase's `/m/…` becomes `mlama:/m/…`. Without an id, a subject becomes
 `mlama:RELATION:LINEID` and an object `mlama:RELATION:LABEL` (the English label of the same
@@ -16,7 +14,6 @@ Defects, with their causes in the programs that made the data (norakassner/mlama
   the object. GoogleRE rows with two equal labels are excluded.
 - Templates are Google's translations. Some lost a slot, or have its letter in another script or
   case. SLOTS repairs them where possible; the others are excluded.
-- Templates end in a space and a full stop, as in LAMA. The space is removed.
 - `templates.jsonl` was appended to, so a relation may occur twice. The last one is taken, as in the
   Hub's copy.
 """
@@ -162,8 +159,8 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return the rows with `sub_id` and `obj_id`; exclude rows without an id and a label."""
     key = ["predicate_id", "lineid"]
-    named = rows.filter(language="en").select(*key, english="obj_label")
-    english = named.unique(key, keep="first", maintain_order=True)
+    answers = rows.filter(language="en").select(*key, english="obj_label")
+    english = answers.unique(key, keep="first", maintain_order=True)
     ids = []
     for end, name in zip(ENDS, ("lineid", "english"), strict=True):
         uri = pl.col(f"{end}_uri")

@@ -1,12 +1,9 @@
 """mLAMA 1.1 as the Hub's dataset `cis-lmu/m_lama` (formerly `m_lama`), if LMU's server is down.
 
 The dataset is a script, which `datasets` no longer runs. The Hub keeps its output as Parquet on the
-branch `refs/convert/parquet`, in one split `test`. The columns are `uuid`, `lineid`, `obj_uri`,
-`obj_label`, `sub_uri`, `sub_label`, `template`, `language`, `predicate_id`. The Hub can regenerate
-the branch at any time, so the number of rows is checked instead of a checksum. With a mirror,
-Parquet files are read from its folder `cis-lmu__m_lama`.
-
-Format, ids, defects and repairs are those of `mlama`.
+branch `refs/convert/parquet`. It can regenerate the branch at any time, so the number of rows is
+checked instead of a checksum. With a mirror, Parquet files are read from its folder
+`cis-lmu__m_lama`. Format, ids, defects and repairs are those of `mlama`.
 """
 
 from collections.abc import Sequence

@@ -9,17 +9,15 @@ does not distinguish. In 66% of the facts both subject and object have Wikidata 
 
 Defects:
 - Some rows have several stems, one for each entity, joined by ` <br> `. `read_facts` takes only the
-  first, that of the true entity. It does not use the column `false`, which also has lists, since
-  balanced sets select distractors by id. The recipe `polyglot` keeps all.
+  first, that of the true entity, and not the column `false`, since balanced sets select distractors
+  by id. The recipe `polyglot` keeps all.
 - 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`). Their facts and
   labels are kept, but their stems are not used as prompts.
 - Some stems end in the answer, because upstream did not cut off answers with a parenthesis. They
   are excluded.
 - `true` often has the wrong case (`Bbc`). If only the case differs, `object` is taken.
 - `object` is often untranslated, so in all other rows `true` is the answer's label. Subjects are
-  also often untranslated (equal to English in 89% of rows in sv, 84% in de, 3% in sr). They are
-  kept.
-- Languages have from 3,289 (ru) to 26,267 rows (en); 214 are in all 20.
+  also often untranslated (equal to English in 89% of rows in sv, 3% in sr). They are kept.
 - Words are translated row by row, possibly into several labels. The most frequent one is taken.
 """
 

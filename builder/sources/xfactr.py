@@ -4,12 +4,10 @@ The facts are those of its two samples of T-REx, mTREx and mTRExf. The files wit
 (`*_unicode_escape.txt`) are not in the repository. An entity with a single alias has it as its
 label. Otherwise its label in English is its form in the facts that is an alias and occurs in most
 relations; in 12 other languages it is that of the authors' lists for LAMA's entities, and elsewhere
-it has none. Forms come from T-REx's texts. Of 9,411 entities that are also in mParaRel, 80% have
-the same English label there, and 99% of the entities with one alias. Of 99,352 listed labels of
-entities with one alias, 98,532 equal it. Aliases are kept unchanged; Bengali has none, Panjabi,
-Ilocano and Yoruba few. The annotated prompts of 9 languages are reduced (`reduce_prompt`) or
-written out for each fact (`annotated.render`). Prompts end in a space and a full stop, as upstream.
-SWAPPED is ours, not upstream's.
+it has none. Of 9,411 entities that are also in mParaRel, 80% have the same English label there, and
+99% of the entities with one alias. Of 99,352 listed labels of entities with one alias, 98,532 equal
+it. Bengali has no aliases, Panjabi, Ilocano and Yoruba few. The annotated prompts of 9 languages
+are reduced (`reduce_prompt`) or written out for each fact (`annotated.render`).
 """
 
 import csv
@@ -62,7 +60,7 @@ FIXES = {
     ("war", "P449"): ("[X bad]", "[X]"),
     ("yo", "P449"): ("\u039f", "O"),  # a Greek letter
 }
-# Prompts with subject and object exchanged: Y's capital is X, X owns Y, X takes part in Y, …
+# Prompts that exchange subject and object (Y's capital is X, X owns Y, …); the list is ours
 SWAPPED = {
     ("bn", "P36"), ("ja", "P1412"), ("mg", "P527"), ("mg", "P1923"), ("pa", "P127"),
     ("pa", "P1923"),

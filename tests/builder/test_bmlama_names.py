@@ -2,9 +2,9 @@ import csv
 
 import pytest
 
-from polyprobe.builder.sources.bmlama import names
+from polyprobe.builder.sources.bmlama import linked as names
 from polyprobe.builder.sources.bmlama.files import list_paths
-from polyprobe.builder.sources.bmlama.names import correct_name, turn
+from polyprobe.builder.sources.bmlama.linked import correct_name, turn
 
 
 def test_names_are_unique_and_have_reasons():

@@ -10,7 +10,6 @@ import pytest
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.klar import build as recipe
-from polyprobe.builder.sources import klar
 from polyprobe.schema.columns import Row, to_table
 from polyprobe.system.download import Repository
 from polyprobe.system.errors import PolyprobeError
@@ -55,7 +54,7 @@ def mirror(monkeypatch, tmp_path):
         lines = [f"{hashlib.sha256(x).hexdigest()}  {name}\n" for name, x in contents.items()]
         sums[folder] = hashlib.sha256("".join(lines).encode()).hexdigest()
     repository = Repository("some/klar", "0123456789abcdef", sums)
-    monkeypatch.setattr(klar, "REPOSITORY", repository)
+    monkeypatch.setattr(recipe, "REPOSITORY", repository)
     files = {folder + name: x for folder, part in release.items() for name, x in part.items()}
     pack(tmp_path, repository, files)
     return tmp_path
@@ -120,8 +119,8 @@ def test_repaired_rows_have_the_subjects_and_candidates_of_bmlama(mirror, monkey
 
 
 def test_a_changed_file_is_refused(mirror, monkeypatch):
-    sums = dict.fromkeys(klar.REPOSITORY.sha256, "00" * 32)
-    monkeypatch.setattr(klar, "REPOSITORY", klar.REPOSITORY._replace(sha256=sums))
+    sums = dict.fromkeys(recipe.REPOSITORY.sha256, "00" * 32)
+    monkeypatch.setattr(recipe, "REPOSITORY", recipe.REPOSITORY._replace(sha256=sums))
     with pytest.raises(PolyprobeError, match="data/en/"):
         recipe.build("17", mirror)
 

@@ -23,9 +23,9 @@ from polyprobe.builder.facts.truths import find_truths
 from polyprobe.builder.recipes.bmlama import card as bmlama_card
 from polyprobe.builder.recipes.bmlama.build import write_traditional
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources import mpararel, read_truths
+from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
-from polyprobe.builder.sources.bmlama.names import NAMES
+from polyprobe.builder.sources.bmlama.linked import NAMES
 from polyprobe.metrics.shared.frequency import answer_frequency
 from polyprobe.schema.columns import REPAIRED
 
@@ -358,7 +358,7 @@ def test_second_answers_were_sought_in_the_rows_that_the_hash_draws_and_barred(t
 
 def test_what_readers_found_is_news_and_no_distractor(upstream, tables, first):
     found = set(readers.read_truths().iter_rows())
-    known = find_truths(read_truths(upstream, ["mpararel", "xfactr"]).values())
+    known = find_truths([mpararel.read_truths(upstream), xfactr.read_truths(upstream)])
     assert not [fact for fact in found if fact[2] in known.get(fact[:2], ())]
     for config in (*FIRST, "17-repaired", "53-repaired"):
         english = {**tables, **first}[config]["en"]

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,7 +16,7 @@ from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import flags_table, render_text
-from polyprobe.builder.sources import read_truths
+from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
@@ -24,6 +25,8 @@ from .material import LABELLED, Coverage, Material, Provenance, has_wording, tra
 from .request import BalancedRequest
 from .rows import draw_queries, list_total, verbalise
 
+# A line with an empty detail counts each fact of a reason once. One with a language or relation
+# counts the facts concerned there: labels of a fact may be missing in several languages.
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
 IN_TOTAL = "in total"  # the place of a line with an empty detail, where it is shown
@@ -41,32 +44,20 @@ PARAPHRASES = (
 
 
 class Notes(NamedTuple):
-    """How a set was built.
-
-    `facts` and `rows` are the numbers of facts and of rows in one language. They differ if several
-    templates were requested; only then `used_templates` (USED_TEMPLATES) counts templates, facts
-    and rows by relation.
-
-    `left_out` (LEFT_OUT) counts the facts of the source without a row. A line with an empty detail
-    counts each fact of a reason once; one with a language or relation counts the facts concerned
-    there (its labels may be missing in several languages). `costs` are those of
-    `material.trace_costs`, `borrowed` the labels that each source of `--labels` completed, in all
-    languages, `repairs` the repairs and exclusions by the source's reader, in all its languages.
-    `card` replaces entries of the card's YAML.
-    """
+    """How a set was built."""
 
     config: str
     command: str
     source_facts: int
-    facts: int
+    facts: int  # of one language, as `rows`; several templates of a fact are several rows
     rows: int
-    used_templates: pl.DataFrame
-    left_out: pl.DataFrame
-    costs: pl.DataFrame
+    used_templates: pl.DataFrame  # USED_TEMPLATES, only if several were requested
+    left_out: pl.DataFrame  # LEFT_OUT: facts of the source without a row
+    costs: pl.DataFrame  # `material.COSTS`
     borrowed: dict[str, int]
-    repairs: dict[str, int]
+    repairs: dict[str, int]  # by the source's reader, in all its languages
     sources: tuple[Provenance, ...]
-    card: Mapping[str, Any] = MappingProxyType({})
+    card: Mapping[str, Any] = MappingProxyType({})  # replaces entries of the card's YAML
 
 
 class Balanced(NamedTuple):
@@ -125,9 +116,10 @@ def find_correct_answers(
     truths = [source.source for source in material.sources if source.role == "truths"]
     if truths:
         report(f"reading the correct answers of {', '.join(truths)}")
+    facts = {name: import_module(TRUTH_SOURCES[name]).read_truths(mirror) for name in truths}
     prompts = content.prompts.filter(selection)
     return CorrectAnswers(
-        learn({"": content.facts, **read_truths(mirror, truths)}),
+        learn({"": content.facts, **facts}),
         find_alike(material.templates, "template", pl.col("relation")),
         find_alike(prompts, "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)),
         find_alike(content.labels.filter(selection), "label", pl.col("id")),

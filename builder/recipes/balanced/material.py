@@ -25,15 +25,12 @@ LABELLED, PROMPTED, TEMPLATED = range(3)  # the layers of a coverage
 
 
 class Provenance(NamedTuple):
-    """The origin of data; `commit` is empty for a URL.
-
-    `role` is facts, labels, templates, or truths (correct answers, excluded as distractors).
-    """
+    """The origin of data."""
 
     source: str
-    role: str
+    role: str  # facts, labels, templates, or truths: correct answers, excluded as distractors
     home: str
-    commit: str
+    commit: str  # empty for a URL
     licence: str
 
 
@@ -59,19 +56,12 @@ class Coverage(NamedTuple):
 
 
 class Material(NamedTuple):
-    """The data that a balanced set is built from.
+    """The data that a balanced set is built from."""
 
-    - `content`: facts of the source, with completed labels.
-    - `templates` of each language and relation in order of preference, without duplicates.
-    - `coverage` of the facts of the requested relations, in each language of the source.
-    - `borrowed`: number of labels that each source of `--labels` completed.
-    - `sources`: provenance of all data.
-    """
-
-    content: Facts
-    templates: pl.DataFrame
-    coverage: Coverage
-    borrowed: dict[str, int]
+    content: Facts  # facts of the source, with completed labels
+    templates: pl.DataFrame  # TEMPLATES, in order of preference, without duplicates
+    coverage: Coverage  # of the requested relations, in each language of the source
+    borrowed: dict[str, int]  # number of labels that each source of `--labels` completed
     sources: tuple[Provenance, ...]
 
 

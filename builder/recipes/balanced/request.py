@@ -35,15 +35,6 @@ def check_config(name: str) -> None:
 class BalancedRequest(Options):
     """A balanced set: its source, its languages, and the options of the draw.
 
-    Without `wording`, a fact is asked in the source's own sentences if all languages have one,
-    otherwise in templates. With `wording`, the set is limited to facts that have both, so that its
-    template and sentence versions have the same facts and candidates. `template` selects the
-    templates, `sentence` the sentences; the name then ends in `-sentence`.
-
-    With `draw` `frequency`, an object is drawn as a distractor in proportion to the number of facts
-    that it answers, with `uniform` as often as any other object. The latter gives away answers: the
-    most frequent candidate of a row is often the correct one.
-
     `template_translators` are the arguments of `translators.templates.load_translators`; `trusted`
     and `agree` are those of `fill_missing` there.
     """

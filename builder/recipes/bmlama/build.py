@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
+from importlib import import_module
 from itertools import chain
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from polyprobe.builder.facts.labels import (
     unmix,
 )
 from polyprobe.builder.facts.truths import Knowledge, learn
-from polyprobe.builder.sources import read_truths
+from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.builder.sources.bmlama.files import (
     PUBLISHED,
     blank_subjects,
@@ -32,10 +33,11 @@ from polyprobe.builder.sources.bmlama.linked import (
     Key,
     Linked,
     PublishedQuery,
+    correct_name,
     name_strangers,
     read_linked,
+    turn,
 )
-from polyprobe.builder.sources.bmlama.names import correct_name, turn
 from polyprobe.schema.columns import REPAIRED
 from polyprobe.system.hashing import hash_text, shuffle_items
 from polyprobe.system.progress import report, track
@@ -81,7 +83,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
 def read_knowledge(mirror: Path | None = None) -> Knowledge:
     """Return what the sources of truths know."""
-    return learn(read_truths(mirror))
+    return learn({x: import_module(path).read_truths(mirror) for x, path in TRUTH_SOURCES.items()})
 
 
 def write_traditional(table: pa.Table) -> pa.Table:

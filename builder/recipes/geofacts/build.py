@@ -40,7 +40,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     Nothing is downloaded: `mirror` is unused, and present because every recipe has it.
     """
     # A country's name must not reveal the answer.
-    facts = [x for x in sorted(list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
+    facts = [x for x in sorted(_list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
     candidates = {fact: choose_candidates(fact, facts) for fact in facts}
     templates = load_templates()
     return {
@@ -86,7 +86,7 @@ def currencies(country: str) -> set[str]:
     return {code for code, _start, end, tender in periods if end is None and tender}
 
 
-def list_facts() -> Iterator[Fact]:
+def _list_facts() -> Iterator[Fact]:
     """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
     table = read_csv_table("facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}

@@ -2,22 +2,51 @@
 
 A row is a fact in a template, in the order of relation, fact and template. Rows are parallel: `17`
 has the relations with five templates in all languages, `15` the languages with all relations.
+
+The repository of Lost in Mistranslation has a copy, a JSON file for each language and relation. The
+`index` of a sample is the row of BMLAMA-17, from 0; Chinese is rewritten in simplified characters.
+Defects, which are kept:
+
+- Persian and Hebrew have one template of P407 and P740 instead of five, a statement of BMLAMA.
+- Persian and Hebrew have 213 further facts (P1001, P30, P1376).
+- Rows of P364 and P495 in BMLAMA are asked as P407 and P740.
+- 32 templates repeat an earlier one of their relation; a Turkish one names the subject twice.
+- A French label is broken ("Genè--ve").
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.recipes.bmlama import build as bmlama
 from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
-from polyprobe.builder.sources.klar import SUBJECT, Relation, Sample, read_relations
 from polyprobe.schema.columns import SLOT
+from polyprobe.system.download import Repository, read_folders, read_sums
+from polyprobe.system.progress import track
 
 DEFAULT_CONFIG = "17-repaired"
+REPOSITORY = Repository(
+    name="jvonrad/Lost-in-Mistranslation",
+    commit="3ca0eea4944b405eb06b0d786c28efa766d7aeeb",
+    sha256=read_sums(__package__, "klar.sha256"),
+)
+SUBJECT = "<subject>"
 SHORT = ("fa", "he")  # one template of two relations
 N_TEMPLATES = 5
+
+
+class Relation(NamedTuple):
+    """The templates and facts of a relation in a language, in the released order.
+
+    `samples` has the keys `index`, `subject`, `object`, `object_candidates`.
+    """
+
+    templates: list[str]
+    samples: list[dict[str, Any]]
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -36,6 +65,20 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     return {x: fill_questions(order, by_language[x], facts[x]) for x in by_language}
 
 
+def read_relations(mirror: Path | None) -> dict[str, dict[str, Relation]]:
+    """Return {language: {relation: its templates and facts}}."""
+    folders = {Path(folder).name: folder for folder in REPOSITORY.sha256}
+    contents = read_folders(REPOSITORY, folders.values(), mirror)
+    by_language = {}
+    for language, files in zip(track(folders, "reading klar"), contents, strict=True):
+        tables = list(map(json.loads, files.values()))
+        by_language[language] = {
+            table["relation_id"]: Relation(table["prompt_templates"], table["samples"])
+            for table in tables
+        }
+    return by_language
+
+
 def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
     """Return the rows of BMLAMA's `17-repaired`."""
     # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
@@ -50,15 +93,19 @@ def list_released_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:
     """Return the released facts of a language; `row` is that of the published BMLAMA-17."""
     samples = [sample for relation in relations.values() for sample in relation.samples]
     rows, nothing = list(map(name_row, samples)), [""] * len(samples)
-    _, subjects, answers, candidates = zip(*samples, strict=True)
-    columns = Columns(nothing, answers, candidates, subjects)
+    columns = Columns(
+        nothing,
+        [sample["object"] for sample in samples],
+        [tuple(sample["object_candidates"].split(", ")) for sample in samples],
+        [sample["subject"] for sample in samples],
+    )
     facts = pl.DataFrame(make_published_table(columns, rows, nothing)).with_columns(row="fact_id")
     return facts.unique("row", keep="last")
 
 
-def name_row(sample: Sample) -> str:
+def name_row(sample: Mapping[str, Any]) -> str:
     """Return the id of a fact's row in the published BMLAMA-17."""
-    return f"17:{sample.row + 1:04}"
+    return f"17:{sample['index'] + 1:04}"
 
 
 def choose_parallel_rows(

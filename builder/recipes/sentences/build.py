@@ -49,19 +49,15 @@ class SentenceSettings(NamedTuple):
 
 
 class SentenceNotes(NamedTuple):
-    """How a sentence version was built; `costs` are COSTS, `lost` LOST.
-
-    `rows` counts the kept rows. `base` is the `hash_base` of the base splits. `partial` counts rows
-    found in every language but excluded because another row of their fact is lost.
-    """
+    """How a sentence version was built."""
 
     settings: SentenceSettings
     command: str
-    base: str
-    partial: int
+    base: str  # `hash_base` of the base splits
+    partial: int  # rows found in every language, without another row of their fact
     rows: int
-    costs: pl.DataFrame
-    lost: pl.DataFrame
+    costs: pl.DataFrame  # COSTS
+    lost: pl.DataFrame  # LOST
 
 
 def read_base(folder: Path, config: str) -> Base:

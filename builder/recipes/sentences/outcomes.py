@@ -26,25 +26,20 @@ Find = Callable[..., "list[ObjectSpan | None]"]
 
 
 class Outcome(NamedTuple):
-    """The outcome of a base row in one language; the fields are the columns of OUTCOMES.
-
-    `english` is the sentence in the source language. `form` is the text of the translation from
-    character `start` to `end`, and `score` (0-100) its similarity to the label; they are "", 0 and
-    0 if nothing was found. `reason` is empty if the status is FOUND.
-    """
+    """The outcome of a base row in one language; the fields are the columns of OUTCOMES."""
 
     language: str
     row: int
     fact_id: str
-    english: str
+    english: str  # the sentence in the source language
     translation: str
     label: str
-    form: str = ""
+    form: str = ""  # the text of the translation from character `start` to `end`
     start: int = 0
     end: int = 0
-    score: float = 0.0
+    score: float = 0.0  # similarity of form and label, 0 to 100
     status: str = FOUND
-    reason: str = ""
+    reason: str = ""  # empty if the status is FOUND
 
 
 ARROW = {str: pa.string(), int: pa.int32(), float: pa.float32()}

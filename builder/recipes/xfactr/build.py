@@ -43,22 +43,14 @@ PUBLISHED = {
 
 
 class Release(NamedTuple):
-    """The release, in all languages.
+    """The release, in all languages."""
 
-    - `facts`: FACTS, `dataset_id` and `popularity`, in the order of the release.
-    - `names`: LABELS and `kind`, at most one label for each language and id.
-    - `aliases`: {(language, id): names}.
-    - `objects`: {(relation, subject id): valid objects}.
-    - `prompts`: {language: {relation: tree}}.
-    - `traits`: {id: traits}, for the forms in sentences.
-    """
-
-    facts: pl.DataFrame
-    names: pl.DataFrame
-    aliases: Mapping[tuple[str, str], list[str]]
-    objects: Mapping[tuple[str, str], list[str]]
-    prompts: Mapping[str, Mapping[str, Prompt]]
-    traits: Mapping[str, Traits]
+    facts: pl.DataFrame  # FACTS, `dataset_id` and `popularity`, in the order of the release
+    names: pl.DataFrame  # LABELS and `kind`, at most one label for each language and id
+    aliases: Mapping[tuple[str, str], list[str]]  # {(language, id): names}
+    objects: Mapping[tuple[str, str], list[str]]  # {(relation, subject id): valid objects}
+    prompts: Mapping[str, Mapping[str, Prompt]]  # {language: {relation: tree}}
+    traits: Mapping[str, Traits]  # {id: traits}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -104,7 +96,7 @@ def read_release(mirror: Path | None) -> Release:
         aliases[language, entity].append(alias)
     return Release(
         facts,
-        complete_labels(labels, entities, mirror),
+        merge_labels(labels, entities, mirror),
         aliases,
         objects,
         read_prompts(mirror, xfactr.LANGUAGES),
@@ -123,7 +115,7 @@ def read_objects(content: bytes, facts: pl.DataFrame) -> dict[tuple[str, str], l
     return {key: list(dict.fromkeys(entities)) for key, entities in objects.items()}
 
 
-def complete_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:
+def merge_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:
     """Return the labels of some entities, cleaned, with mParaRel's where X-FACTR has none."""
     shared = sorted({*xfactr.LANGUAGES} & {*mpararel.LANGUAGES})
     folders = sorted({name for x in shared for name in mpararel.list_language_folders(x)})

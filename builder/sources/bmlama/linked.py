@@ -3,10 +3,13 @@
 Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
 """
 
+import csv
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -28,7 +31,6 @@ from .files import (
     read_published,
     read_toml,
 )
-from .names import correct_name
 
 __all__ = ["REPOSITORY", "read_fallback_templates"]
 
@@ -48,6 +50,14 @@ OF_PLACES = frozenset((
 ))
 # fmt: on
 Key = tuple[int, str]
+# Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
+NAMES = {
+    (line["language"], line["id"]): line["name"]
+    for line in csv.DictReader(
+        files(__package__).joinpath("names.csv").read_text(encoding="utf-8").splitlines()
+    )
+}
+_INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
 
 
@@ -60,18 +70,14 @@ class Link(NamedTuple):
 
 
 class PublishedQuery(NamedTuple):
-    """One row as ids, the same in every language.
-
-    `candidates` contains `answer` exactly once. Both are Wikidata ids, or `bmlama:RELATION:LABEL`.
-    `repairs` are the keys of REPAIRS that apply to all languages.
-    """
+    """One row as ids, the same in every language."""
 
     published_row: str
     relation: str
     subject_id: str
-    answer: str
-    candidates: tuple[str, ...]
-    repairs: tuple[str, ...] = ()
+    answer: str  # a Wikidata id, or `bmlama:RELATION:LABEL`
+    candidates: tuple[str, ...]  # with the answer exactly once
+    repairs: tuple[str, ...] = ()  # keys of REPAIRS that apply to all languages
 
     @property
     def fact_id(self) -> str:
@@ -87,17 +93,12 @@ class PublishedQuery(NamedTuple):
 
 @dataclass(frozen=True)
 class Entity:
-    """A possible object of one relation.
-
-    - `labels`: one for each language, in the order of the dataset.
-    - `original`: the labels before damaged ones were restored (`restore`).
-    - `published`: whether it is an answer in the relation's published rows.
-    """
+    """A possible object of one relation."""
 
     id: str
-    labels: tuple[str, ...]
-    original: tuple[str, ...]
-    published: bool = True
+    labels: tuple[str, ...]  # one for each language, in the order of the dataset
+    original: tuple[str, ...]  # the labels before damaged ones were restored (`restore`)
+    published: bool = True  # whether it is an answer in the relation's published rows
 
     @cached_property
     def keys(self) -> frozenset[Key]:
@@ -342,3 +343,22 @@ def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
 def name_by_label(relation: str, label: str) -> str:
     """Return the id of an entity that is known by its English label only."""
     return f"bmlama:{relation}:{label}"
+
+
+def correct_name(label: str, name: str, language: str) -> str:
+    """Return our name of the entity `name` in a language, or the label.
+
+    >>> correct_name("Airbus basic", "Q67", "en")
+    'Airbus'
+    """
+    return NAMES.get((language, name), label)
+
+
+def turn(label: str, language: str) -> str:
+    """Return a Russian name with the surname last; other labels are unchanged.
+
+    >>> turn("Муавр, Абрахам де", "ru"), turn("Бонэйр, Синт-Эстатиус и Саба", "ru")
+    ('Абрахам де Муавр', 'Бонэйр, Синт-Эстатиус и Саба')
+    """
+    match = _INDEXED.fullmatch(label) if language == "ru" else None
+    return f"{match[2]} {match[1]}" if match else label
