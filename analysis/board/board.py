@@ -116,13 +116,9 @@ def make_board(
 ) -> Board:
     """Make the board of run folders, from run.json and results.json.
 
-    Args:
-        folders: of runs of one dataset, protocol and choice of rows; see `read_entries`.
-        sort: a figure, best first; `name`, or `parameters`, fewest first. Default: the first shown.
-        figures: the columns of short tables, besides `sort`; default: the headline figures that all
-            runs have.
-        parameters: a file of parameter counts, see `read_parameters`.
-        despite: accept runs that are not comparable, and show their differences.
+    `sort` is a figure, best first, `name`, or `parameters`, fewest first (default: first column);
+    `figures` are the columns of short tables (default: the headline figures that all runs have).
+    With `despite`, runs that are not comparable are accepted, and their differences listed.
     """
     entries = read_entries(folders)
     if not despite:  # before anything else: other errors would hide the reason

@@ -16,6 +16,8 @@ from polyprobe.system.collector import without_collector
 from polyprobe.system.errors import PolyprobeError
 
 Bounds = list[float] | None
+# The values of pairs fill memory, if many models are read.
+_DESCRIBED = ("languages", "n_queries", "subset", "options", "signature")
 
 
 class Value(NamedTuple):
@@ -106,7 +108,16 @@ def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
 
 
 def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
-    results, values = zip(*map(_read_figures, runs), strict=True)
+    results, values = [], []
+    for run in runs:
+        whole = run.read_results()
+        try:
+            values.append(dict(_read_values(whole)))
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise PolyprobeError(
+                f"{run.folder}/results.json has no figures; {run.remedy}"
+            ) from error
+        results.append({key: whole[key] for key in _DESCRIBED if key in whole})
     settings = [run.settings() for run in runs]
     joint = replace(
         settings[0],
@@ -116,17 +127,6 @@ def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
     )
     folders, figures = [run.folder for run in runs], values[0] if len(runs) == 1 else _join(values)
     return ModelEntry(name, folders, joint, results, figures, joint.parameters)
-
-
-def _read_figures(run: Run) -> tuple[dict[str, Any], dict[str, Value]]:
-    """Read results.json without its largest parts, and the value of each figure."""
-    results = run.read_results()
-    try:
-        values = dict(_read_values(results))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{run.folder}/results.json has no figures; {run.remedy}") from error
-    names = ("languages", "n_queries", "subset", "options", "signature")
-    return {name: results[name] for name in names if name in results}, values
 
 
 def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:

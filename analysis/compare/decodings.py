@@ -82,10 +82,7 @@ def compare_decodings(
 ) -> Decodings:
     """Compare the facts that both runs were asked: which of them only one run knows.
 
-    Args:
-        tables: the predictions of each run by language, row by row the same facts.
-        right: 1 for correct facts, 0 for others, NaN for those not asked (`mark_predictions`).
-        correction: of the p-values over languages.
+    `right` is 1 for correct facts, 0 for others, NaN for those not asked (`mark_predictions`).
     """
     counts: list[Counts] = []
     one_sided: list[OneSided] = []

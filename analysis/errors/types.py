@@ -13,18 +13,25 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.errors.function_words import FUNCTION_WORDS
 from polyprobe.metrics.shared.intervals import Resampling, share, summarize
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import SLOT
+from polyprobe.system.files import read_tsv
 
 Words = tuple[str, ...]
 UNKNOWN = ("[UNK]", "<unk>")
+# Articles, pronouns, prepositions, conjunctions and auxiliaries, as `fold` has them: a prediction
+# of such words alone names nothing. Languages without a list have none.
+FUNCTION_WORDS = {
+    language: frozenset(words.split())
+    for _, (language, words) in read_tsv(Path(__file__).with_name("function_words.tsv"), "")
+}
 ENDING = 3  # most letters in which two forms of a word may differ at their ends
 STEM = 3  # fewest letters that they have in common
 # Letters of a word, or one character of a script without blanks.
@@ -132,13 +139,7 @@ def classify(
 ) -> list[str]:
     """Find the type of each wrong prediction, a key of RULES, in the order of the facts.
 
-    Args:
-        predictions: free predictions; None is an unknown text.
-        prompts: their sentences with `[Y]`.
-        accepted: the accepted forms of each fact.
-        language: of the texts; FUNCTION_WORDS has its words, or none.
-        groups: the relation of each fact, for `same_type` (default: all are of one relation).
-        right: the facts that are left out, as they are right (default: none).
+    Without `groups`, all facts are of one relation; without `right`, all are wrong.
 
     Example::
 
@@ -189,13 +190,9 @@ def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
 def measure_language(
     table: pa.Table, right: np.ndarray, language: str, options: Resampling
 ) -> dict[str, Any]:
-    """Return `measure_errors` of a run's predictions in one language.
+    """Compute `measure_errors` of a run's predictions in one language.
 
-    Args:
-        table: with columns of `PREDICTIONS`.
-        right: 1 for correct facts, 0 for others, NaN for facts that are not asked.
-        language: of the texts.
-        options: `clusters` are of all facts, or None.
+    `right` is 1 for correct facts, 0 for others, NaN for facts that are not asked.
     """
     places = np.flatnonzero(~np.isnan(right))
     columns = ["relation", "prompt", "answer_forms", "prediction"]
@@ -208,6 +205,6 @@ def measure_language(
         groups=rows["relation"],
         right=right[places].astype(bool),
     )
-    wrong = np.flatnonzero(right == 0)
+    wrong = np.flatnonzero(right == 0)  # `clusters` are of all facts
     options = options._replace(clusters=take(options.clusters, wrong))
     return measure_errors(kinds, **options._asdict())

@@ -65,21 +65,6 @@ class OtherTemplates(NamedTuple):
 class ScoredFacts:
     """The input of every figure: the same facts in the same order in every language.
 
-    Attributes:
-        tables: the scores on disk by language, with parallel rows; `table` is the first one.
-        options: weights of RankC, what ties count, and so on.
-        raw_scores: the validated scores by language; kernels read them without a second check.
-        scores: those that are ranked: `raw_scores`, or without ties (`RankingOptions.ties`).
-        answers: indices of the correct candidates of each fact.
-        sizes: number of candidates of each fact, in the first language.
-        matched: whether languages have the same candidates, so that rankings are compared.
-        rankc: RankC of each fact and pair of languages; no pairs if not `matched`.
-        right: probability that each fact is right, by language (1 or 0 without ties).
-        chance: accuracy of a guess, the mean over languages.
-        baseline, majority: probability that the most frequent answer is right, by language, the
-            fact itself not counted or counted; None if unknown.
-        second: the facts in another subject's sentence; None without any.
-
     Raises:
         ValueError: scores that are not numbers, with the language.
     """
@@ -95,18 +80,21 @@ class ScoredFacts:
         self.scoring, self.protocol = scoring, protocol_of(scoring)
         self.table: pa.Table = tables[self.languages[0]]
         self.answers: list[list[int]] = self.table["answers"].to_pylist()
+        # Validated once: kernels read them without a second check.
         self.raw_scores = {x: Rows(*read_rows(masked_scores(t), x)) for x, t in tables.items()}
-        self.scores = self.settle(self.raw_scores)
-        self.sizes = self.scores[self.languages[0]].sizes
-        self.matched = not own_candidates
-        self.rankc = np.zeros((len(self.sizes), 0))
+        self.scores = self.settle(self.raw_scores)  # those that are ranked
+        self.sizes = self.scores[self.languages[0]].sizes  # candidates, in the first language
+        self.matched = not own_candidates  # else rankings of languages are not compared
+        self.rankc = np.zeros((len(self.sizes), 0))  # [facts, pairs]
         if self.matched:
             self.rankc = rankc_pairs(self.scores, options.weights)
+        # Probability that each fact is right; 1 or 0 without ties.
         self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
-        # languages with the same candidates have the same chance
+        # Languages with the same candidates have the same accuracy of a guess.
         languages = self.languages[:1] if self.matched else self.languages
         levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
         self.chance = float(np.mean(levels))
+        # Probability that the most frequent answer is right; `majority` counts the fact itself.
         self.baseline, self.majority = map(self._read_level, ("baseline", "majority"))
         self.second = self._read_second()
 

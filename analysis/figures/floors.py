@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import Rows
 
 from .facts import ScoredFacts, masked_scores
@@ -66,7 +65,9 @@ def _of_rankings(
         return {}
     sizes, weights = facts.sizes[rows], facts.options.weights
     adjusted = find_rankc_adjusted(facts.languages, values[rows], sizes, weights)
-    return {"rankc": float(values[rows].mean()), "rankc_adjusted": _mean(adjusted)}
+    mean = float(adjusted.statistic(adjusted.table.sum(axis=0))[-1])
+    defined = not np.isnan(mean)  # else every fact has one candidate
+    return {"rankc": float(values[rows].mean()), "rankc_adjusted": mean if defined else None}
 
 
 def _find_independent(facts: ScoredFacts) -> Values:
@@ -77,11 +78,6 @@ def _find_independent(facts: ScoredFacts) -> Values:
     union = first + second - joint
     defined = union > 0
     return {"coverlap": float((joint[defined] / union[defined]).mean())} if defined.any() else {}
-
-
-def _mean(figure: Figure) -> float | None:
-    value = float(figure.statistic(figure.table.sum(axis=0))[-1])
-    return None if np.isnan(value) else value
 
 
 FLOORS = (

@@ -29,34 +29,22 @@ _COLUMNS = ("relation", "prompt", "answer_forms", "prediction", "single_token", 
 
 
 class PredictedFacts:
-    """The free predictions of a run: the same facts in the same order in every language.
-
-    Attributes:
-        tables: predictions by language, with parallel rows.
-        languages: their codes, in the run's order.
-        length_norm: whether fillings are compared by the mean of log c, not the sum.
-        right: 1 for correct facts and 0 for others [facts] by language, NaN for facts not asked.
-        places: numbers of the facts that were asked, by language.
-        rows: columns of these facts, by language.
-        single: whether their answers have a single token.
-    """
+    """The free predictions of a run: the same facts in the same order in every language."""
 
     def __init__(self, tables: Mapping[str, pa.Table], length_norm: bool = False) -> None:
         self.tables, self.languages, self.length_norm = tables, list(tables), length_norm
         self.table: pa.Table = tables[self.languages[0]]
         self.right = mark_predictions(tables)
+        # Numbers of the facts that were asked, and columns of these facts.
         self.places = {x: np.flatnonzero(~np.isnan(marks)) for x, marks in self.right.items()}
         self.rows = {
             x: table.select(_COLUMNS).take(self.places[x]).to_pydict()
             for x, table in tables.items()
         }
-        self.single = {
-            x: np.array(rows["single_token"], dtype=bool) for x, rows in self.rows.items()
-        }
 
     def split(self, language: str) -> dict[str, np.ndarray]:
         """Mark all facts that were asked, those with an answer of a single token, and others."""
-        single = self.single[language]
+        single = np.array(self.rows[language]["single_token"], dtype=bool)
         return {"all": np.ones_like(single), "single": single, "multi": ~single}
 
 
@@ -155,7 +143,11 @@ def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str
     shares = {}
     for language, table in facts.tables.items():
         rows = table.filter(table["gold_log_c"].is_valid()).to_pylist()
-        right = np.array([_reaches_gold(row, facts.length_norm) for row in rows], dtype=bool)
+        right: np.ndarray = np.zeros(len(rows), dtype=bool)
+        for place, row in enumerate(rows):
+            values = (row["fillings"][row["n_masks"] - 1]["log_c"], row["gold_log_c"])
+            prediction, gold = (value_of(log_c, facts.length_norm) for log_c in values)
+            right[place] = prediction >= gold - ROUNDING
         single = np.array([row["single_token"] for row in rows], dtype=bool)
         relations = [row["relation"] for row in rows]
         parts = {"all": np.ones_like(single), "single": single, "multi": ~single}
@@ -163,12 +155,6 @@ def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str
             name: _average(right, part, relations, average) for name, part in parts.items()
         }
     return {"prediction_at_least_gold": shares}
-
-
-def _reaches_gold(row: Mapping[str, Any], length_norm: bool) -> bool:
-    prediction = row["fillings"][row["n_masks"] - 1]["log_c"]
-    gold = row["gold_log_c"]
-    return value_of(prediction, length_norm) >= value_of(gold, length_norm) - ROUNDING
 
 
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:

@@ -112,11 +112,8 @@ def read_subwords(
 ) -> Subwords:
     """Compute the overlap of vocabularies of a run's languages.
 
-    Args:
-        run: the run.
-        tables: rows of the run by language.
-        name: name of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub.
-        model: model of the tokenizer; None: that of the run.
+    `name` is that of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub; `model`
+    that of the tokenizer, None for the run's.
     """
     tokenizer = read_tokenizer(_find_place(run.settings(), model))
     if name in (FILLED, PROMPTS):

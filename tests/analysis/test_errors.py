@@ -10,8 +10,8 @@ from statistics import fmean
 import pytest
 from rich.console import Console
 
-from polyprobe.analysis.errors.function_words import FUNCTION_WORDS
 from polyprobe.analysis.errors.types import (
+    FUNCTION_WORDS,
     RULES,
     classify,
     fold,

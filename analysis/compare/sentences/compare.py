@@ -1,9 +1,8 @@
 """Compare runs on two wordings of a configuration: the effect of wording.
 
 The configurations `NAME-sentence` and `NAME-chatgpt` hold the facts and candidates of `NAME` in
-sentences that were translated whole (Semenov and Sennrich 2025); `NAME-wide`, `NAME-sentence-wide`
-and `NAME-chatgpt-wide` have further correct answers. Differences are those of the runs in the given
-order.
+sentences that were translated whole (Semenov and Sennrich 2025); in `NAME-wide` and so on further
+answers are correct. Differences are those of the runs in the given order.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +14,7 @@ import pyarrow as pa
 from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
 from polyprobe.analysis.figures.units import read_clusters
-from polyprobe.metrics.joint.significance import Averages
+from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.schema.run.folder import PROMPT
 from polyprobe.schema.run.naming import list_differing
@@ -92,77 +91,61 @@ class VersionComparison(NamedTuple):
         """List figure, average, language, values; sides have the names of the wordings."""
         sides, (reference, variant) = self.versions.sides, self.versions.wordings
         names = {"first": sides[0], "second": sides[1], "reference": reference, "variant": variant}
-        words, feminine, overlap = self.words, self.feminine, self.overlap
-        quality = _name_measure(self.quality, names)
-        if quality:
-            del quality["change"]
-        forms = feminine.forms.items() if feminine else ()
+        overlap = self.overlap
         return {
             "difference": self.direction,
             "languages": self.languages,
             "left_out_languages": self.left_out_languages,
             "n_queries": self.n_queries,
             "left_out": dict(zip(sides, self.left_out, strict=True)),
-            "ranks": {name: _name_rows(averages, names) for name, averages in self.ranks.items()},
+            "ranks": _name(self.ranks, names),
             "boxes": {
                 language: {side: box._asdict() for side, box in zip(sides, boxes, strict=True)}
                 for language, boxes in self.boxes.items()
             },
-            "inflection_delta": _name_measure(self.inflection, names),
-            "verb_forms": words
-            and {
-                **{name: _name_rows(rows, names) for name, rows in words.figures.items()},
-                "n_facts": words.n_facts,
-            },
-            "feminine_forms": feminine
-            and {
-                **(_name_measure(feminine, names) or {}),
-                "forms": {x: _name_fields(counts, names) for x, counts in forms},
-            },
+            "inflection_delta": _describe(self.inflection, names),
+            "verb_forms": _describe(self.words, names),
+            "feminine_forms": _describe(self.feminine, names),
             "chrf": overlap
             and {
                 "compared": overlap.unit,
-                "by_language": {x: chrf._asdict() for x, chrf in overlap.by_language.items()},
+                "by_language": _name(overlap.by_language, names),
                 "signature": overlap.signature,
             },
-            "qe": quality,
+            "qe": _describe(self.quality, names),
             "by_relation": {
                 "difference": self.relation_direction,
-                **{x: part.as_json() for x, part in self.by_relation.items()},
+                **_name(self.by_relation, names),
             },
             "notes": self.notes,
             "failures": self.failures,
         }
 
 
-def _name_measure(
-    measure: Inflection | Feminine | Quality | None, names: Mapping[str, str]
-) -> dict[str, Any] | None:
-    """List the rows of a measure's averages, its first field, and the other fields."""
+def _describe(measure: Any, names: Mapping[str, str]) -> dict[str, Any] | None:
+    """List the averages of a measure, its first field, and the other fields."""
     if measure is None:
         return None
-    _, *others = measure._asdict().items()
-    return {**_name_rows(measure[0], names), **dict(others)}
+    averages, *others = _name(measure, names).items()
+    empty = {"macro": None, "micro": None}
+    return {**(empty if averages[1] is None else averages[1]), **dict(others)}
 
 
-def _name_rows(averages: Averages | None, names: Mapping[str, str]) -> dict[str, Any]:
-    """List the rows of each average by language; null without averages."""
-    if averages is None:
-        return {"macro": None, "micro": None}
-    return {
-        average: {row.name: _name_fields(row, names) for row in rows}
-        for average, rows in averages.items()
-    }
-
-
-def _name_fields(row: NamedTuple, names: Mapping[str, str]) -> dict[str, Any]:
-    """List a row's fields but its name, sides renamed: `first_ci` → `sentence_ci`."""
+def _name(value: Any, names: Mapping[str, str]) -> Any:
+    """Make JSON of a value: rows by name, and sides renamed: `first_ci` → `sentence_ci`."""
+    if isinstance(value, Mapping):
+        return {key: _name(part, names) for key, part in value.items()}
+    if isinstance(value, list) and value and isinstance(value[0], Paired):
+        return {row.name: _name(row, names) for row in value}
+    if not hasattr(value, "_asdict"):
+        return value
     fields = {}
-    for field, value in row._asdict().items():
+    for field, part in value._asdict().items():
         side, mark, end = field.partition("_")
-        fields[names.get(side, side) + mark + end] = value
+        fields[names.get(side, side) + mark + end] = _name(part, names)
     fields.pop("name", None)
-    return fields
+    # of each row: too much for a file
+    return {field: part for field, part in fields.items() if not isinstance(part, np.ndarray)}
 
 
 def compare_versions(
@@ -206,7 +189,7 @@ def compare_versions(
         results.get("chrF"),
         results.get("QE"),
         split_by_relation(relations, changes, match.languages),
-        [*_note_settings(versions), *_note_missing(results, versions)],
+        _list_notes(results, versions),
         failures,
     )
 
@@ -256,17 +239,14 @@ def _list_changes(
     return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
-def _note_settings(versions: Versions) -> list[str]:
-    """Write a line on the settings that differ between the runs besides the data, if any."""
-    differing = {*list_differing(versions.runs)} - {"data", "other languages"}
-    names = ", ".join(sorted(differing))
-    line = f"the runs also differ in {names}: the differences are not of wording alone"
-    return [line] if differing else []
-
-
-def _note_missing(results: Mapping[str, Any], versions: Versions) -> list[str]:
-    """Write a line on each measured figure without a value, with its count."""
+def _list_notes(results: Mapping[str, Any], versions: Versions) -> list[str]:
+    """Write a line on other settings that differ, and on each measured figure without a value."""
     lines = []
+    if differing := {*list_differing(versions.runs)} - {"data", "other languages"}:
+        settings = ", ".join(sorted(differing))
+        lines.append(
+            f"the runs also differ in {settings}: the differences are not of wording alone"
+        )
     names = ("inflection delta", "verb forms", "feminine verb forms", "QE")
     inflection, words, feminine, quality = map(results.get, names)
     if inflection and inflection.delta is None:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,13 +23,6 @@ GROUPS = {"women": "female", "men": "male"}
 VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")
 RanksOfBoth = tuple[Ranks, Ranks]
 Verbs = dict[tuple[str, str], dict[str, set[str]]]  # (relation, language) → gender → its forms
-
-
-class Tagger(Protocol):
-    """The used part of `stanza.Pipeline`: documents of sentences of words with `feats`."""
-
-    def bulk_process(self, docs: list[str]) -> list[Any]:
-        """Tag each text."""
 
 
 class Forms(NamedTuple):
@@ -197,7 +190,7 @@ def measure_feminine(
     return Feminine(share["share"], len(rows), forms, without)
 
 
-def load_tagger(language: str, folder: Path) -> Tagger:
+def load_tagger(language: str, folder: Path) -> Any:
     """Load Stanza's pipeline of a language from a folder.
 
     Raises:
@@ -227,13 +220,11 @@ def load_tagger(language: str, folder: Path) -> Tagger:
 
 
 def count_forms(documents: Iterable[Any]) -> np.ndarray:
-    """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2].
-
-    A verb form is a word with VerbForm Fin or Part and any part of speech: treebanks tag
-    participles VERB or ADJ. A form of several genders (Fem,Masc) counts as feminine.
-    """
+    """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2]."""
     counts = []
     for document in documents:
+        # Of any part of speech: treebanks tag participles VERB or ADJ. A form of several genders
+        # (Fem,Masc) counts as feminine.
         features = [read_features(word.feats) for s in document.sentences for word in s.words]
         genders = [
             of_word["Gender"].split(",")

@@ -6,7 +6,7 @@ log-probabilities and chrF do not go with recall.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import pearsonr
@@ -34,21 +34,13 @@ class ByRelation(NamedTuple):
     means: dict[str, float | None]  # unweighted, over the relations with a value
     correlations: dict[str, Pearson]  # with the change of recall@1
 
-    def as_json(self) -> dict[str, Any]:
-        """List all parts by name."""
-        correlations = {name: row._asdict() for name, row in self.correlations.items()}
-        return {**self._asdict(), "correlations": correlations}
-
 
 def split_by_relation(
     relations: Sequence[str], values: Mapping[str, np.ndarray], languages: Sequence[str]
 ) -> dict[str, ByRelation]:
     """Average the changes of each language over the rows of each relation.
 
-    Args:
-        relations: of each row.
-        values: by figure, of each row and language [rows, L]; NaN where not known.
-        languages: L names.
+    `values` has figures of each row and language [rows, L]; NaN where not known.
     """
     names = list(dict.fromkeys(relations))
     marks = np.array([[relation == name for relation in relations] for name in names])

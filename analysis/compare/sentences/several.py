@@ -52,7 +52,10 @@ def compare_several(
     comparisons = [compare_versions(pair, options, **test) for pair in pairs if pair]
     languages = comparisons[0].languages
     # of other rows the reference would have another value in each comparison
-    rows = {_list_common(reference, variant, languages) for variant in variants}
+    rows = set()
+    for variant in variants:
+        pair = (_list_rows(reference, languages), _list_rows(variant, languages))
+        rows.add(frozenset.intersection(*pair))
     if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
         raise PolyprobeError(
             "the runs have different rows in common with "
@@ -91,11 +94,7 @@ def _sort_runs(runs: Sequence[Run]) -> list[Run]:
     return [by_wording[wording] for wording in WORDINGS if wording in by_wording]
 
 
-def _list_common(
-    reference: Run, variant: Run, languages: Sequence[str]
-) -> frozenset[tuple[str, str, int]]:
-    rows = (
-        {(x, *key) for x in languages for key in key_rows(run.read(x)["fact_id"].to_pylist())}
-        for run in (reference, variant)
-    )
-    return frozenset.intersection(*map(frozenset, rows))
+def _list_rows(run: Run, languages: Sequence[str]) -> frozenset[tuple[str, str, int]]:
+    """List language, fact and number of each row."""
+    ids = {language: run.read(language)["fact_id"].to_pylist() for language in languages}
+    return frozenset((x, *key) for x, facts in ids.items() for key in key_rows(facts))

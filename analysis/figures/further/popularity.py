@@ -40,10 +40,7 @@ def measure_popularity(
 ) -> dict[str, Any]:
     """Compute the accuracy of each fifth of the facts, from the least to the most popular.
 
-    Args:
-        popularity: of the facts by language [facts], from `read_popularity`.
-        right: probability that each is right [facts]; NaN for facts that were not asked.
-        units: of the intervals.
+    `right` is the probability that each fact is right [facts], NaN for facts that were not asked.
 
     Returns:
         By language `parts`, each with `from` and `to` (the least and the largest popularity), `n`,

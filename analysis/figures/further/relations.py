@@ -38,11 +38,6 @@ def split_figures(
 ) -> dict[str, dict[str, Any]]:
     """Compute the figures of each group of facts, in the order of first occurrence.
 
-    Args:
-        figures: by name.
-        labels: group of each fact, such as its relation.
-        options: of the facts; whole clusters are drawn within a group.
-
     Returns:
         Group to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
         `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
