@@ -1,20 +1,28 @@
 """Two runs on the same facts: matched rows, excluded rows, paired figures."""
 
+import itertools
 import json
+from itertools import product
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from scipy.stats import binomtest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.decodings import find_mcnemar_p
 from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.match import match_facts
 from polyprobe.analysis.compare.options import ComparisonOptions
-from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.cli import app
+from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
+from polyprobe.report.findings.comparison import explain_least
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
+from tests.making.predictions import FIRST, RELATIONS, SECOND, write_predictions
 from tests.making.runs import PICKS, SCORES, scores, write_run
 
 
@@ -206,3 +214,181 @@ def test_columns_have_the_names_of_the_runs(run):
     assert "┃ figure ┃ small ┃ large ┃ Δ ┃" in text
     assert "Δ: small less large; differ in: model acme/small / acme/large" in text
     assert "model:acme" not in text  # no signatures
+
+
+# Possible p-values of two runs, compared with all swaps of their facts.
+
+CORRECTIONS = ("holm", "bh", "none")
+
+
+def explained(n_units, names, correction, resamples, *, test="randomisation", clusters="none"):
+    """Return the message for a number of names per figure; the names do not matter."""
+    row = Difference("x", 1.0, 0.0, 1.0, None, 0.5, 0.5)
+    differences = {figure: [row] * (n + 1) for figure, n in names.items()}
+    settings = {"test": test, "correction": correction, "n_resamples": resamples}
+    settings["clusters"] = clusters
+    sizes = (n_units, n_units, (0, 0))
+    found = Comparison(("", ""), ("", ""), "", [], [], *sizes, differences, settings, {}, {}, {})
+    return explain_least(found)
+
+
+def least_of_all_swaps(n):
+    """One run is correct in all n facts, the other in none: the share of equally large swaps."""
+    sums = np.array([sum(signs) for signs in product((-1, 1), repeat=n)])
+    return np.mean(np.abs(sums) >= n)
+
+
+def least(test, n_units, n_resamples):
+    """The smallest p-value by the functions that compute p-values, without extreme swaps."""
+    if test == "bootstrap":
+        return invert_intervals(np.ones((n_resamples, 1)), n_units - 1.0)[0]
+    drawn = p_value(np.zeros((n_resamples, 1)), np.ones(1))[0]
+    return max(drawn, least_of_all_swaps(min(n_units, 14)))
+
+
+def reached(test, correction, n_units, n_resamples, names):
+    """Whether the smallest p-values, corrected, are below .05."""
+    p = np.full(names, least(test, n_units, n_resamples))
+    return correct(p, correction).min() < 0.05
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("names", [1, 3, 10])
+def test_what_is_reported_is_what_all_swaps_allow(correction, names):
+    for n, resamples in product(range(1, 13), (5, 19, 20, 59, 60, 500)):
+        told = explained(n, {"accuracy": names}, correction, resamples)
+        assert (told is None) == reached("randomisation", correction, n, resamples, names)
+
+
+@pytest.mark.parametrize("correction", CORRECTIONS)
+@pytest.mark.parametrize("clusters", ["none", "relation"])
+def test_what_is_reported_is_what_the_bootstrap_allows(correction, clusters):
+    for n, resamples, names in product((2, 4, 5, 6, 8, 11), (5, 30, 60, 500, 10_000), (1, 3, 8)):
+        options = {"test": "bootstrap", "clusters": clusters}
+        told = explained(n, {"rankc": names}, correction, resamples, **options)
+        assert (told is None) == reached("bootstrap", correction, n, resamples, names)
+
+
+def test_few_facts_are_reported_once():
+    five = {"accuracy": 2, "rankc": 1, "coverlap": 1}
+    assert explained(5, five, "holm", 500) == (
+        "p (holm) cannot fall below .05 with 5 rows and 500 resamples; "
+        "least possible p: accuracy 0.12, RankC 0.062, COverlap 0.062"
+    )  # 2 * 2^-4 and 2^-4
+    assert "accuracy 0.062" in explained(6, five, "holm", 500)
+    assert explained(9, {"accuracy": 0}, "none", 1) is None
+
+
+# Two free predictions of the same facts, compared fact by fact.
+
+
+@pytest.fixture
+def both(tmp_path):
+    return write_predictions(tmp_path / "a", FIRST), write_predictions(tmp_path / "b", SECOND)
+
+
+def test_counts_by_hand(both):
+    found = compare_runs(*both, n_resamples=99).decodings
+    counts = {row[:2]: row[2:6] for row in found.counts}
+    assert counts == {
+        ("en", "all"): (1, 3, 1, 1),
+        ("en", "single"): (1, 1, 1, 0),  # rows 0, 2, 4
+        ("en", "multi"): (0, 2, 0, 1),
+        ("el", "all"): (0, 1, 1, 3),  # row 1 was not asked in the first run
+        ("el", "single"): (0, 1, 1, 1),
+        ("el", "multi"): (0, 0, 0, 2),
+    }
+    p = {row[:2]: row.p for row in found.counts}
+    assert p["en", "all"] == 2 * (1 + 4) / 2**4
+    assert p["en", "multi"] == 2 / 2**2
+    assert p["el", "multi"] is None
+    assert found.not_asked == {"en": 0, "el": 1}
+    by_relation = {name: tuple(row.values()) for name, row in found.by_relation["en"].items()}
+    assert by_relation == {"P36": (3, 2, 0), "P19": (2, 1, 1), "P20": (1, 0, 0)}
+    assert found.by_relation["el"]["P36"] == {"n_queries": 2, "only_first": 1, "only_second": 0}
+
+
+def test_facts_that_one_run_knows_are_listed_one_of_each_relation_first(both):
+    found = compare_runs(*both, n_resamples=99).decodings
+    names = [(fact.language, fact.knows, fact.fact_id) for fact in found.one_sided]
+    assert names == [
+        ("en", "first", "P36:Q1:Q9"), ("en", "first", "P19:Q3:Q9"), ("en", "first", "P36:Q4:Q9"),
+        ("en", "second", "P19:Q2:Q9"), ("el", "first", "P36:Q0:Q9"), ("el", "second", "P19:Q2:Q9"),
+    ]  # fmt: skip
+    assert (found.one_sided[2].first, found.one_sided[2].second) == ("golden", "z")
+
+
+def test_accuracy_is_tested_over_the_facts_asked_in_both(both):
+    rows = {row.name: row for row in compare_runs(*both, n_resamples=99).differences["accuracy"]}
+    assert (rows["en"].first, rows["en"].second) == (4 / 6, 2 / 6)
+    assert (rows["el"].first, rows["el"].second) == (1 / 5, 1 / 5)
+    by_relation = compare_runs(*both, by_relation=True, n_resamples=99).by_relation["accuracy"]
+    assert {row.name: row.first for row in by_relation}["P20"] == 0
+
+
+@pytest.mark.parametrize("n", range(1, 13))
+def test_p_is_that_of_scipy_and_of_all_outcomes(n):
+    for only_first in range(n + 1):
+        p = find_mcnemar_p(only_first, n - only_first)
+        assert p == pytest.approx(binomtest(only_first, n, 0.5).pvalue, rel=1e-12)
+        further = abs(only_first - n / 2)
+        outcomes = itertools.product((0, 1), repeat=n)
+        reached = sum(abs(sum(one) - n / 2) >= further for one in outcomes)
+        assert p == pytest.approx(reached / 2**n)
+    assert find_mcnemar_p(0, 0) is None
+
+
+def test_large_counts_are_those_of_scipy():
+    for one, other in [(400, 520), (1000, 1), (3000, 3100)]:
+        expected = binomtest(one, one + other, 0.5).pvalue
+        assert find_mcnemar_p(one, other) == pytest.approx(expected, rel=1e-9)
+
+
+def test_p_values_are_corrected_over_languages(tmp_path):
+    """Holm over three languages, one of them without a p-value, by hand."""
+    right, wrong = ["gold"] * 6, ["x"] * 6
+    some = ["gold", *"xxxxx"]
+    pair = (
+        write_predictions(tmp_path / "a", {"en": right, "el": some, "fr": wrong}),
+        write_predictions(tmp_path / "b", {"en": wrong, "el": wrong, "fr": wrong}),
+    )
+    rows = compare_runs(*pair, n_resamples=99).decodings.counts
+    found = {row.language: (row.p, row.p_adjusted) for row in rows if row.part == "all"}
+    assert found == {"en": (2 / 64, 2 * 2 / 64), "el": (1, 1), "fr": (None, None)}
+
+
+def test_facts_are_matched_by_id(tmp_path, both):
+    order = [5, 3, 1, 0]
+    facts = [(k, RELATIONS[k]) for k in order]
+    other = write_predictions(tmp_path / "c", {"en": [SECOND["en"][k] for k in order]}, facts=facts)
+    found = compare_runs(both[0], other, n_resamples=99)
+    assert found.left_out == (2, 0)
+    assert found.left_out_languages == ["el"]
+    assert found.decodings.counts[0][2:6] == (1, 2, 0, 1)
+
+
+def test_the_command_prints_and_writes_the_comparison(both, tmp_path):
+    arguments = ["compare", both[0].folder, both[1].folder, "--resamples", 99]
+    arguments += ["--json", tmp_path / "out.json"]
+    said = CliRunner().invoke(app, [str(a) for a in arguments], env={"COLUMNS": "120"})
+    assert said.exit_code == 0, said.output
+    lines = [" ".join(line.split()) for line in said.output.splitlines()]
+    assert any(line.startswith("│ en all │ 1 │ 3 │ 1 │ 1 │ 1 │") for line in lines), said.output
+    text = " ".join(lines)
+    assert "only synthetic (b), en: en 2 is [Y]. 'gold', not 'x' (gold | golden)" in text
+    assert "1 facts in el are left out: not asked in one or both runs" in text
+    assert "accuracy en (micro)" in text
+    assert "│ COverlap mean │" in text
+    made = json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["decodings"]
+    assert made["counts"]["en"]["all"]["only_first"] == 3
+    assert len(made["one_sided"]) == 6
+    assert made["by_relation"]["en"]["P19"]["only_second"] == 1
+
+
+def test_predictions_and_scores_are_not_compared(both, tmp_path):
+    write_facts(tmp_path / "facts")
+    scored = write_run(tmp_path / "scored", tmp_path / "facts", SCORES)
+    for pair in ((both[0], scored), (scored, both[0])):
+        message = "a holds free predictions, .*scored scores of candidates; compare two runs of one"
+        with pytest.raises(PolyprobeError, match=message):
+            compare_runs(*pair)

@@ -1,6 +1,8 @@
 """The audit on small tables: every check has a fixture named after its code."""
 
 from io import StringIO
+from itertools import permutations
+from math import e
 
 import pyarrow as pa
 import pytest
@@ -331,3 +333,63 @@ def test_table_explains_ids_symmetric_relations_and_the_ceiling_where_they_matte
     assert "compared by id in 0 rows, by translations that the answers give in 3 rows" in text
     assert "rows of relations that hold in both directions: 33.3% (P190 1)" in text
     assert "candidates that cannot be compared: " in text
+
+
+# The ceiling compared with full enumeration: every order of the entities, every prefix.
+
+
+def rankc(one, other):
+    """Return RankC of two lists of distinct scores, by definition."""
+    size = len(one)
+    weights = [e ** (size - j) for j in range(1, size + 1)]
+    tops = [
+        [set(sorted(range(size), key=lambda i, s=scores: -s[i])[:j]) for j in range(1, size + 1)]
+        for scores in (one, other)
+    ]
+    overlaps = [len(a & b) / len(a) for a, b in zip(*tops, strict=True)]
+    return sum(w * x for w, x in zip(weights, overlaps, strict=True)) / sum(weights)
+
+
+def enumerate_orders(one, other, answers=()):
+    """Return the mean of RankC over all orders of the entities; answers are indices."""
+    names = sorted({*one, *other})
+    values = []
+    for order in permutations(range(len(names))):
+        value = dict(zip(names, order, strict=True))
+        scores = [
+            [value[n] + 99 * (i in answers) for i, n in enumerate(own)] for own in (one, other)
+        ]
+        values.append(rankc(*scores))
+    return sum(values) / len(values)
+
+
+POOLS = {
+    "one other": (["Q1", "Q2", "Q3"], ["Q1", "Q2", "Q4"]),
+    "two change places": (["Q1", "Q2", "Q3"], ["Q1", "Q3", "Q2"]),
+    "all others but the answer": (["Q1", "Q2", "Q3"], ["Q1", "Q4", "Q5"]),
+    "answer another": (["Q1", "Q2", "Q3"], ["Q4", "Q2", "Q3"]),
+}
+
+
+@pytest.mark.parametrize("case", POOLS)
+def test_ceiling_is_the_mean_over_all_orders(case):
+    one, other = POOLS[case]
+    changes = [*with_ids(), ("en", 0, {"candidate_ids": one}), ("fr", 0, {"candidate_ids": other})]
+    found = audit_tables(make_tables(changes), "tiny").ceiling
+    assert 0 < found.standard_error < 0.0005
+    tolerance = 5 * found.standard_error
+    # two of three rows are parallel, with value 1
+    expected = (2 + enumerate_orders(one, other)) / 3
+    assert found.random["en-fr"] == pytest.approx(expected, abs=tolerance)
+    expected = (2 + enumerate_orders(one, other, answers=[0])) / 3
+    assert found.answer_first["en-fr"] == pytest.approx(expected, abs=tolerance)
+
+
+def test_parallel_pairs_are_exactly_1_beside_others_that_are_not():
+    tables = make_tables()
+    spoiled = make_tables([("fr", 0, {"candidates": ["Norvège", "Tchad", "Pérou"]})])
+    both = {"en": tables["en"], "fr": tables["fr"], "qq": spoiled["fr"]}
+    found = audit_tables(both, "tiny").ceiling
+    assert list(found.random) == ["en-fr", "en-qq", "fr-qq"]
+    assert found.random["en-fr"] == found.answer_first["en-fr"] == 1.0
+    assert found.random["en-qq"] == found.random["fr-qq"] < 1

@@ -3,14 +3,19 @@
 import csv
 import random
 import re
+import sys
 import zipfile
+from collections import Counter
 from io import BytesIO, TextIOWrapper
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.builder.objects.find import find_objects
+from polyprobe.builder.objects.lemmatizers import Word, fold_word, load_lemmatizer
+from polyprobe.builder.objects.similarity import compare_words
 from polyprobe.system.errors import PolyprobeError
 
 
@@ -249,3 +254,211 @@ def draw_others(rows: list[dict[str, str]]) -> list[str]:
     draw = random.Random(0)
     others = (sorted(labels[row["relation"]] - {row["obj_label"]}) for row in rows)
     return [draw.choice(own or [""]) for own in others]
+
+
+# Similarity of two words: high for inflected forms, low for other words with the same ending.
+
+THRESHOLD = 75
+
+
+def word(form: str, lemma: str | None = None) -> Word:
+    return Word(0, len(form), fold_word(form), fold_word(lemma or form))
+
+
+@pytest.mark.parametrize(
+    ("form", "label"),
+    [
+        ("в", "Франкфурт-на-Майне"), ("итальянский", "испанский"), ("geology", "ecology"),
+        ("Iran", "Iraq"), ("Mali", "Malta"), ("Австрія", "Австралія"), ("Rim", "Krim"),
+        ("Polsko", "Portugalsko"), ("η", "Κωνσταντινούπολη"), ("Aljir", "Alma"), ("u", "Ur"),
+        ("Austria-Hungary", "Austria"), ("פריז", "בריז"), ("Rize", "Rimini"), ("", "Praha"),
+    ],
+)  # fmt: skip
+def test_another_word_is_not_alike(form, label):
+    assert compare_words(word(form), word(label)) < THRESHOLD
+
+
+def test_equal_lemmas_are_the_same_word():
+    assert compare_words(word("Praze", "Praha"), word("Praha")) == 100
+    assert compare_words(word("lidem", "člověk"), word("člověk")) == 100
+
+
+def test_a_language_that_does_not_inflect_knows_no_endings():
+    assert compare_words(word("Parisa"), word("Paris"), inflected=False) == 0
+    assert compare_words(word("Paris"), word("Paris"), inflected=False) == 100
+
+
+# Words and lemmas: offsets into the text in any Unicode form, and unavailable lemmatisers.
+
+
+def words(text: str, name: str = "none", language: str = "ru", folder=None) -> list[str]:
+    found = load_lemmatizer(name, language, folder).list_words([text])[0]
+    return [text[word.start : word.end] for word in found]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []), ("… — !", []), ("a\n\nb", ["a", "b"]), ("👩‍🚀 Paris.", ["Paris"]),
+        ("Orhan İstanbul'da", ["Orhan", "İstanbul'da"]), ("New\u00a0York", ["New", "York"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]), ("Ки\u0301їв", ["Ки\u0301їв"]),
+        ("Рей\u00adкья\u00adвик", ["Рей\u00adкья\u00adвик"]), ("می\u200cرود", ["می\u200cرود"]),
+        ("Re\u0301kjavi\u0301k", ["Re\u0301kjavi\u0301k"]), ("«Мир» (1)", ["Мир", "1"]),
+    ],
+)  # fmt: skip
+def test_words_are_whole(text, expected):
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("é", "e\u0301"), ("İstanbul", "istanbul"), ("Ки\u0301їв", "Київ"), ("Ґданськ", "Гданськ"),
+        ("Рей\u00adкьявик", "Рейкьявик"), ("פָּרִיז", "פריז"), ("Straße", "STRASSE"),
+    ],
+)  # fmt: skip
+def test_either_spelling_is_folded_to_one(one, other):
+    assert fold_word(one) == fold_word(other)
+
+
+def test_what_makes_another_word_stays():
+    assert fold_word("край") != fold_word("краи")
+    assert fold_word("हिन्दी") != fold_word("हन्द")
+
+
+def test_simplemma_knows_lemmas():
+    lemmatizer = load_lemmatizer("simplemma", "cs")
+    assert lemmatizer.name.startswith("simplemma ")
+    assert [word.lemma for word in lemmatizer.list_words(["v Praze"])[0]] == ["v", "praha"]
+
+
+def test_a_language_without_inflection_needs_no_lemmas():
+    assert load_lemmatizer("stanza", "vi", "/nowhere").name == "none"
+
+
+def test_auto_takes_the_best_there_is(tmp_path):
+    assert load_lemmatizer("auto", "uk", tmp_path).name.startswith("simplemma ")
+    assert load_lemmatizer("auto", "xx", tmp_path).name == "none"
+
+
+@pytest.mark.parametrize(
+    ("name", "language", "said"),
+    [
+        ("spacy", "ru", "spacy"),
+        ("simplemma", "xx", "xx"),
+        ("stanza", "ru", "has no Stanza model of 'ru'"),
+        ("stanza", "xx", "has no Stanza model of 'xx'"),
+    ],
+)
+def test_what_cannot_be_had_is_one_line(name, language, said, tmp_path):
+    with pytest.raises(PolyprobeError, match=said) as error:
+        load_lemmatizer(name, language, tmp_path)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("package", ["stanza", "simplemma"])
+def test_a_missing_package_is_named_with_its_extra(package, monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(PolyprobeError, match=rf"{package}.*polyprobe\[sentences\]"):
+        load_lemmatizer(package, "ru", tmp_path)
+
+
+def test_auto_without_packages_is_plain(monkeypatch, tmp_path):
+    for package in ("stanza", "simplemma", "simplemma.strategies.dictionaries.dictionary_factory"):
+        monkeypatch.setitem(sys.modules, package, None)
+    assert load_lemmatizer("auto", "ru", tmp_path).name == "none"
+
+
+@pytest.fixture(scope="module")
+def models(upstream):
+    return upstream.parent / "stanza"
+
+
+def test_damaged_models_are_one_line(models, tmp_path):
+    for part in ("tokenize", "lemma"):
+        (tmp_path / "uk" / part).mkdir(parents=True)
+        for source in (models / "uk" / part).iterdir():
+            (tmp_path / "uk" / part / source.name).write_bytes(source.read_bytes()[:1000])
+    (tmp_path / "resources.json").write_bytes((models / "resources.json").read_bytes())
+    with pytest.raises(PolyprobeError, match="cannot load the Stanza models of 'uk'") as error:
+        load_lemmatizer("stanza", "uk", tmp_path)
+    assert "\n" not in str(error.value)
+
+
+def test_stanza_reads_many_texts_with_blank_lines_at_their_places(models):
+    texts = [
+        "Praha je město.\n\nBrno je také město.", "  \n Vídeň. Řím!  Paříž?\n", "", "\n\n",
+        "👩‍🚀 žije\u00a0v\tPraze", "Re\u0301kjavi\u0301k", "Praha je město.\n\nBrno je také město.",
+    ]  # fmt: skip
+    lemmatizer = load_lemmatizer("stanza", "cs", models)
+    read = lemmatizer.list_words(texts)
+    found = [
+        [text[word.start : word.end] for word in own] for text, own in zip(texts, read, strict=True)
+    ]
+    first = ["Praha", "je", "město", "Brno", "je", "také", "město"]
+    second, fifth = ["Vídeň", "Řím", "Paříž"], ["žije", "v", "Praze"]
+    assert found == [first, second, [], [], fifth, ["Re\u0301kjavi\u0301k"], first]
+    assert read[4][2].lemma == "praha"
+    assert "cs" in lemmatizer.name
+
+
+# The judged disagreements with Fluent-mLAMA's objects: consistency of the files.
+
+PATH = Path(__file__).parents[2] / "bench" / "objects_judged.csv"
+ALIKE = PATH.with_name("objects_alike.csv")
+COLUMNS = [
+    "language", "relation", "subject_id", "object_id", "run", "start", "end", "verdict", "reason",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lines():
+    with PATH.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        assert reader.fieldnames == COLUMNS
+        return list(reader)
+
+
+def test_every_line_is_of_its_kind_and_agrees_with_itself(lines):
+    counts = Counter(line["language"] for line in lines)
+    assert set(counts) == {"ru", "uk"}
+    assert min(counts.values()) >= 50
+    kinds = {
+        "relation": r"P\d+", "subject_id": r"Q\d+", "object_id": r"Q\d+", "start": r"\d*",
+        "end": r"\d*", "run": "stanza|simplemma|none|fuzzy", "verdict": "ours|paper|both|neither",
+        "reason": r"[a-z][a-z ;,]{5,79}",
+    }  # fmt: skip
+    for line in lines:
+        for column, kind in kinds.items():
+            assert re.fullmatch(kind, line[column]), line
+        assert bool(line["start"]) == bool(line["end"])
+        assert not line["end"] or int(line["start"]) < int(line["end"])
+        assert line["start"] or line["verdict"] in ("paper", "neither"), line
+        # a reason against one side alone contradicts a verdict for that side
+        reason, verdict = line["reason"], line["verdict"]
+        assert not reason.startswith("ours takes") or verdict == "paper", line
+        if reason.startswith("paper takes"):
+            assert verdict == ("neither" if ";" in reason else "ours"), line
+        assert not reason.endswith("keeps the head noun") or verdict == "both", line
+    answers = {tuple(line[column] for column in COLUMNS[:4] + COLUMNS[5:7]) for line in lines}
+    assert len(answers) == len(lines)
+
+
+def test_rows_wrong_alike_are_facts_once_with_a_reason():
+    with ALIKE.open(encoding="utf-8", newline="") as file:
+        reader = csv.DictReader(file, strict=True)
+        assert reader.fieldnames == [*COLUMNS[:4], "reason"]
+        rows = list(reader)
+    facts = {tuple(row[column] for column in COLUMNS[:4]) for row in rows}
+    assert len(facts) == len(rows) > 0
+    for language, *ids in facts:
+        assert language in ("ru", "uk")
+        assert re.fullmatch(r"P\d+ Q\d+ Q\d+", " ".join(ids))
+    assert all(re.fullmatch(r"the subject taken, [a-z ]{5,50}", row["reason"]) for row in rows)
+
+
+def test_no_row_is_wrong_alike_that_stanza_has_otherwise(lines):
+    with ALIKE.open(encoding="utf-8", newline="") as file:
+        alike = {tuple(row.values())[:4] for row in csv.DictReader(file)}
+    stanza = {tuple(line.values())[:4] for line in lines if line["run"] == "stanza"}
+    assert not alike & stanza

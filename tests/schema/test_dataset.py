@@ -1,19 +1,23 @@
 """Datasets: lookup by name, and one-line errors."""
 
+import json
 from importlib.resources import files
 from pathlib import Path
 
 import datasets
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.publish.install import install_dataset
+from polyprobe.schema.columns import to_table
 from polyprobe.schema.identity import fingerprint
-from polyprobe.schema.load import load_facts
+from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.rows import choose_rows
 from polyprobe.system.errors import PolyprobeError, one_line
 from tests.making.facts import CITIES, rows, write_facts
+from tests.publish.push.folders import edit, small_dataset
 
 
 def only(language, number, **changes):
@@ -268,3 +272,141 @@ def test_a_repaired_dataset_gives_the_published_facts(tmp_path):
 
 def published_relation(table, name):
     return table["relation"][table["fact_id"].to_pylist().index(name)].as_py()
+
+
+# Folders without a card: files named by languages are the splits, all others are refused.
+
+NEEDED = ("fact_id", "relation", "prompt", "candidates", "answers")
+
+
+def write_jsonl(table: pa.Table, path: Path) -> None:
+    lines = [json.dumps(row, ensure_ascii=False) for row in table.to_pylist()]
+    path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+
+
+WRITERS = {".parquet": pq.write_table, ".jsonl": write_jsonl}
+
+
+def write_files(folder: Path, suffix: str, names=tuple(CITIES)) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for language, name in zip(CITIES, names, strict=False):
+        WRITERS[suffix](to_table(rows(language)).select(NEEDED), folder / f"{name}{suffix}")
+    return folder
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("card", [None, "# Facts\n", "---\nlicense: mit\n---\n# Facts\n"])
+def test_files_named_by_languages_are_the_splits(suffix, card, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = write_files(tmp_path / "datasets" / "mine", suffix, ("en", "ru", "zh-hans"))
+    if card:
+        (folder / "README.md").write_text(card, encoding="utf-8")
+    tables = load_facts("mine")
+    assert list(tables) == ["en", "ru", "zh_hans"]
+    for language, table in tables.items():
+        expected = [{name: row._asdict()[name] for name in NEEDED} for row in rows(language)]
+        assert table.select(NEEDED).to_pylist() == expected
+    assert list(load_facts(str(folder), languages=["ru"])) == ["ru"]
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+def test_a_card_names_the_files_of_any_format(suffix, tmp_path):
+    folder = write_files(tmp_path / "mine", suffix, ("a", "b", "c"))
+    lines = [f"  - split: {x}\n    path: {y}{suffix}\n" for x, y in zip(CITIES, "abc", strict=True)]
+    card = "---\nconfigs:\n- config_name: default\n  data_files:\n" + "".join(lines) + "---\n"
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    assert list(load_facts(str(folder))) == list(CITIES)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("train",), ("facts",), ("en", "facts"), ("train", "test"), ("en", "test")],
+    ids=" ".join,
+)
+def test_other_names_are_refused_in_one_line(names, tmp_path):
+    folder = write_files(tmp_path / "mine", ".parquet", names)
+    with pytest.raises(PolyprobeError, match=r"splits .* instead of one for each .* en\.parquet"):
+        load_facts(str(folder))
+
+
+def test_two_formats_are_refused(tmp_path):
+    folder = write_files(tmp_path / "mine", ".parquet", ("en",))
+    write_files(folder, ".jsonl", ("fr",))
+    with pytest.raises(PolyprobeError, match="instead of one for each language"):
+        load_facts(str(folder))
+
+
+def test_a_csv_has_no_lists(tmp_path):
+    """Hence a CSV of rows is refused by its columns, not read as one language."""
+    for language in ("en", "ru"):
+        table = pa.table({name: ["[Y]"] for name in NEEDED})
+        pyarrow.csv.write_csv(table, tmp_path / f"{language}.csv")
+    with pytest.raises(PolyprobeError, match="language 'en': column 'candidates' is .*string;"):
+        load_facts(str(tmp_path))
+
+
+# A card that lists other files than its folder has is refused in one line.
+
+
+def drop_split(folder):
+    edit(folder / "README.md", "  - split: fr\n    path: data/default/fr.parquet\n", "")
+
+
+def drop_configs(folder):
+    edit(folder / "README.md", "configs:\n- config_name", "confids:\n- config_name")
+
+
+def swap_paths(folder):
+    card = folder / "README.md"
+    for old, new in (("en.p", "EN.p"), ("fr.p", "en.p"), ("EN.p", "fr.p")):
+        edit(card, f"path: data/default/{old}", f"path: data/default/{new}")
+
+
+def break_yaml(folder):
+    edit(folder / "README.md", "configs:", "configs")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (drop_split, "data/default/fr.parquet is in no configuration; build it again"),
+        (drop_configs, "data/default/en.parquet is in no configuration; build it again"),
+        (swap_paths, "default/en is data/default/fr.parquet, which is the file of another split"),
+        (lambda folder: (folder / "data/default/fr.parquet").unlink(), "fr.parquet: no such file"),
+        (break_yaml, "README.md: its YAML cannot be read"),
+    ],
+)
+def test_a_card_and_its_files_disagree(spoil, message, tmp_path):
+    folder = small_dataset(tmp_path / "small")
+    assert [*load_facts(str(folder))] == ["en", "fr"]
+    spoil(folder)
+    for load in (load_facts, find_default):
+        with pytest.raises(PolyprobeError, match=message) as caught:
+            load(str(folder))
+        assert "\n" not in str(caught.value)
+
+
+def test_the_command_of_a_card_is_the_remedy(tmp_path):
+    folder = small_dataset(tmp_path / "small")
+    drop_split(folder)
+    edit(
+        folder / "README.md", "\n---\n", "\n---\n<!-- made by `polyprobe build small` from x -->\n"
+    )
+    with pytest.raises(PolyprobeError, match=r"build it again \(polyprobe build small\), or corr"):
+        load_facts(str(folder))
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        '  data_files: "data/default/*.parquet"',
+        "  data_files:\n  - split: all\n    path: data/*/*.parquet",
+        "  data_files:\n  - split: all\n    path:\n    - data/default/en.parquet\n"
+        "    - data/default/fr.parquet",
+    ],
+)
+def test_cards_written_by_hand_may_have_patterns(files, tmp_path):
+    folder = small_dataset(tmp_path / "small")
+    card = f"---\nconfigs:\n- config_name: default\n{files}\n---\n"
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    assert find_default(str(folder)) == "default"
