@@ -30,8 +30,8 @@ from .spans import (
     spare_noun,
 )
 
+# Languages without spaces between words, by first subtag.
 UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
-"""Languages without spaces between words, by first subtag."""
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")
@@ -53,17 +53,11 @@ class ObjectSpan(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """Nouns that many labels share.
+    """Nouns that many labels share."""
 
-    Attributes:
-        generic: lemmas that a sentence may omit.
-        edges: lemmas at the same end of three labels or more.
-        heads: words of head nouns, for `drop_heads`.
-    """
-
-    generic: frozenset[str]
-    edges: frozenset[str]
-    heads: frozenset[Word]
+    generic: frozenset[str]  # lemmas that a sentence may omit
+    edges: frozenset[str]  # lemmas at the same end of three labels or more
+    heads: frozenset[Word]  # words of head nouns, for `drop_heads`
 
 
 def find_objects(
@@ -104,21 +98,16 @@ def find_objects(
             f"{len(sentences)} sentences, {len(labels)} labels and {len(aliases)} lists of aliases "
             f"in {language}; expected as many of each"
         )
-    names = [
-        (label, *more, *list_short(label)) for label, more in zip(labels, aliases, strict=True)
-    ]
+    names = []
+    for label, more in zip(labels, aliases, strict=True):
+        short, comma, _ = label.partition(", ")  # without its location: Boston, Massachusetts
+        names.append((label, *more, *([short] if comma and short.strip() else [])))
     pairs = zip(sentences, names, strict=True)
     if language.partition("-")[0] in UNSEGMENTED:
         return [find_characters(*pair, threshold) for pair in pairs]
     list_words = load_lemmatizer(lemmatizer, language, stanza_dir).list_words
     reader = Reader(list_words, sentences, names, language not in UNINFLECTED, threshold)
     return [reader.find(*pair, drop_head_noun) for pair in pairs]
-
-
-def list_short(label: str) -> list[str]:
-    """Return the label without its location: `Boston` of `Boston, Massachusetts`."""
-    short, comma, _ = label.partition(", ")
-    return [short] if comma and short.strip() else []
 
 
 def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
@@ -166,28 +155,31 @@ class Reader:
         self._rivals = list_rivals(self._names[label] for label in labels if label in self._names)
 
     def find(self, sentence: str, names: Sequence[str], drop_head_noun: bool) -> ObjectSpan | None:
-        """Return the label in a sentence, else the best alias, else None.
-
-        An alias with score 100 replaces an inexact label to its left.
-        """
+        """Return the label in a sentence, else the best alias, else None."""
+        words = self._words[sentence]
         best = choose_span(self._search(sentence, names[0]))
         if not best or best.score < 100:
-            alternatives = [
-                span for name in names[1:] for span in self._search_alias(sentence, name)
+            spans = [
+                span
+                for name in names[1:]
+                for span in self._search(sentence, name)
+                # A short alias must match exactly and not be lower-case.
+                if len(name) > SHORT
+                or sentence[words[span.first].start : words[span.last].end] == name != name.lower()
             ]
-            if best:
-                later = [x for x in alternatives if x.score == 100 and x.first > best.last]
-                best = choose_span(later) or best
-            else:
-                best = choose_span(alternatives)
+            if best:  # an exact alias replaces an inexact label to its left
+                spans = [x for x in spans if x.score == 100 and x.first > best.last]
+            best = choose_span(spans) or best
         if not best:
             return None
-        words = self._words[sentence]
-        first, last = best.first, best.last
+        run: Sequence[Word] = words[best.first : best.last + 1]
+        rest = words[best.last + 1 :]
+        name = self._names.get(names[0])
         if drop_head_noun:
-            run = drop_heads(words[first : last + 1], self._shared.heads)
-        else:
-            run = words[first : last + 1 + self._ends_in_noun(names[0], words[last + 1 :])]
+            run = drop_heads(run, self._shared.heads)
+        elif name and len(name.words) - 1 in name.generic:
+            # The generic noun at the end of the label is part of the form.
+            run = [*run, *(word for word in rest[:1] if word.lemma == name.words[-1].lemma)]
         start, end = run[0].start, run[-1].end
         # A lower-case ending after a hyphen belongs to the form (CBS-u).
         ending = ENDING.match(sentence, end)
@@ -201,11 +193,9 @@ class Reader:
         if name not in self._names:
             return []
         label = self._names[name]
-        spans = self._search_name(sentence, label)
-        if spans:
-            return spans
         spared = spare_noun(label, self._words[sentence], self._shared.edges)
-        return [] if spared is label else self._search_name(sentence, spared)
+        names = [label] if spared is label else [label, spared]
+        return next(filter(None, (self._search_name(sentence, each) for each in names)), [])
 
     def _search_name(self, sentence: str, name: Name) -> list[Span]:
         """Return the spans above the threshold that are not more similar to another label."""
@@ -215,24 +205,6 @@ class Reader:
             for span in find_spans(sentence, words, name)
             if span.score >= self._threshold and not is_beaten(words, span, name, self._rivals)
         ]
-
-    def _search_alias(self, sentence: str, alias: str) -> list[Span]:
-        """Return the spans of an alias; short ones must match exactly and not be lower-case."""
-        spans = self._search(sentence, alias)
-        if len(alias) > SHORT:
-            return spans
-        words = self._words[sentence]
-        return [
-            span
-            for span in spans
-            if sentence[words[span.first].start : words[span.last].end] == alias != alias.lower()
-        ]
-
-    def _ends_in_noun(self, label: str, following: Sequence[Word]) -> bool:
-        """Return whether the next word is the generic noun at the end of the label."""
-        name = self._names.get(label)
-        noun = name.words[-1] if name and len(name.words) - 1 in name.generic else None
-        return bool(noun and following and following[0].lemma == noun.lemma)
 
 
 def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
@@ -267,8 +239,7 @@ def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
 
 def drop_heads(words: Sequence[Word], heads: Collection[Word]) -> Sequence[Word]:
     """Return words without head nouns at either end, inflected or not; at least one remains."""
-    while len(words) > 1 and any(compare_words(words[-1], head) >= LEAST for head in heads):
-        words = words[:-1]
-    while len(words) > 1 and any(compare_words(words[0], head) >= LEAST for head in heads):
-        words = words[1:]
+    for place, part in ((-1, slice(-1)), (0, slice(1, None))):
+        while len(words) > 1 and any(compare_words(words[place], x) >= LEAST for x in heads):
+            words = words[part]
     return words

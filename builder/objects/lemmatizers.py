@@ -3,7 +3,7 @@
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,12 +14,12 @@ from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.extras import explain_missing_extras
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
+# Languages whose nouns have no endings, or separate ones, by first subtag.
 UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
-"""Languages whose nouns have no endings, or separate ones, by first subtag."""
 SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
+# Optional accents, and the vowels of Hebrew and Arabic.
 OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
-"""Optional accents, and the vowels of Hebrew and Arabic."""
 ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
 LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
 WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
@@ -38,14 +38,10 @@ class Word(NamedTuple):
 
 
 class Lemmatizer(NamedTuple):
-    """Splits texts into words and lemmatizes them.
+    """Splits texts into words and lemmatizes them."""
 
-    - `name`: printed on the card.
-    - `list_words`: return the words of each text, without punctuation.
-    """
-
-    name: str
-    list_words: Callable[[Sequence[str]], list[list[Word]]]
+    name: str  # printed on the card
+    list_words: Callable[[Sequence[str]], list[list[Word]]]  # of each text, without punctuation
 
 
 def read_runs(
@@ -62,39 +58,30 @@ def read_runs(
 
 
 def read_tokens(texts: Sequence[str], pipeline: Any) -> list[list[Word]]:
-    """Return the words of each text from Stanza; equal texts are processed once, in batches.
-
-    The lemma of a token of several words (`del`) is its form. Adjacent tokens without a space or a
-    mark between them are one word.
-    """
+    """Return the words of each text from Stanza; equal texts are processed once, in batches."""
     distinct = [text for text in dict.fromkeys(texts) if text.strip()]
     documents = pipeline.bulk_process(distinct) if distinct else []
-    words = {
-        text: list(join_tokens(text, document))
-        for text, document in zip(distinct, documents, strict=True)
-    }
+    words = dict(zip(distinct, map(join_tokens, distinct, documents), strict=True))
     return [words.get(text, []) for text in texts]
 
 
-def join_tokens(text: str, document: Any) -> Iterable[Word]:
-    """Yield the tokens of a Stanza document as words, without marks at their ends."""
-    last: Word | None = None
+def join_tokens(text: str, document: Any) -> list[Word]:
+    """Return the tokens of a Stanza document as words, without marks at their ends."""
+    words: list[Word] = []
     for token in (token for sentence in document.sentences for token in sentence.tokens):
         match = TRIMMED.search(text[token.start_char : token.end_char])
         if not match:
             continue
         start, end = (token.start_char + place for place in match.span())
         form = fold_word(text[start:end])
+        # A token of several words (`del`) has no lemma.
         lemma = fold_word(token.words[0].lemma or form) if len(token.words) == 1 else form
         # Stanza splits some written words, such as contractions, into tokens.
-        if last and last.end == start:
-            last = Word(last.start, end, last.form + form, last.form + lemma)
-            continue
-        if last:
-            yield last
-        last = Word(start, end, form, lemma)
-    if last:
-        yield last
+        if words and words[-1].end == start:
+            last = words.pop()
+            start, form, lemma = last.start, last.form + form, last.form + lemma
+        words.append(Word(start, end, form, lemma))
+    return words
 
 
 def fold_word(text: str) -> str:
@@ -120,19 +107,19 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
         return Lemmatizer("none", read_runs)
-    if name == "auto":
-        name = choose_lemmatizer(language, stanza_dir)
-    if name == "stanza":
+    has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
+    if name == "stanza" or (name == "auto" and has_model):
         return load_stanza(language, stanza_dir)
-    return load_simplemma(language) if name == "simplemma" else Lemmatizer("none", read_runs)
-
-
-def choose_lemmatizer(language: str, stanza_dir: Path | str | None) -> str:
-    """Return the best lemmatizer of a language that needs no download."""
-    if (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir():
-        return "stanza"
-    available = SIMPLEMMA_NAMES.get(language, language) in simplemma_languages()
-    return "simplemma" if available else "none"
+    code = SIMPLEMMA_NAMES.get(language, language)
+    codes = simplemma_languages()
+    if name == "auto" and code not in codes:
+        return Lemmatizer("none", read_runs)
+    with explain_missing_extras("finding objects with simplemma", any_package=True):
+        import simplemma
+    if code not in codes:
+        raise unknown("language", language, "simplemma", codes)
+    lemma = partial(simplemma.lemmatize, lang=code)
+    return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
 
 
 def simplemma_languages() -> set[str]:
@@ -142,17 +129,6 @@ def simplemma_languages() -> set[str]:
     except ModuleNotFoundError:
         return set()
     return set(SUPPORTED_LANGUAGES)
-
-
-def load_simplemma(language: str) -> Lemmatizer:
-    """Return simplemma's lemmatizer; raise PolyprobeError if it does not have the language."""
-    with explain_missing_extras("finding objects with simplemma", any_package=True):
-        import simplemma
-    code = SIMPLEMMA_NAMES.get(language, language)
-    if code not in simplemma_languages():
-        raise unknown("language", language, "simplemma", simplemma_languages())
-    lemma = partial(simplemma.lemmatize, lang=code)
-    return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
 
 
 @lru_cache(maxsize=4)  # called for each relation
@@ -169,7 +145,13 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
                 f"{', '.join(has) or 'none'}; download it with stanza.download('{code}', "
                 "model_dir=…), or use --lemmatizer simplemma"
             )
-        fetch_stanza(stanza, code)
+        try:
+            stanza.download(code, processors="tokenize,mwt,pos,lemma", verbose=False)
+        except Exception as error:  # from requests, or Stanza's own for an unknown language
+            raise PolyprobeError(
+                f"cannot download the Stanza models of '{code}' ({one_line(error)}); try again, "
+                "give a folder of models with --stanza, or use --lemmatizer simplemma"
+            ) from error
     parts = [part for part in ("tokenize", "mwt", "pos", "lemma") if (place / code / part).is_dir()]
     try:
         pipeline = stanza.Pipeline(
@@ -188,17 +170,6 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
         ) from error
     name = f"stanza {version('stanza')} ({code}: {', '.join(parts)})"
     return Lemmatizer(name, partial(read_tokens, pipeline=pipeline))
-
-
-def fetch_stanza(stanza: Any, code: str) -> None:
-    """Download the models of a language into Stanza's own folder."""
-    try:
-        stanza.download(code, processors="tokenize,mwt,pos,lemma", verbose=False)
-    except Exception as error:  # from requests, or Stanza's own for an unknown language
-        raise PolyprobeError(
-            f"cannot download the Stanza models of '{code}' ({one_line(error)}); try again, give a "
-            "folder of models with --stanza, or use --lemmatizer simplemma"
-        ) from error
 
 
 def find_stanza(folder: Path | str | None) -> Path:

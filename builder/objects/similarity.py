@@ -31,13 +31,10 @@ JOINING = frozenset("אבגדהוזחטיכלמנסעפצקרשתابتثجحخ�
 
 
 def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
-    """Return the similarity of a sentence's word and a label's, by form or lemma.
-
-    In a language without inflection only the spelling may differ.
-    """
+    """Return the similarity of a sentence's word and a label's, by form or lemma."""
     if word.lemma == label.lemma or word.form == label.form:
         return 100.0
-    if not inflected:
+    if not inflected:  # only the spelling may differ
         return compare_spelling(word.form, label.form)
     return max(
         compare_forms(word.form, label.form),
@@ -69,7 +66,8 @@ def compare_forms(word: str, label: str) -> float:
         sure = stem >= SURE_STEM or max(endings) <= 1
         bound = 100.0 - EACH_LETTER * sum(endings) if sure else LEAST_BOUND
         return min(NEARLY, max(likeness, bound if sure or likeness >= 70 else 0.0))
-    if is_prefixed(word, label):
+    prefix = word.removesuffix(label)
+    if prefix != word and 0 < len(prefix) <= PREFIX_LETTERS and prefix[0] in JOINING:
         return PREFIXED
     ending = len(word) - len(label)
     if not 0 < ending <= ENDING:
@@ -113,19 +111,11 @@ def simplify_word(word: str) -> str:
 
 
 def compare_spelling(word: str, label: str) -> float:
-    """Return the similarity of two words of at least six letters; one in four may differ.
-
-    Their lengths may differ by one letter; with two, they are different names (Австрия, Австралия).
-    """
+    """Return the similarity of two words of at least six letters; one in four may differ."""
     shorter, longer = sorted((len(word), len(label)))
+    # Lengths that differ by two letters are of different names: Австрия, Австралия.
     if shorter < 6 or longer > shorter + 1:
         return 0.0
     if Levenshtein.distance(word, label) > longer // MISSPELT:
         return 0.0
     return min(NEARLY, Indel.normalized_similarity(word, label) * 100)
-
-
-def is_prefixed(word: str, label: str) -> bool:
-    """Return whether a Hebrew or Arabic word is the label with a prefix of one or two letters."""
-    prefix = word.removesuffix(label)
-    return prefix != word and 0 < len(prefix) <= PREFIX_LETTERS and prefix[0] in JOINING

@@ -18,27 +18,21 @@ ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
 MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
 
 
-class Name(NamedTuple):
-    """A label or alias as words; the sets contain positions of words.
+# {number of words: {(words of a label, these words or those that are not generic nouns)}}
+Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
 
-    Attributes:
-        core: words that a sentence must have: all except generic nouns, and except articles and
-            prepositions in a name of several words.
-        generic: nouns that many labels of the call share.
-        small: lower-case words.
-        has_marks: whether there are marks between the words.
-    """
+
+class Name(NamedTuple):
+    """A label or alias as words; the sets contain positions of words."""
 
     words: tuple[Word, ...]
+    # Words that a sentence must have: all except generic nouns, and except articles and
+    # prepositions in a name of several words.
     core: tuple[int, ...]
-    generic: frozenset[int]
-    small: frozenset[int]
-    has_marks: bool
+    generic: frozenset[int]  # nouns that many labels of the call share
+    small: frozenset[int]  # lower-case words
+    has_marks: bool  # between the words
     inflected: bool
-
-
-Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
-"""{number of words: {(words of a label, these words or those that are not generic nouns)}}"""
 
 
 class Span(NamedTuple):
@@ -55,30 +49,26 @@ def make_name(
 ) -> Name:
     """Return a label as a name; `generic` are the lemmas of nouns that sentences may omit."""
     shared = frozenset(place for place, word in enumerate(words) if word.lemma in generic)
-    little = frozenset(place for place, _ in enumerate(words) if is_little(label, words, place))
-    core = tuple(place for place, _ in enumerate(words) if place not in shared | little)
     small = frozenset(place for place, word in enumerate(words) if label[word.start].islower())
+    little = set()  # articles and prepositions in a name with a longer word
+    if any(len(word.form) > 3 for word in words):
+        little = {place for place in small if len(words[place].form) <= 3}
+        if len(words[0].form) <= 2 or words[0].form in ARTICLES:
+            little.add(0)
+    core = tuple(place for place, _ in enumerate(words) if place not in shared | little)
     inside = label[words[0].end : words[-1].start] if words else ""
     if not core:
         core, shared = tuple(range(len(words))), frozenset()
     return Name(tuple(words), core, shared, small, bool(MARK.search(inside)), inflected)
 
 
-def is_little(label: str, words: Sequence[Word], place: int) -> bool:
-    """Return whether a word is an article or a preposition in a name of several words."""
-    word = words[place]
-    if max(len(neighbour.form) for neighbour in words) <= 3 or len(word.form) > 3:
-        return False
-    plain = label[word.start].islower()
-    return plain or (place == 0 and (len(word.form) <= 2 or word.form in ARTICLES))
-
-
 def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Name:
     """Return a name whose first or last word is not needed, if the sentence has it elsewhere.
 
-    Sentences avoid the repetition (`Bahasa asli … adalah Tamil`, `Его родной язык — русский`). The
-    word must be in lower case, or its lemma in `shared`, the lemmas at the same end of many labels.
+    The word must be in lower case, or its lemma in `shared`, the lemmas at the same end of many
+    labels.
     """
+    # Sentences avoid the repetition: `Bahasa asli … adalah Tamil`, `Его родной язык — русский`.
     edges = {0, len(name.words) - 1} & set(name.core)
     lemmas = {word.lemma for word in words}
     spared = [
@@ -154,10 +144,7 @@ def pair(grid: Sequence[Sequence[float]], first: int, last: int) -> dict[int, in
 
 
 def choose_span(spans: Sequence[Span]) -> Span | None:
-    """Return the rightmost run within MARGIN of the best score, None without runs.
-
-    Among runs with the same end, the one with the most matched words is returned.
-    """
+    """Return the rightmost run within MARGIN of the best score, None without runs."""
     # Objects tend to be late in a sentence: a slightly worse run further on is taken.
     best = max((span.score for span in spans), default=0.0)
     candidates = [span for span in spans if span.score >= best - MARGIN]
@@ -175,26 +162,19 @@ def list_rivals(names: Iterable[Name]) -> Rivals:
 
 
 def is_beaten(words: Sequence[Word], span: Span, name: Name, rivals: Rivals) -> bool:
-    """Return whether a run of words is more similar to another label of the call.
-
-    The sentence was made with its own label, so another label must score ten points more. If the
-    run omits a word of its own label (Oklahoma is not Oklahoma City), an equal score suffices,
-    unless the omitted word is a lower-case generic noun (`engleski jezik`).
-    """
+    """Tell whether a run of words is more similar to another label of the call."""
+    # The sentence was made with its own label, so another label must score ten points more. If the
+    # run omits a word of its own label (Oklahoma is not Oklahoma City), an equal score suffices,
+    # unless the omitted word is a lower-case generic noun (`engleski jezik`).
     complete = span.matched >= len(name.words) - len(name.generic & name.small)
     if span.score >= 100 and complete:
         return False
     run = words[span.first : span.last + 1]
     for label, rival in rivals.get(len(run), ()):
         if label != name.words:
-            score = compare_spans(run, rival, name.inflected)
+            weights = [len(word.form) for word in rival]
+            scores = [compare_words(*pair, name.inflected) for pair in zip(run, rival, strict=True)]
+            score = sum(map(mul, scores, weights)) / sum(weights)
             if score >= span.score + (BETTER if complete else 0):
                 return True
     return False
-
-
-def compare_spans(run: Sequence[Word], words: Sequence[Word], inflected: bool) -> float:
-    """Return the similarity of two runs of equal length, word by word, weighted by length."""
-    weights = [len(word.form) for word in words]
-    scores = [compare_words(*pair, inflected) for pair in zip(run, words, strict=True)]
-    return sum(map(mul, scores, weights)) / sum(weights)
