@@ -3,11 +3,6 @@
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
 from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
 
-_DESCRIPTION = """\
-Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that share \
-the best score count in equal parts.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
@@ -45,9 +40,11 @@ _CITATION = """\
 
 
 class AccuracyAt1(Module):
-    """Score how often the best candidate is correct."""
+    """Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that
+    share the best score count in equal parts.
+    """
 
     measure = staticmethod(measure_accuracy)
     gold = True
     columns = {"predictions": SCORES, "references": INDICES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,12 +3,6 @@
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
 from polyprobe.metrics.shared.inputs import INDICES, Module
 
-_DESCRIPTION = """\
-Answer agreement is the share of facts on which two languages choose the same candidate, as a mean \
-over all pairs of languages: agreement on right and on wrong answers, kappa (agreement above \
-chance), and the facts that are correct in all languages or in any.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of int): one row for each fact: the index of the chosen candidate in
@@ -77,10 +71,13 @@ _CITATION = """\
 
 
 class AnswerAgreement(Module):
-    """Compare which candidate each language chooses."""
+    """Answer agreement is the share of facts on which two languages choose the same candidate, as a
+    mean over all pairs of languages: agreement on right and on wrong answers, kappa (agreement
+    above chance), and the facts that are correct in all languages or in any.
+    """
 
     measure = staticmethod(measure_agreement)
     gold = True
     optional = ("references",)
     columns = {"predictions": INDICES, "references": INDICES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,11 +3,6 @@
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
-_DESCRIPTION = """\
-Contrastive knowledge is the share of facts that a model finds more probable than their \
-counterfacts are on average.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each fact: its probability, then those of its
@@ -59,8 +54,10 @@ _CITATION = """\
 
 
 class ContrastiveKnowledge(Module):
-    """Compare the probability of facts with that of their counterfacts."""
+    """Contrastive knowledge is the share of facts that a model finds more probable than their
+    counterfacts are on average.
+    """
 
     measure = staticmethod(measure_knowledge)
     columns = {"predictions": SCORES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

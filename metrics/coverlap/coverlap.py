@@ -3,11 +3,6 @@
 from polyprobe.metrics.coverlap.formulas import compare_right
 from polyprobe.metrics.shared.inputs import INDEX, Module
 
-_DESCRIPTION = """\
-COverlap (correct overlap) is the number of facts that a model gets right in both of two languages \
-divided by the number that it gets right in at least one of them.
-"""
-
 _USAGE = """
 Args:
     predictions (list of int): index of the chosen candidate in one language, one for each query.
@@ -41,8 +36,10 @@ _CITATION = """\
 
 
 class Coverlap(Module):
-    """Compare which queries two languages get right."""
+    """COverlap (correct overlap) is the number of facts that a model gets right in both of two
+    languages divided by the number that it gets right in at least one of them.
+    """
 
     measure = staticmethod(compare_right)
     columns = {"predictions": INDEX, "references": INDEX}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,11 +3,6 @@
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
 from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
-_DESCRIPTION = """\
-Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged \
-over relations, for all objects and apart for those of one token and of several.
-"""
-
 _USAGE = """
 Args:
     predictions (list of str or None): the predicted text; None for no prediction.
@@ -54,9 +49,11 @@ _CITATION = """\
 
 
 class FactualAccuracy(Module):
-    """Compare predicted texts with accepted ones."""
+    """Factual accuracy is the share of facts whose predicted text reads like an accepted one,
+    averaged over relations, for all objects and apart for those of one token and of several.
+    """
 
     measure = staticmethod(measure_factual_accuracy)
     nullable = ("predictions",)
     columns = {"predictions": TEXT, "references": TEXTS}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

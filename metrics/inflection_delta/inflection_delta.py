@@ -3,11 +3,6 @@
 from polyprobe.metrics.inflection_delta.formulas import measure_preference
 from polyprobe.metrics.shared.inputs import SCORE, Module
 
-_DESCRIPTION = """\
-Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer \
-above its label; positive means that the inflected form is preferred.
-"""
-
 _USAGE = """
 Args:
     predictions (list of float): rank of the answer's label, one for each query; 1 (or 0) is the
@@ -42,8 +37,10 @@ _CITATION = """\
 
 
 class InflectionDelta(Module):
-    """Compare the ranks of an answer's label and of its inflected form."""
+    """Inflection delta is by how many ranks, on average, a model puts the inflected form of an
+    answer above its label; positive means that the inflected form is preferred.
+    """
 
     measure = staticmethod(measure_preference)
     columns = {"predictions": SCORE, "references": SCORE}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -5,11 +5,6 @@ from polyprobe.metrics.paraphrase_consistency.formulas import (
 )
 from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
-_DESCRIPTION = """\
-Paraphrase consistency is the share of pairs of templates for the same fact to which a model gives \
-the same answer; reported with its accuracy and the share of pairs that agree and are correct.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of str): of each tuple (subject, object) of a relation the label that
@@ -58,8 +53,11 @@ _CITATION = """\
 
 
 class ParaphraseConsistency(Module):
-    """Compare the answers to a fact's templates with each other and with the correct one."""
+    """Paraphrase consistency is the share of pairs of templates for the same fact to which a model
+    gives the same answer; reported with its accuracy and the share of pairs that agree and are
+    correct.
+    """
 
     measure = staticmethod(measure_consistency)
     columns = {"predictions": TEXTS, "references": TEXT}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

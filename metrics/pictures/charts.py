@@ -8,6 +8,7 @@ from polyprobe.metrics.pictures.elements import (
     LABEL,
     PLOT,
     Axis,
+    Drawing,
     colour_bar,
     describe_value,
     draw_key,
@@ -24,15 +25,12 @@ from polyprobe.metrics.pictures.elements import (
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Quartiles, Series
 
 
-def draw_bars(
-    bars: Bars, names: Mapping[str, str], top: float
-) -> tuple[float, float, Iterator[str]]:
-    """Draw bars with whiskers, marks and levels; return width, height and the elements."""
+def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
+    """Draw bars with whiskers, marks and levels."""
     thick = 11 if len(bars.series) > 1 else 15
     step = thick * len(bars.series) + 8
-    key = []
-    if len(bars.series) > 1:
-        key = [(draw_swatch(i), series.name) for i, series in enumerate(bars.series)]
+    key = [(draw_swatch(i), series.name) for i, series in enumerate(bars.series)]
+    key = key if len(key) > 1 else []
     for i, (name, _) in enumerate(bars.levels):
         key.append((draw_line(0, 0, 14, 0, stroke_dasharray=DASHES[i % 3], stroke_width=1.5), name))
     if any(series.marks for series in bars.series):
@@ -53,12 +51,9 @@ def draw_bars(
         yield from draw_key(key, x_start, top + 8)
         yield from axis.draw_x(start, bottom, bars.measure)
         heights = [start + step * i for i in range(len(labels))]
-        yield tag(
-            "g",
-            *(write_label(x_start - 8, y + step / 2, label, names)
-              for y, label in zip(heights, bars.labels, strict=True)),
-            text_anchor="end",
-        )  # fmt: skip
+        rows = zip(heights, bars.labels, strict=True)
+        texts = [write_label(x_start - 8, y + step / 2, label, names) for y, label in rows]
+        yield tag("g", *texts, text_anchor="end")
         for i, series in enumerate(bars.series):
             places = [y + 4 + thick * i for y in heights]
             yield from _draw_series(series, bars.labels, names, axis, places, thick - 1, i)
@@ -87,10 +82,8 @@ def _draw_series(
             continue
         x, middle = axis.place(value), short(y + thick / 2)
         tip = describe_value(names.get(label, label), series.name, value, bound)
-        tip = series.tips[i] if series.tips else tip
-        bars.append(
-            tag("rect", write_tip(tip), x=min(x, zero), y=y, width=abs(x - zero), height=thick)
-        )
+        tip = write_tip(series.tips[i] if series.tips else tip)
+        bars.append(tag("rect", tip, x=min(x, zero), y=y, width=abs(x - zero), height=thick))
         if bound is not None:
             low, high = (short(axis.place(end)) for end in bound)
             whiskers += f"M{low} {middle}H{high}M{low} {short(y + 2)}v6M{high} {short(y + 2)}v6"
@@ -103,8 +96,8 @@ def _draw_series(
         yield tag("path", d=marks, stroke="var(--ink)", stroke_width=3)
 
 
-def draw_curves(curves: Curves, top: float) -> tuple[float, float, Iterator[str]]:
-    """Draw curves with bands; return width, height and the elements."""
+def draw_curves(curves: Curves, names: Mapping[str, str], top: float) -> Drawing:
+    """Draw curves with bands; their labels are numbers, which have no names."""
     key = [(draw_swatch(i), series.name) for i, series in enumerate(curves.series)]
     start, x_start = top + 18 * len(key) + 8, 56.0
     right, bottom, count = x_start + PLOT[0], start + PLOT[1], len(curves.labels)
@@ -134,31 +127,26 @@ def draw_curves(curves: Curves, top: float) -> tuple[float, float, Iterator[str]
 def _draw_curve(
     series: Series, place: int, labels: Sequence[str], x: Axis, y: Axis
 ) -> Iterator[str]:
-    at = [(x.place(i), v, b) for i, (v, b) in enumerate(
-        zip(series.values, series.bounds or [None] * len(labels), strict=True), 1
-    ) if v is not None]  # fmt: skip
-    if any(bounds for *_, bounds in at):
-        ends = [(across, bounds or (value, value)) for across, value, bounds in at]
+    rows = zip(labels, series.values, series.bounds or [None] * len(labels), strict=True)
+    at = [(x.place(i), v, b, label) for i, (label, v, b) in enumerate(rows, 1) if v is not None]
+    if any(bounds for _, _, bounds, _ in at):
+        ends = [(across, bounds or (value, value)) for across, value, bounds, _ in at]
         edge = [(a, b[1]) for a, b in ends] + [(a, b[0]) for a, b in reversed(ends)]
         band = "L".join(f"{short(a)} {short(y.place(value))}" for a, value in edge)
         yield tag("path", d=f"M{band}Z", fill=colour_bar(place), opacity="0.2")
     if at:
-        way = "L".join(f"{short(across)} {short(y.place(value))}" for across, value, _ in at)
-        yield tag("path", d=f"M{way}", fill="none", stroke=colour_bar(place), stroke_width=2,
-                   stroke_dasharray=DASHES[0] if place % 2 else None)  # fmt: skip
-    tips = zip(labels, series.values, series.bounds or [None] * len(labels), strict=True)
-    texts = [
-        write_tip(describe_value(label, series.name, v, b)) for label, v, b in tips if v is not None
-    ]
-    dots = [tag("circle", tip, cx=across, cy=y.place(value), r=4)
-            for (across, value, _), tip in zip(at, texts, strict=True)]  # fmt: skip
+        way = "L".join(f"{short(across)} {short(y.place(value))}" for across, value, *_ in at)
+        style = {"stroke_width": 2, "stroke_dasharray": DASHES[0] if place % 2 else None}
+        yield tag("path", d=f"M{way}", fill="none", stroke=colour_bar(place), **style)
+    dots = []
+    for across, value, bounds, label in at:
+        tip = write_tip(describe_value(label, series.name, value, bounds))
+        dots.append(tag("circle", tip, cx=across, cy=y.place(value), r=4))
     yield tag("g", *dots, fill=colour_bar(place))
 
 
-def draw_boxes(
-    boxes: Boxes, names: Mapping[str, str], top: float
-) -> tuple[float, float, Iterator[str]]:
-    """Draw box plots; return width, height and the elements."""
+def draw_boxes(boxes: Boxes, names: Mapping[str, str], top: float) -> Drawing:
+    """Draw box plots."""
     key = [(draw_swatch(i), name) for i, name in enumerate(boxes.series)]
     start, x_start, thick = top + 18 * len(key) + 8, 56.0, 24
     step = thick * len(key) + 6 * len(key) + 14

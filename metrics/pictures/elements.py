@@ -13,6 +13,7 @@ SIZE = 12  # pixels of letters
 LABEL = 32  # at most, characters of a label; the pointer shows the whole
 PLOT = (480, 300)  # pixels of the plot of curves and points
 DASHES = ("6 4", "2 3", "8 3 2 3")
+Drawing = tuple[float, float, Iterator[str]]  # width, height, elements
 
 
 def measure_text(text: str) -> float:
@@ -40,18 +41,12 @@ def short(value: float) -> str:
 
 def tag(name: str, *content: str, **attributes: str | float | None) -> str:
     """Write an element; `_` in the names of attributes is `-`, None omits one."""
-    parts = [name]
+    head = name
     for key, value in attributes.items():
         if value is not None:
             text = escape(value) if isinstance(value, str) else short(value)
-            parts.append(f'{key.rstrip("_").replace("_", "-")}="{text}"')
-    head = " ".join(parts)
+            head += f' {key.rstrip("_").replace("_", "-")}="{text}"'
     return f"<{head}>{''.join(content)}</{name}>" if content else f"<{head}/>"
-
-
-def move(x: float, y: float) -> str:
-    """Write the transformation to a place."""
-    return f"translate({short(x)} {short(y)})"
 
 
 def write_text(x: float, y: float, text: str, **attributes: str | float | None) -> str:
@@ -66,8 +61,7 @@ def write_label(
     """Write a label by its name, shortened; `data-code` lets a page write the code instead."""
     name = names.get(code, code)
     text = name if len(name) <= LABEL else f"{name[: LABEL - 1]}…"
-    code_of_name = code if name != code else None
-    return write_text(x, y, text, data_code=code_of_name, **attributes)
+    return write_text(x, y, text, data_code=code if name != code else None, **attributes)
 
 
 def write_tip(text: str) -> str:
@@ -77,8 +71,8 @@ def write_tip(text: str) -> str:
 
 def draw_line(x1: float, y1: float, x2: float, y2: float, **attributes: str | float | None) -> str:
     """Draw a line between two places."""
-    attributes = {"stroke": "var(--ink)", **attributes}
-    return tag("path", d=f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}", **attributes)
+    way = f"M{short(x1)} {short(y1)}L{short(x2)} {short(y2)}"
+    return tag("path", d=way, **{"stroke": "var(--ink)", **attributes})
 
 
 def format_number(value: float | None) -> str:
@@ -106,10 +100,9 @@ def draw_swatch(place: int) -> str:
 
 def draw_key(entries: Sequence[tuple[str, str]], x: float, y: float) -> list[str]:
     """Draw a legend of (mark at 0, 0; name), one line each."""
-    return [
-        tag("g", mark, write_text(18, 0, name), transform=move(x, y + 18 * i))
-        for i, (mark, name) in enumerate(entries)
-    ]
+    places = [f"translate({short(x)} {short(y + 18 * i)})" for i in range(len(entries))]
+    rows = zip(entries, places, strict=True)
+    return [tag("g", mark, write_text(18, 0, name), transform=p) for (mark, name), p in rows]
 
 
 def find_end_of_key(entries: Sequence[tuple[str, str]], x: float) -> float:

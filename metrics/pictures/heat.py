@@ -10,6 +10,7 @@ import numpy as np
 
 from polyprobe.metrics.pictures.elements import (
     LABEL,
+    Drawing,
     draw_key,
     draw_line,
     find_end_of_key,
@@ -33,14 +34,11 @@ WRITTEN = 16  # at most, rows of a heat map with values in its cells
 SCALE, STEPS = 220, 22  # pixels and rectangles of a colour scale
 
 
-def draw_heat(
-    heat: Heat, names: Mapping[str, str], top: float
-) -> tuple[float, float, Iterator[str]]:
-    """Draw a heat map; return width, height and the elements."""
+def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
+    """Draw a heat map."""
     is_small = max(len(heat.rows), len(heat.columns)) <= WRITTEN
-    rows, columns = (
-        [names.get(code, code)[:LABEL] for code in x] for x in (heat.rows, heat.columns)
-    )
+    rows = [names.get(code, code)[:LABEL] for code in heat.rows]
+    columns = [names.get(code, code)[:LABEL] for code in heat.columns]
     x_start = math.ceil(max(map(measure_text, rows), default=0)) + 10
     size = 38 if is_small else 15
     highest = math.ceil(max(map(measure_text, columns), default=0))
@@ -53,16 +51,15 @@ def draw_heat(
     ]
 
     def draw() -> Iterator[str]:
-        yield tag("g", *(
-            write_label(x_start - 6, start + size * (i + 0.5), code, names)
-            for i, code in enumerate(heat.rows)
-        ), text_anchor="end", class_="rows")  # fmt: skip
-        turn = ") rotate(-90" if upright else ""
-        yield tag("g", *(
-            write_label(0, 0, code, names, transform="translate("
-                   f"{short(x_start + size * (i + 0.5))} {short(start - 8)}{turn})")
-            for i, code in enumerate(heat.columns)
-        ), text_anchor="start" if upright else "middle", class_="columns")  # fmt: skip
+        heights = [start + size * (i + 0.5) for i in range(len(rows))]
+        places = zip(heights, heat.rows, strict=True)
+        labels = [write_label(x_start - 6, y, code, names) for y, code in places]
+        yield tag("g", *labels, text_anchor="end", class_="rows")
+        turn, labels = ") rotate(-90" if upright else "", []
+        for i, code in enumerate(heat.columns):
+            move = f"translate({short(x_start + size * (i + 0.5))} {short(start - 8)}{turn})"
+            labels.append(write_label(0, 0, code, names, transform=move))
+        yield tag("g", *labels, text_anchor="start" if upright else "middle", class_="columns")
         yield from _draw_cells(heat, names, x_start, start, size, is_small)
         yield from _draw_scale(heat, x_start, bottom + 14)
         yield from draw_key(key, x_start, bottom + 66)
@@ -96,45 +93,38 @@ def _draw_cells(
     place = {"data_left": x_start, "data_top": top, "data_size": size}
     yield tag("g", *cells, class_="cells", **place)
     frames = [
-        tag("path", d=_frame(x_start, top, size, i, j), stroke=colour)
+        tag(
+            "path",
+            d=f"M{short(x_start + size * j + 1)} {short(top + size * i + 1)}"
+            f"h{size - 3}v{size - 3}h-{size - 3}z",
+            stroke=colour,
+        )
         for colour, places in zip(FRAMES, heat.squares.values(), strict=False)
         for i, j in places
     ]
     yield tag("g", *frames, "", class_="frames", fill="none", stroke_width=2, pointer_events="none")
     if texts:
-        yield tag("g", *texts, class_="texts", text_anchor="middle", pointer_events="none",
-                   font_size=11)  # fmt: skip
-
-
-def _frame(x_start: float, top: float, size: int, row: int, column: int) -> str:
-    x, y, side = x_start + size * column + 1, top + size * row + 1, size - 3
-    return f"M{short(x)} {short(y)}h{side}v{side}h-{side}z"
+        anchor = {"text_anchor": "middle", "pointer_events": "none"}
+        yield tag("g", *texts, class_="texts", **anchor, font_size=11)
 
 
 def _draw_scale(heat: Heat, x_start: float, y: float) -> Iterator[str]:
     """Draw the colour scale with its ends, its mark and the measure."""
     (low, high), ramp = find_scale_ends(heat), DIVERGING if heat.diverging else RAMP
-    wide = SCALE / STEPS
-    steps = [
-        tag("rect", x=x_start + wide * i, y=y, width=wide + 0.5, height=10,
-             fill=colour_value(ramp, (i + 0.5) / STEPS))
-        for i in range(STEPS)
-    ]  # fmt: skip
-    ends = [
-        write_text(x_start, y + 20, f"{low:z.2f}", class_="low"),
-        write_text(x_start + SCALE, y + 20, f"{high:z.2f}", class_="high", text_anchor="end"),
-    ]
+    wide, colours = SCALE / STEPS, [colour_value(ramp, (i + 0.5) / STEPS) for i in range(STEPS)]
+    size = {"y": y, "width": wide + 0.5, "height": 10}
+    steps = [tag("rect", x=x_start + wide * i, **size, fill=x) for i, x in enumerate(colours)]
+    start = write_text(x_start, y + 20, f"{low:z.2f}", class_="low")
+    end = write_text(x_start + SCALE, y + 20, f"{high:z.2f}", class_="high", text_anchor="end")
     name, value = heat.mark or ("", low)
     x = x_start + SCALE * (min(high, max(low, value)) - low) / (high - low)
     half = measure_text(name) / 2  # the name keeps off the numbers at both ends
     middle = max(x_start + 36 + half, min(x, x_start + SCALE - 36 - half))
-    mark = [
-        draw_line(x, y - 3, x, y + 13, stroke_width=2, class_="mark",
-              visibility=None if heat.mark else "hidden"),
-        write_text(middle, y + 20, name, class_="named", text_anchor="middle"),
-    ]  # fmt: skip
+    visible = None if heat.mark else "hidden"
+    mark = draw_line(x, y - 3, x, y + 13, stroke_width=2, class_="mark", visibility=visible)
+    title = write_text(middle, y + 20, name, class_="named", text_anchor="middle")
     measure = write_text(x_start, y + 38, heat.measure, class_="measure")
-    yield tag("g", *steps, *ends, *mark, measure, class_="scale")
+    yield tag("g", *steps, start, end, mark, title, measure, class_="scale")
 
 
 def find_scale_ends(heat: Heat) -> tuple[float, float]:

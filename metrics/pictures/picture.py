@@ -8,70 +8,44 @@ import numpy as np
 
 
 class Heat(NamedTuple):
-    """A heat map.
+    """A heat map."""
 
-    Attributes:
-        title: line above the picture.
-        rows, columns: languages or other labels.
-        values: [rows, columns]; NaN: no value, an empty cell.
-        measure: name of the values, below the colour scale.
-        low, high: ends of the scale; None: those of the values.
-        diverging: two colours from the middle of the scale, whose ends are then opposite.
-        mark: (name, value) of a line on the scale, such as chance.
-        squares: name → (row, column) of framed cells.
-        similar: [rows, rows], similarities of languages, for the order by similarity; None: the
-            values.
-        details: (row, column) → text after the value of a cell at the pointer, as its interval.
-    """
-
-    title: str
-    rows: Sequence[str]
+    title: str  # line above the picture
+    rows: Sequence[str]  # languages or other labels
     columns: Sequence[str]
-    values: np.ndarray
-    measure: str
-    low: float | None = None
+    values: np.ndarray  # [rows, columns]; NaN: no value, an empty cell
+    measure: str  # name of the values, below the colour scale
+    low: float | None = None  # ends of the scale; None: those of the values
     high: float | None = None
-    diverging: bool = False
-    mark: tuple[str, float] | None = None
+    diverging: bool = False  # two colours from the middle of the scale, whose ends are opposite
+    mark: tuple[str, float] | None = None  # (name, value) of a line on the scale, such as chance
+    # name → (row, column) of framed cells
     squares: Mapping[str, Sequence[tuple[int, int]]] = MappingProxyType({})
+    # similarities [rows, rows], for the order of languages; None: the values
     similar: np.ndarray | None = None
+    # (row, column) → text after the value of a cell at the pointer, as its interval
     details: Mapping[tuple[int, int], str] = MappingProxyType({})
 
 
 class Series(NamedTuple):
-    """Values of a chart, one for each label; None: undefined.
-
-    Attributes:
-        bounds: [low, high] of each value, or None.
-        marks: a second value at each label, such as chance, as a line.
-        tips: text of each value for the pointer; by default its label, series, value and bounds.
-    """
+    """Values of a chart, one for each label; None: undefined."""
 
     name: str
     values: Sequence[float | None]
-    bounds: Sequence[Sequence[float] | None] = ()
-    marks: Sequence[float | None] = ()
-    tips: Sequence[str] = ()
+    bounds: Sequence[Sequence[float] | None] = ()  # [low, high] of each value
+    marks: Sequence[float | None] = ()  # a second value at each label, such as chance, as a line
+    tips: Sequence[str] = ()  # for the pointer; by default label, series, value and bounds
 
 
 class Bars(NamedTuple):
-    """A bar chart.
-
-    Attributes:
-        title: line above the picture.
-        labels: labels of the bars: languages, groups or numbers.
-        series: each has one bar at each label.
-        measure: name of the axis of values.
-        levels: (name, value) of lines across all bars, such as chance.
-        ends: least extent of the axis of values, which always has 0.
-    """
+    """A bar chart; each series has one bar at each label: a language, a group or a number."""
 
     title: str
     labels: Sequence[str]
     series: Sequence[Series]
-    measure: str
-    levels: Sequence[tuple[str, float]] = ()
-    ends: tuple[float, float] = (0.0, 0.0)
+    measure: str  # name of the axis of values
+    levels: Sequence[tuple[str, float]] = ()  # (name, value) of lines across all bars
+    ends: tuple[float, float] = (0.0, 0.0)  # least extent of the axis, which always has 0
 
 
 class Curves(NamedTuple):
@@ -114,24 +88,16 @@ class Point(NamedTuple):
 
 
 class Points(NamedTuple):
-    """A scatter plot.
+    """A scatter plot."""
 
-    Attributes:
-        title: line above the picture, such as the correlation.
-        points: labelled points; the labels of many points are not drawn.
-        x, y: names of the axes.
-        line: (slope, intercept) of a line in the units of the axes, or in log2 of x with `log2`.
-        log2: the x axis is logarithmic.
-        ends: limits of both axes; None: those of the points.
-    """
-
-    title: str
-    points: Sequence[Point]
-    x: str
+    title: str  # such as the correlation
+    points: Sequence[Point]  # the labels of many points are not drawn
+    x: str  # names of the axes
     y: str
+    # (slope, intercept) of a line in the units of the axes, or in log2 of x with `log2`
     line: tuple[float, float] | None = None
-    log2: bool = False
-    ends: tuple[float, float] | None = None
+    log2: bool = False  # a logarithmic x axis
+    ends: tuple[float, float] | None = None  # of both axes; None: those of the points
 
 
 Picture = Heat | Bars | Curves | Boxes | Points

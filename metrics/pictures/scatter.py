@@ -8,6 +8,7 @@ from polyprobe.metrics.pictures.elements import (
     LABEL,
     PLOT,
     Axis,
+    Drawing,
     colour_bar,
     draw_key,
     draw_line,
@@ -25,13 +26,11 @@ from polyprobe.metrics.pictures.picture import Point, Points
 NAMED, CROWD = 40, 200  # at most, points with labels, and points of full size with a tip
 
 
-def draw_points(
-    points: Points, names: Mapping[str, str], top: float
-) -> tuple[float, float, Iterator[str]]:
-    """Draw points; return width, height and the elements."""
+def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing:
+    """Draw points."""
     groups = list(dict.fromkeys(point.group for point in points.points))
-    key = [(tag("circle", cx=6, cy=0, r=4, fill=colour_bar(i)), group)
-           for i, group in enumerate(groups)] if len(groups) > 1 else []  # fmt: skip
+    circles = [tag("circle", cx=6, cy=0, r=4, fill=colour_bar(i)) for i in range(len(groups))]
+    key = [*zip(circles, groups, strict=True)] if len(groups) > 1 else []
     start, x_start = top + 18 * len(key) + 8, 56.0
     across, up = (PLOT[1], PLOT[1]) if points.ends else PLOT
     right, bottom = x_start + across, start + up
@@ -53,8 +52,8 @@ def draw_points(
         for i, group in enumerate(groups):
             members = [point for point in points.points if point.group == group]
             dots = [_draw_dot(point, names, x, y, points, crowd) for point in members]
-            yield tag("g", *dots, fill=colour_bar(i), class_="points",
-                       fill_opacity="0.5" if crowd else None)  # fmt: skip
+            opacity = "0.5" if crowd else None
+            yield tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity)
         if len(points.points) <= NAMED:
             yield from _name_points(points.points, names, x, y)
 
@@ -68,9 +67,8 @@ def _draw_dot(
     if crowd:
         return tag("circle", r=2.5, **place)
     values = f"{points.x} {shorten_signed(point.x)}\n{points.y} {format_number(point.y)}"
-    return tag(
-        "circle", write_tip(f"{names.get(point.label, point.label)}\n{values}"), r=4, **place
-    )
+    tip = write_tip(f"{names.get(point.label, point.label)}\n{values}")
+    return tag("circle", tip, r=4, **place)
 
 
 def _find_ends(values: Sequence[float], log2: bool) -> tuple[float, float]:
@@ -109,17 +107,11 @@ def _name_points(
             middle = across + side * (7 + width / 2)
             if not (side or height):
                 continue
-            box = (middle - width / 2, up + height - 7, middle + width / 2, up + height + 7)
-            inside = start <= box[0] and box[2] <= end + 24 and top <= box[1] and box[3] <= bottom
-            if inside and not any(_overlap(box, label) for label in boxes):
-                boxes.append(box)
+            a = (middle - width / 2, up + height - 7, middle + width / 2, up + height + 7)
+            inside = start <= a[0] and a[2] <= end + 24 and top <= a[1] and a[3] <= bottom
+            # two boxes are apart if one ends before the other starts, across or up
+            apart = (b[2] < a[0] or a[2] < b[0] or b[3] < a[1] or a[3] < b[1] for b in boxes)
+            if inside and all(apart):
+                boxes.append(a)
                 yield write_label(middle, up + height, point.label, names, text_anchor="middle")
                 break
-
-
-def _overlap(
-    first: tuple[float, float, float, float], second: tuple[float, float, float, float]
-) -> bool:
-    return not (
-        first[2] < second[0] or second[2] < first[0] or first[3] < second[1] or second[3] < first[1]
-    )

@@ -1,13 +1,13 @@
 """Draw pictures as SVG for pages, Spaces and files; the same picture gives the same text."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from textwrap import wrap
 
 from polyprobe.metrics.pictures.charts import draw_bars, draw_boxes, draw_curves
 from polyprobe.metrics.pictures.elements import SIZE, measure_text, short, tag, write_text
 from polyprobe.metrics.pictures.heat import draw_heat
-from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture
+from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 from polyprobe.metrics.pictures.scatter import draw_points
 
 # The light colours of the pages, see report.css.
@@ -22,30 +22,22 @@ COLOURS = {
     "bar-3": "#b3589a",
     "bar-4": "#6b7280",
 }
+DRAW: Mapping[type, Callable[..., tuple[float, float, Iterator[str]]]] = {
+    Heat: draw_heat,
+    Bars: draw_bars,
+    Curves: draw_curves,
+    Boxes: draw_boxes,
+    Points: draw_points,
+}
 FONT = "system-ui, 'DejaVu Sans', 'Noto Sans', sans-serif"
 
 
 def draw_svg(picture: Picture, names: Mapping[str, str] | None = None, title: bool = True) -> str:
-    """Draw a picture as an SVG element.
-
-    Args:
-        picture: the picture to draw.
-        names: label → name that is drawn in its place, as of languages.
-        title: whether the picture's title is drawn.
-    """
+    """Draw a picture as an SVG element, with `names` in place of its labels, as of languages."""
     lines = wrap(picture.title, 88) if title else []
     top = 18 * len(lines)
     names = names or {}
-    if isinstance(picture, Heat):
-        width, height, parts = draw_heat(picture, names, top)
-    elif isinstance(picture, Bars):
-        width, height, parts = draw_bars(picture, names, top)
-    elif isinstance(picture, Curves):
-        width, height, parts = draw_curves(picture, top)
-    elif isinstance(picture, Boxes):
-        width, height, parts = draw_boxes(picture, names, top)
-    else:
-        width, height, parts = draw_points(picture, names, top)
+    width, height, parts = DRAW[type(picture)](picture, names, top)
     # a long title may be wider than the picture of two languages
     width = max(width, max(map(measure_text, lines), default=0) + 8)
     titles = [write_text(4, 10 + 18 * i, line, font_size=13) for i, line in enumerate(lines)]

@@ -3,11 +3,6 @@
 from polyprobe.metrics.rank_overlap.formulas import measure_rank_overlap
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
-_DESCRIPTION = """\
-Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the \
-same candidates in two languages.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
@@ -60,8 +55,10 @@ _CITATION = """\
 
 
 class RankOverlap(Module):
-    """Compare two languages' scores of the same candidates."""
+    """Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks
+    the same candidates in two languages.
+    """
 
     measure = staticmethod(measure_rank_overlap)
     columns = {"predictions": SCORES, "references": SCORES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,11 +3,6 @@
 from polyprobe.metrics.rankc.formulas import measure_rankc
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
-_DESCRIPTION = """\
-RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two \
-languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
@@ -47,8 +42,10 @@ _CITATION = """\
 
 
 class Rankc(Module):
-    """Compare two languages' scores of the same candidates."""
+    """RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in
+    two languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
+    """
 
     measure = staticmethod(measure_rankc)
     columns = {"predictions": SCORES, "references": SCORES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,12 +3,6 @@
 from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
-_DESCRIPTION = """\
-RankC corrected for the subject is the part of the consistency of two languages that depends on \
-the subject of the question: 0 for a model that ranks the same candidates alike whatever the \
-subject, 1 for equal rankings that another subject does not give.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
@@ -61,8 +55,11 @@ _CITATION = """\
 
 
 class RankcSubject(Module):
-    """Compare two languages' scores of the same candidates about two subjects."""
+    """RankC corrected for the subject is the part of the consistency of two languages that depends
+    on the subject of the question: 0 for a model that ranks the same candidates alike whatever the
+    subject, 1 for equal rankings that another subject does not give.
+    """
 
     measure = staticmethod(measure_rankc_subject)
     columns = dict.fromkeys(INPUTS, SCORES)
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -3,11 +3,6 @@
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
 
-_DESCRIPTION = """\
-Recall@k is the share of queries that have a correct answer among their k best-scored candidates; \
-the mean rank is that of the best-scored correct answer, from 1.
-"""
-
 _USAGE = """
 Args:
     predictions (list of list of float): one row for each query with one score for each candidate;
@@ -48,9 +43,11 @@ _CITATION = """\
 
 
 class RecallAtK(Module):
-    """Score how high a correct candidate ranks."""
+    """Recall@k is the share of queries that have a correct answer among their k best-scored
+    candidates; the mean rank is that of the best-scored correct answer, from 1.
+    """
 
     measure = staticmethod(measure_recall)
     gold = True
     columns = {"predictions": SCORES, "references": INDICES}
-    texts = (_DESCRIPTION, _USAGE, _CITATION)
+    texts = (_USAGE, _CITATION)

@@ -57,13 +57,13 @@ _LARGEST, _FURTHEST = 2**1023, 2**63  # integers that fit into float64, int64
 class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first class that is not
     """A metric that checks its arguments and accepts the containers of `unpack`.
 
-    Options can be given to `evaluate.load` too, as defaults of `compute`. An argument that only
-    other metrics of polyprobe have is ignored with a warning, so that metrics can be combined.
+    The docstring of the class is its description. Options can be given to `evaluate.load` too, as
+    defaults of `compute`. An argument that only other metrics of polyprobe have is ignored with a
+    warning, so that metrics can be combined.
     """
 
     columns: ClassVar[Mapping[str, Any]]  # of a query, and their types
-    # description, usage (arguments, result, examples) and citation
-    texts: ClassVar[tuple[str, str, str]] = ("", "", "")
+    texts: ClassVar[tuple[str, str]] = ("", "")  # usage (arguments, result, examples), citation
     # Whether `references` are the indices of correct candidates: `answers` then are another name
     # for them, which counts if both are given, and a row can be one index.
     gold: ClassVar[bool] = False
@@ -86,8 +86,9 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         """Compute the result from the columns and options."""
 
     def _info(self) -> evaluate.MetricInfo:
-        description, usage, citation = self.texts
+        usage, citation = self.texts
         usage = usage.replace("{resampling}", RESAMPLING_USAGE)
+        description = " ".join((type(self).__doc__ or "").split()) + "\n"
         features = datasets.Features(dict(self.columns))
         return evaluate.MetricInfo(description, citation, features, usage)
 
