@@ -20,7 +20,7 @@ from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
 def right_probability(
     scores: Scores, references: Answers | None, ties: str = "expected"
 ) -> np.ndarray:
-    """Return for each query the probability that its best-scored candidate is correct.
+    """Compute for each query the probability that its best-scored candidate is correct.
 
     Scores are as `rows.read_rows` takes them. `expected`: the share of right ones among the t + 1
     candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
@@ -38,7 +38,7 @@ def right_probability(
 
 
 def chance_accuracy(scores: Scores, references: Answers | None) -> np.ndarray:
-    """Return the share of correct candidates of each query, the expected score of a guess."""
+    """Compute the share of correct candidates of each query, the expected score of a guess."""
     sizes = read_rows(scores, "predictions")[1]
     return _count(mark_right(references, sizes), sizes.cumsum() - sizes) / sizes
 
@@ -46,10 +46,7 @@ def chance_accuracy(scores: Scores, references: Answers | None) -> np.ndarray:
 def measure_accuracy(
     predictions: Scores, references: Answers | None = None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
-    """Return accuracy@1 with its chance level, intervals and the counts they come from.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute accuracy@1 with its chance level, intervals and the counts they come from."""
     right = right_probability(predictions, references, ties)
     flat, sizes = read_rows(predictions, "predictions")
     best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
@@ -59,7 +56,7 @@ def measure_accuracy(
 
 
 def find_accuracy(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
-    """Return accuracy by language, from the probability that each fact is correct."""
+    """Compute accuracy by language, from the probability that each fact is correct."""
     values = np.column_stack(list(right.values()))
     return mean_of(list(right), values, np.ones(len(values)), share=True)
 

@@ -57,10 +57,9 @@ def measure_agreement(
     n_candidates: Sequence[int] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return agreement, its parts and kappa over all languages, and agreement pair by pair.
+    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair.
 
-    Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`. `options`
-    are those of `intervals.Resampling`.
+    Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`.
     """
     choices = read_choices(predictions)
     names = name_languages(languages, choices.shape[1])
@@ -94,10 +93,7 @@ def measure_agreement(
 
 
 def divide_pairs(choices: np.ndarray, right: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """Return `agreement` and, if the correct answers are known, its five parts.
-
-    Each is bool [facts, pairs], pairs in the order of `itertools.combinations`.
-    """
+    """Compute `agreement` and, with the correct answers, its five parts, bool [facts, pairs]."""
     i, j = np.triu_indices(choices.shape[1], k=1)
     # small numbers are compared several times as fast
     small = np.unique(choices, return_inverse=True)[1].reshape(choices.shape)
@@ -117,7 +113,7 @@ def divide_pairs(choices: np.ndarray, right: np.ndarray | None = None) -> dict[s
 
 
 def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
-    """Return the pool sizes as an array; each is at least the number of different choices."""
+    """Read the pool sizes as an array; each is at least the number of different choices."""
     check_length(n_candidates, len(choices), "n_candidates")
     different = 1 + (np.diff(np.sort(choices, axis=1), axis=1) > 0).sum(axis=1)
     for query, (size, minimum) in enumerate(zip(n_candidates, different, strict=True)):
@@ -131,7 +127,7 @@ def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
 
 
 def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
-    """Return kappa, a ratio of sums over facts, from each fact's agreement and pool size N.
+    """Compute kappa, a ratio of sums over facts, from each fact's agreement and pool size N.
 
     (P - P_e) / (1 - P_e): P is the mean agreement of all pairs of languages, P_e the mean of 1 / N,
     the agreement of uniform random choices. With equal pools it is the free-marginal kappa of
@@ -145,11 +141,7 @@ def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
 def estimate_fleiss(
     choices: np.ndarray, agreement: np.ndarray, options: Resampling
 ) -> dict[str, Any]:
-    """Return `fleiss_kappa` of all languages and by group, with intervals.
-
-    It is one figure of all facts whatever `average` says: chance agreement is estimated from the
-    same choices, which lowers kappa in small groups, and a mean over groups would sum that up.
-    """
+    """Compute `fleiss_kappa` of all languages and by group, with intervals."""
     indices, places = np.unique(choices, return_inverse=True)
     # One cell for each fact and index: a count of both in one bincount.
     cells = np.arange(len(choices))[:, None] * len(indices) + places.reshape(choices.shape)
@@ -157,11 +149,13 @@ def estimate_fleiss(
     shares = counts.reshape(len(choices), -1) / choices.shape[1]
     table = np.column_stack([agreement, shares])
     figure = Figure(["fleiss_kappa"], table, compute_fleiss)
+    # Over all facts whatever `average` says: chance agreement is estimated from the same choices,
+    # which lowers kappa in small groups, and a mean over groups would sum that up.
     return estimate(figure, options._replace(average="micro"))
 
 
 def compute_fleiss(sums: np.ndarray) -> np.ndarray:
-    """Return Fleiss' kappa [..., 1] from sums over facts [..., 1 + indices]; NaN where P_e is 1.
+    """Compute Fleiss' kappa [..., 1] from sums over facts [..., 1 + indices]; NaN where P_e is 1.
 
     The sums are those of the agreement of all pairs and of the share of languages that choose index
     j. Kappa is (P - P_e) / (1 - P_e): P the mean agreement, P_e = sum_j p_j^2 with p_j the share of
@@ -176,7 +170,7 @@ def compute_fleiss(sums: np.ndarray) -> np.ndarray:
 def report_pairs(
     names: Sequence[str], parts: Mapping[str, np.ndarray], options: Resampling
 ) -> dict[str, dict[str, Any]]:
-    """Return the averages of `divide_pairs` by pair of languages, with agreement's interval."""
+    """Compute the averages of `divide_pairs` by pair of languages, with agreement's interval."""
     groups = options.groups if options.average == "macro" else None
     codes = index_labels(groups, len(parts["agreement"]), "groups")[1]
     sizes = np.bincount(codes)
@@ -190,12 +184,7 @@ def report_pairs(
 
 
 def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
-    """Return the 95% interval of the average of each column, as `intervals.estimate` draws it."""
-
-    def average(sums: np.ndarray) -> np.ndarray:
-        counts = sums[..., -1:]  # 0 where a group was drawn not once
-        return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
-
+    """Compute the 95% interval of the average of each column, as `intervals.estimate` draws it."""
     # A few pairs at a time: resamples x groups x pairs must fit into memory.
     groups = 1 if options.groups is None else len(set(options.groups))
     step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
@@ -203,15 +192,14 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
-        table = np.column_stack([part, np.ones(len(part))])
-        figure = Figure(names, table, average, shares=table[:, -1:])
+        figure = mean_of(names, part, np.ones(len(part)), share=True)
         bounds = estimate(figure, options, by_group=False)
         intervals += [bounds[f"{name}_ci"] for name in names]
     return intervals
 
 
 def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Return the share of facts with the same choice for every pair of languages.
+    """Compute the share of facts with the same choice for every pair of languages.
 
     Each language has the indices of its choices, row i the same fact in all. 1 on the diagonal.
 
@@ -221,33 +209,29 @@ def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> n
            [0.3333, 0.6667, 1.    ]])
     """
     choices = read_columns(predictions)
-    matrix = np.eye(choices.shape[1])
-    i, j = np.triu_indices(choices.shape[1], k=1)
+    matrix, (i, j) = np.eye(choices.shape[1]), np.triu_indices(choices.shape[1], k=1)
     matrix[i, j] = matrix[j, i] = divide_pairs(choices)["agreement"].mean(axis=0)
     return matrix
 
 
 def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
-    """Return the expected agreement of each query for all pairs of languages [queries, pairs].
+    """Compute the expected agreement of each query for all pairs of languages [queries, pairs].
 
     Each language chooses one of its t best-scored candidates with probability 1 / t, independently
     of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
     """
     languages, sizes = read_languages(scores)
     values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
-    for size, queries, items in split_by_size(sizes):
-        step = max(1, _TABLE // (len(languages) * size))
-        for start in range(0, len(queries), step):
-            part = np.s_[start : start + step]
-            tables = [flat[items[part]] for flat in languages]
-            # Ties at the top are chosen with equal probability, independently in each language.
-            best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
-            values[queries[part]] = pair_agreement(best / best.sum(axis=2, keepdims=True))
+    for _, queries, items in split_by_size(sizes, lambda n: len(languages) * n):
+        tables = [flat[items] for flat in languages]
+        # Ties at the top are chosen with equal probability, independently in each language.
+        best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
+        values[queries] = pair_agreement(best / best.sum(axis=2, keepdims=True))
     return values
 
 
 def pair_agreement(choices: np.ndarray) -> np.ndarray:
-    """Return the probability that two languages choose the same candidate [queries, pairs].
+    """Compute the probability that two languages choose the same candidate [queries, pairs].
 
     `choices` [languages, queries, candidates] are probabilities, independent between languages:
     sum_i p_l(i) p_l2(i). The pairs are in the order of `itertools.combinations`.
@@ -262,13 +246,13 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
 
 
 def find_agreement(scores: Mapping[str, Scores]) -> Figure:
-    """Return the share of facts on which both languages of a pair choose the same candidate."""
+    """Compute the share of facts on which both languages of a pair choose the same candidate."""
     values = agreement_per_query(scores)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
 def find_kappa(scores: Mapping[str, Scores]) -> Figure:
-    """Return kappa of all languages, by `correct_chance`; ties in expectation.
+    """Compute kappa of all languages, by `correct_chance`; ties in expectation.
 
     Facts with one candidate are excluded; NaN if no other is left.
     """

@@ -26,7 +26,7 @@ _LARGEST = 1e300  # sums of larger values may overflow
 
 
 def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
-    """Return for each row the sign (1, 0, -1) of p(fact) - mean of p(counterfact), without error.
+    """Compute for each row the sign (1, 0, -1) of p(fact) - mean of p(counterfact), without error.
 
     0 is a tie of the numbers as they are stored or as they are written: 0.2 ties with 0.1 and 0.3,
     though no double is any of these. Only the order matters, so the scale does not: percentages do
@@ -61,10 +61,7 @@ def measure_knowledge(
     log: bool = False,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the share of recalled facts and of ties, with intervals and the number of facts.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute the share of recalled facts and of ties, with intervals and the number of facts."""
     check_name(ties, TIE_VALUES, "ties")
     signs = compare_contrasts(predictions, log)
     recalled = np.where(signs == 0, 0.5 if ties == "half" else 0, signs > 0)
@@ -78,7 +75,7 @@ def measure_knowledge(
 
 
 def _exponentiate(flat: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Return exp(flat), each row divided by its largest value; only the order matters."""
+    """Compute exp(flat), each row divided by its largest value; only the order matters."""
     largest = np.maximum.reduceat(flat.astype(np.float64), starts)
     for query in np.flatnonzero(largest == np.inf)[:1]:
         raise ValueError(f"inf in query {query} of 'predictions'; expected log-probabilities")
@@ -100,7 +97,7 @@ def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
 
 
 def _compare_exactly(fact: float, variants: Sequence[float]) -> int:
-    """Return the sign of fact - mean of others, 0 if it is 0 for the numbers stored or written."""
+    """Compute the sign of fact - mean of others, 0 if it is 0 for the numbers stored or written."""
     binary = len(variants) * Fraction(fact) - sum(map(Fraction, variants))
     decimal = len(variants) * Fraction(repr(fact)) - sum(
         Fraction(repr(variant)) for variant in variants

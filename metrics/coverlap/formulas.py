@@ -37,10 +37,7 @@ def compare_right(
     answers: Answers | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return COverlap with its interval and the counts it comes from; None for 0/0.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute COverlap with its interval and the counts it comes from; None for 0/0."""
     answers = check_answers(answers, len(predictions), "answers")
     choices = read_columns({"predictions": predictions, "references": references})
     right = find_right(choices, answers)
@@ -50,7 +47,7 @@ def compare_right(
 
 
 def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Return COverlap of every pair of languages from the probability that each query is correct.
+    """Compute COverlap of every pair of languages from the probability that each query is correct.
 
     The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
     are broken independently in each language, so a query is correct in both with a * b and
@@ -83,7 +80,7 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
 
 
 def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
-    """Return COverlap by pair: correct in both / correct in either, expectations under ties."""
+    """Compute COverlap by pair: correct in both / correct in either, expectations under ties."""
     values = np.column_stack(list(right.values())).astype(np.float64)
     i, j = np.triu_indices(values.shape[1], 1)
 

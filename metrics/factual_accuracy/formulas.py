@@ -36,7 +36,7 @@ def match(
     language: str | None = None,
     prompt: str | None = None,
 ) -> bool:
-    """Return whether a prediction equals an accepted text; None and blank predictions never do.
+    """Tell whether a prediction equals an accepted text; None and blank predictions never do.
 
     Outer whitespace does not count, nor case as `str.lower` has it, the same in every language:
     ß is not ss, İ is not i. In Greek stress marks do not count, but a final ς is not σ. In English,
@@ -62,7 +62,7 @@ def find_matches(
     language: str | None = None,
     prompts: Sequence[str] | None = None,
 ) -> np.ndarray:
-    """Return for each query whether its prediction is correct (bool), by `match`."""
+    """Tell for each query whether its prediction is correct (bool), by `match`."""
     check_texts(predictions, "predictions", optional=True)
     check_lists(references, "references")
     check_length(references, len(predictions), "references")
@@ -87,10 +87,7 @@ def measure_factual_accuracy(
     prompts: Sequence[str] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the accuracy on all queries and by number of tokens, with intervals and counts.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute the accuracy on all queries and by number of tokens, with intervals and counts."""
     right = find_matches(predictions, references, language, prompts)
     size = len(right)
     for name in ("groups", "clusters"):
@@ -130,7 +127,7 @@ def _read_flags(flags: Sequence[bool], size: int) -> np.ndarray:
 def _summarize_part(
     name: str, right: np.ndarray, mask: np.ndarray, **options: Any
 ) -> dict[str, Any]:
-    """Return the accuracy NAME on the queries that count, and their number, by group too.
+    """Compute the accuracy NAME on the queries that count, and their number, by group too.
 
     They are drawn from by themselves: in a draw from all queries a relation's only object of one
     token would often be missing, and the relation with it.

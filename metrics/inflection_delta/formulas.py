@@ -21,7 +21,7 @@ _LAST = 2.0**53  # rank; sums of larger ones are not exact
 
 
 def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
-    """Return rank(label) - rank(inflected form) of each query.
+    """Compute rank(label) - rank(inflected form) of each query.
 
     Ranks may start from 0 or from 1, if both do, and be fractions (expectations under ties). No
     queries, unequal numbers of them, and ranks that are no finite numbers from 0 are errors.
@@ -37,10 +37,7 @@ def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
 
 
 def measure_preference(predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
-    """Return the mean delta and the share of inflected forms that rank higher, with intervals.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute the mean delta and the share of inflected forms that rank higher, with intervals."""
     delta = rank_delta(predictions, references)
     higher = share((np.sign(delta) + 1) / 2)
     counts = {"n_queries": len(delta), "n_tied": int((delta == 0).sum())}

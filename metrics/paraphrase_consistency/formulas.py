@@ -42,7 +42,7 @@ class Shares(NamedTuple):
 
 
 def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
-    """Return each tuple's consistency, accuracy and consistency-accuracy.
+    """Compute each tuple's consistency, accuracy and consistency-accuracy.
 
     Labels are compared as they are written. The accuracy of a tuple with one template would be
     defined, but the paper's relations are those with at least two, for all three figures.
@@ -81,7 +81,7 @@ def measure_consistency(
     clusters: Labels = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the three figures with intervals, and how many tuples are counted and left out.
+    """Compute the three figures with intervals, and how many tuples are counted and left out.
 
     `groups`, `clusters` and `options` are those of `intervals.Resampling`. A tuple that is
     ambiguous and has one template is counted as ambiguous.

@@ -12,7 +12,7 @@ of A_1 ... A_N (Webber, Moffat and Zobel 2010), and the overlap of the top k is 
 {'rbo': 0.875, 'kendall_tau_b': 0.3333333333333333, 'top_k_overlap@2': 0.5}
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,9 @@ from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
 from polyprobe.metrics.shared.ranks import check_ties, count_ties, prefix_shares, split_by_size
 from polyprobe.metrics.shared.rows import Scores, name_pairs, read_depths, read_languages
 
-_CHUNK = 100_000  # values at once, so that they stay in the processor's cache
-
 
 def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
-    """Return the weights of A_1 ... A_N in RBO_EXT of whole rankings; they sum to 1.
+    """Compute the weights of A_1 ... A_N in RBO_EXT of whole rankings; they sum to 1.
 
     (1 - p) p^(d-1), and at N the rest, p^(N-1): both rankings end there with the same candidates,
     so the agreement of 1 is extrapolated to all further depths (Webber et al. 2010, equation 23).
@@ -44,7 +42,7 @@ def overlap_per_query(
     k: int | Sequence[int] = (1, 3),
     ties: str = "expected",
 ) -> dict[str, np.ndarray]:
-    """Return `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query.
+    """Compute `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query.
 
     Scores are as `rows.read_rows` takes them; unequal pools are an error. Tau-b is NaN where a
     language ties all candidates, and for a single one.
@@ -53,9 +51,12 @@ def overlap_per_query(
     depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))
-    for size, queries, items in _split_queries(sizes, lambda n: n**2):
+    for size, queries, items in split_by_size(sizes, lambda n: n**2):
         counts = [count_ties(flat[items]) for flat in languages]
-        curve = _agree_by_depth(*(_share_tops(b, e, size, ties) for b, e in counts))
+        first, second = (_share_tops(*of_language, size, ties) for of_language in counts)
+        curve = np.ones((len(queries), size))  # A_N is 1
+        totals = first.sum(axis=0) + second.sum(axis=0)
+        curve[:, :-1] = 2 * np.einsum("iqd,iqd->qd", first, second) / totals
         rbo[queries] = curve @ rbo_weights(size, p)
         top[:, queries] = curve[:, np.minimum(depths, size) - 1].T
     tau = kendall_pairs({"predictions": predictions, "references": references})[:, 0]
@@ -65,7 +66,7 @@ def overlap_per_query(
 def overlap_chance(
     sizes: Sequence[int] | np.ndarray, p: float = 0.9, k: int | Sequence[int] = (1, 3)
 ) -> dict[str, np.ndarray]:
-    """Return the expectation of each measure for two independent random rankings of each pool size.
+    """Compute the expectation of each measure for two random rankings of each pool size.
 
     Random tops of depth d share d * d / N candidates, so A_d is d / N; tau-b has no entry, as it is
     0 in each pool of two candidates or more.
@@ -78,7 +79,7 @@ def overlap_chance(
 
 
 def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
-    """Return tau-b of each query for every pair of languages [queries, pairs].
+    """Compute tau-b of each query for every pair of languages [queries, pairs].
 
     (concordant - discordant) / sqrt(pairs untied in the first * pairs untied in the second): the
     cosine of the signs of all differences between candidates (Kendall 1945). NaN where a language
@@ -90,7 +91,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     if not values.size:  # a single language
         return values
     width = len(languages)
-    for size, queries, items in _split_queries(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
+    for size, queries, items in split_by_size(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
         i, j = np.triu_indices(size, 1)
         tables = [flat[items] for flat in languages]
         # compared, not subtracted: infinite scores are equal to each other
@@ -105,7 +106,7 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
 
 
 def find_kendall(scores: Mapping[str, Scores]) -> Figure:
-    """Return Kendall's tau-b by pair, over the facts where it is defined in both languages.
+    """Compute Kendall's tau-b by pair, over the facts where it is defined in both languages.
 
     For bivariate normal scores with the correlation rho its expectation is (2 / pi) asin(rho) in
     pools of any size (Greiner 1909).
@@ -123,10 +124,7 @@ def measure_rank_overlap(
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
-    """Return the means of all measures and of their chance levels, with intervals and counts.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute the means of all measures and of their chance levels, with intervals and counts."""
     values = overlap_per_query(predictions, references, p, k, ties)
     sizes = read_languages({"predictions": predictions})[1]
     chance = {f"{name}_chance": by for name, by in overlap_chance(sizes, p, k).items()}
@@ -140,31 +138,10 @@ def _name_depths(depths: Sequence[int], values: np.ndarray) -> dict[str, np.ndar
     return {f"top_k_overlap@{k}": row for k, row in zip(depths, values, strict=True)}
 
 
-def _split_queries(
-    sizes: np.ndarray, count: Callable[[int], int]
-) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield the parts of `split_by_size`, a few queries at a time: each has count(N) values."""
-    for size, queries, items in split_by_size(sizes):
-        step = max(1, _CHUNK // count(size))
-        for start in range(0, len(queries), step):
-            part = np.s_[start : start + step]
-            yield size, queries[part], items[part]
-
-
 def _share_tops(better: np.ndarray, equal: np.ndarray, size: int, ties: str) -> np.ndarray:
-    """Return p(i, d) for d = 1 ... N-1 as [candidates, queries, N-1].
-
-    Of tied candidates `released` takes all into the top as soon as one fits: all have the first of
-    their ranks, and tops may differ in size (Webber et al. 2010, equation 28).
-    """
+    """Compute p(i, d) for d = 1 ... N-1 as [candidates, queries, N-1]."""
     if ties == "expected":
         return prefix_shares(better, equal, size)
+    # All tied candidates have the first of their ranks: they come into the top together, and tops
+    # may differ in size (Webber et al. 2010, equation 28).
     return (better[..., None] < np.arange(1, size)).astype(np.float64)
-
-
-def _agree_by_depth(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return A_1 ... A_N of each query (queries x N) from the shares of both; A_N is 1."""
-    curve = np.ones((first.shape[1], len(first)))
-    totals = first.sum(axis=0) + second.sum(axis=0)
-    curve[:, :-1] = 2 * np.einsum("iqd,iqd->qd", first, second) / totals
-    return curve

@@ -39,7 +39,7 @@ _PRODUCT = 2**18
 
 
 def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") -> np.ndarray:
-    """Return the expected RankC of two independent random rankings of each pool size.
+    """Compute the expected RankC of two independent random rankings of each pool size.
 
     The expected overlap of two random prefixes of length j is j^2 / N, hence sum_j w_j * j / N.
     """
@@ -51,7 +51,7 @@ def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") ->
 def rankc_per_query(
     predictions: Scores, references: Scores, weights: str = "softmax", ties: str = "expected"
 ) -> np.ndarray:
-    """Return the RankC of each query; the measure is the mean of these.
+    """Compute the RankC of each query; the measure is the mean of these.
 
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
@@ -63,7 +63,7 @@ def rankc_per_query(
 def rankc_matrix(
     scores: Mapping[str, Scores], weights: str = "softmax", adjusted: bool = False
 ) -> np.ndarray:
-    """Return the RankC of every pair of languages, in the mapping's order, 1 on the diagonal.
+    """Compute the RankC of every pair of languages, in the mapping's order, 1 on the diagonal.
 
     Scores are as for `rankc_per_query`, row i the same query in all. With `adjusted` the mean of
     (RankC - chance) / (1 - chance) over the queries with several candidates, NaN if there is none.
@@ -89,7 +89,7 @@ def rankc_pairs(
     weights: Weights = "softmax",
     second_scores: Mapping[str, Scores] | None = None,
 ) -> np.ndarray:
-    """Return the RankC of each query for every pair of languages [queries, pairs].
+    """Compute the RankC of each query for every pair of languages [queries, pairs].
 
     Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
     faster; intervals and tests need the values of the queries. With `second_scores`, scores of the
@@ -121,14 +121,14 @@ def rankc_pairs(
 
 
 def find_rankc(languages: Sequence[str], values: np.ndarray) -> Figure:
-    """Return RankC by pair, from `rankc_pairs`."""
+    """Compute RankC by pair, from `rankc_pairs`."""
     return mean_of(name_pairs(languages), values, np.ones(len(values)), share=True)
 
 
 def find_rankc_adjusted(
     languages: Sequence[str], values: np.ndarray, sizes: np.ndarray, weights: str = "softmax"
 ) -> Figure:
-    """Return (RankC - chance) / (1 - chance) by pair, over the facts with several candidates.
+    """Compute (RankC - chance) / (1 - chance) by pair, over the facts with several candidates.
 
     0 is chance in every pool, but values are not comparable between pools of different size; those
     of `rank_overlap.find_kendall` are.
@@ -147,10 +147,7 @@ def measure_rankc(
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
-    """Return RankC, its chance level and the adjusted value, with intervals and counts.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute RankC, its chance level and the adjusted value, with intervals and counts."""
     values = rankc_per_query(predictions, references, weights, ties)
     sizes = read_languages({"predictions": predictions})[1]
     chance = rankc_chance(sizes, weights)
@@ -162,7 +159,7 @@ def measure_rankc(
 
 
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
-    """Return the sum of RankC over queries for all pairs; `items` are the indices of scores."""
+    """Compute the sum of RankC over queries for all pairs; `items` are the indices of scores."""
     queries, size = items.shape
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     curves = _make_curves(size, np.sqrt(share[:-1]))
@@ -192,13 +189,13 @@ def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: in
 
 
 def _stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
-    """Return the vectors of some queries in all languages [queries, languages, values]."""
+    """Compute the vectors of some queries in all languages [queries, languages, values]."""
     shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
     return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
 
 
 def _make_curves(size: int, scale: np.ndarray) -> Curves:
-    """Return the function from (better, equal) to p * scale; small pools look it up in a table."""
+    """Make the function from (better, equal) to p * scale; small pools look it up in a table."""
     if size > _LARGEST_TABLE:
         return lambda better, equal: prefix_shares(better, equal, size) * scale
     # Few pairs of counts occur in a small pool: a look-up is faster than the arithmetic.

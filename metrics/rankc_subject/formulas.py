@@ -54,10 +54,7 @@ def measure_rankc_subject(
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
-    """Return RankC, RankC with another subject, their difference and the corrected value.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute RankC, RankC with another subject, their difference and the corrected value."""
     subject, donor = rankc_subject_per_query(
         predictions, references, donor_predictions, donor_references, weights, ties
     )
@@ -79,7 +76,7 @@ def rankc_subject_per_query(
     weights: str = "softmax",
     ties: str = "expected",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return R and P of each query, two arrays [queries].
+    """Compute R and P of each query, two arrays [queries].
 
     Scores are as `rows.read_rows` takes them; unequal pools are an error.
     """
@@ -96,7 +93,7 @@ def rankc_subject_per_query(
 
 
 def _test(difference: np.ndarray, options: Resampling) -> float:
-    """Return the p-value of the difference as averaged: over groups (macro) or queries."""
+    """Compute the p-value of the difference as averaged: over groups (macro) or queries."""
     groups = options.groups if options.average == "macro" else None
     codes = index_labels(groups, len(difference), "groups")[1]
     weighed = difference / np.bincount(codes)[codes]
@@ -105,14 +102,14 @@ def _test(difference: np.ndarray, options: Resampling) -> float:
 
 
 def _compare(sums: np.ndarray) -> np.ndarray:
-    """Return the figures of NAMES from sums of R, of P and of queries."""
+    """Compute the figures of NAMES from sums of R, of P and of queries."""
     counts = np.where(sums[..., 2] > 0, sums[..., 2], np.nan)
     subject, donor = sums[..., 0] / counts, sums[..., 1] / counts
     return np.stack([correct(subject, donor), subject, donor, subject - donor], axis=-1)
 
 
 def correct(subject: np.ndarray, donor: np.ndarray) -> np.ndarray:
-    """Return (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
+    """Compute (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
     room: np.ndarray = 1 - donor
     tight = room < _ROOM
     return np.where(tight, 0, (subject - donor) / np.where(tight, 1, room)) + 0 * donor
@@ -121,7 +118,7 @@ def correct(subject: np.ndarray, donor: np.ndarray) -> np.ndarray:
 def find_rankc_subject(
     languages: Sequence[str], subject: np.ndarray, donor: np.ndarray, mask: np.ndarray
 ) -> Figure:
-    """Return the corrected RankC by pair, over the counted queries.
+    """Compute the corrected RankC by pair, over the counted queries.
 
     Args:
         languages: their names.
@@ -143,7 +140,7 @@ def find_rankc_subject(
 def flip_signs(
     differences: np.ndarray, clusters: Sequence[Any] | None, n_resamples: int, seed: int = 0
 ) -> np.ndarray:
-    """Return the two-sided p-value of each column's mean difference from 0 [columns].
+    """Compute the two-sided p-value of each column's mean difference from 0 [columns].
 
     The sign-flip test (Fisher's randomisation test for paired differences): the signs of a query's
     differences, or of a cluster's, are flipped together in all columns;

@@ -46,7 +46,7 @@ class Standing(NamedTuple):
 
 
 def find_standing(predictions: Scores, references: Answers) -> Standing:
-    """Return the position of the best correct candidate of each query.
+    """Find the position of the best correct candidate of each query.
 
     Scores are as `rows.read_rows` takes them; an index given twice counts once.
     """
@@ -62,19 +62,19 @@ def find_standing(predictions: Scores, references: Answers) -> Standing:
 
 
 def sort_stably(standing: Standing) -> Standing:
-    """Return the standing where, of equal candidates, the earlier in the list ranks higher."""
+    """Make the standing where, of equal candidates, the earlier in the list ranks higher."""
     ones = np.ones_like(standing.better)
     return standing._replace(better=standing.better + standing.earlier, equal=ones, right=ones)
 
 
 def shuffle(standing: Standing) -> Standing:
-    """Return the standing that constant scores have, where any order of the pool is as likely."""
+    """Make the standing that constant scores have, where any order of the pool is as likely."""
     nothing = np.zeros_like(standing.better)
     return standing._replace(better=nothing, equal=standing.pool, right=standing.answers)
 
 
 def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
-    """Return the probability that a correct candidate is among the first k [ks, queries].
+    """Compute the probability that a correct candidate is among the first k [ks, queries].
 
     Right candidates are placed one by one: where the first i of r are not among the m first places
     of e, the next is with m / (e - i). r and m may change places, so the steps are at most k. All
@@ -91,7 +91,7 @@ def recall_probability(standing: Standing, k: Sequence[int]) -> np.ndarray:
 
 
 def expected_rank(standing: Standing) -> np.ndarray:
-    """Return the expected rank, from 1, of the best correct candidate of each query."""
+    """Compute the expected rank, from 1, of the best correct candidate of each query."""
     return standing.better + (standing.equal + 1) / (standing.right + 1)
 
 
@@ -102,10 +102,7 @@ def measure_recall(
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
-    """Return recall at each k and the mean rank, their chance levels, intervals and counts.
-
-    `options` are those of `intervals.Resampling`.
-    """
+    """Compute recall at each k and the mean rank, their chance levels, intervals and counts."""
     check_ties(ties)
     depths = read_depths(k)
     standing = find_standing(predictions, references)
@@ -131,6 +128,6 @@ def recall_per_query(
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
-    """Return the values of each figure, one for each query."""
+    """Compute the values of each figure, one for each query."""
     recalls = zip(depths, recall_probability(standing, depths), strict=True)
     return {**{f"recall@{k}": row for k, row in recalls}, "mean_rank": expected_rank(standing)}

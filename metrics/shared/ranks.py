@@ -33,12 +33,20 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 Weights = str | Callable[[int], np.ndarray]
 
 
-def split_by_size(sizes: np.ndarray) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores."""
+def split_by_size(
+    sizes: np.ndarray, count: Callable[[int], int] | None = None
+) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores.
+
+    With `count`, a few queries at a time: each has count(N) values in the computation.
+    """
     starts = sizes.cumsum() - sizes
     for size in np.unique(sizes).tolist():
         queries = np.flatnonzero(sizes == size)
-        yield size, queries, starts[queries, None] + np.arange(size)
+        step = max(1, CHUNK // count(size)) if count else len(queries)
+        for start in range(0, len(queries), step):
+            part = queries[start : start + step]
+            yield size, part, starts[part, None] + np.arange(size)
 
 
 def check_ties(ties: str) -> None:
@@ -116,14 +124,10 @@ def compare_rankings(
     """
     _check_name("weights", weights, WEIGHTS)
     values = np.empty(len(sizes))
-    for size, queries, items in split_by_size(sizes):
+    for size, queries, items in split_by_size(sizes, lambda n: n**2):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
-        step = max(1, CHUNK // size**2)
-        for start in range(0, len(queries), step):
-            part = np.s_[start : start + step]
-            pair = [flat[items[part]] for flat in (first, second)]
-            pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
-            shares = [prefix_shares(*count_ties(scores), size) for scores in pair]
-            overlaps = np.einsum("iqj,iqj,j->q", *shares, share[:-1])
-            values[queries[part]] = overlaps + share[-1] * size
+        pair = [flat[items] for flat in (first, second)]
+        pair = [break_ties(scores) for scores in pair] if ties == "released" else pair
+        shares = [prefix_shares(*count_ties(scores), size) for scores in pair]
+        values[queries] = np.einsum("iqj,iqj,j->q", *shares, share[:-1]) + share[-1] * size
     return values
