@@ -7,8 +7,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.figures.figures import BY_NAME, JOINT, LANGUAGE, OF_MODULES, PAIR, SEPARATE
-from polyprobe.analysis.figures.results import list_by_language
-from polyprobe.metrics.shared.rows import mean_known
+from polyprobe.analysis.figures.results import list_by_language, mean_known
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs, split_signature
 from polyprobe.schema.run.settings import Settings

@@ -7,8 +7,7 @@ import numpy as np
 
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
-from polyprobe.metrics.shared.intervals import estimate
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import estimate, name_pairs
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError

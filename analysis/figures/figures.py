@@ -24,8 +24,7 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
-from polyprobe.metrics.shared.intervals import mean_of
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import mean_of, name_pairs
 from polyprobe.system.errors import check_option
 
 from .declaration import (

@@ -32,7 +32,7 @@ def _check_weights(name: str) -> None:
 
 
 def _check_ties(name: str) -> None:
-    from polyprobe.metrics.shared.ranks import TIES
+    from polyprobe.metrics.shared.rows import TIES
 
     check_option("--ties", name, TIES)
 

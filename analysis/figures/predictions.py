@@ -13,8 +13,8 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     measure_factual_accuracy,
 )
 from polyprobe.metrics.joint.measures import count_correct
-from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of
-from polyprobe.metrics.shared.rows import mean_known, name_pairs, take
+from polyprobe.metrics.shared.intervals import Figure, estimate, mean_of, name_pairs
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.options import is_normalised
@@ -22,6 +22,7 @@ from polyprobe.scoring.options import is_normalised
 from .further.calibration import calibrate_predictions
 from .further.relations import split_figures
 from .options import FillingOptions
+from .results import mean_known
 from .units import Units
 
 ROUNDING = 1e-4  # nats between two readings of one filling in other batches

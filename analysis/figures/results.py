@@ -1,10 +1,10 @@
 """Read results.json: values of languages, chance levels, floors, and every figure as a row."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations, permutations
+from statistics import fmean
 from typing import Any, NamedTuple
 
-from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .declaration import ALL, LANGUAGE, PAIR, WAY, RunFigure
@@ -209,3 +209,9 @@ def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
             raise PolyprobeError(
                 f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"
             )
+
+
+def mean_known(values: Iterable[float | None]) -> float | None:
+    """Compute the mean of the values that are not None; None without any."""
+    numbers = [value for value in values if value is not None]
+    return fmean(numbers) if numbers else None

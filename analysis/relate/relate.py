@@ -10,8 +10,7 @@ from scipy.stats import rankdata
 from polyprobe.analysis.compare.sentences.relations import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters
 from polyprobe.metrics.joint.relate import FEWEST, Correlation, bound_correlations, correlate
-from polyprobe.metrics.shared.intervals import choose_resamples
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import choose_resamples, name_pairs
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
-from polyprobe.metrics.shared.ranks import check_ties
-from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_rows
+from polyprobe.metrics.shared.rows import Answers, Rows, Scores, check_ties, mark_right, read_rows
 
 
 def right_probability(
@@ -47,10 +46,10 @@ def measure_accuracy(
     predictions: Scores, references: Answers | None = None, ties: str = "expected", **options: Any
 ) -> dict[str, Any]:
     """Compute accuracy@1 with its chance level, intervals and the counts they come from."""
-    right = right_probability(predictions, references, ties)
-    flat, sizes = read_rows(predictions, "predictions")
-    best = _count(_find_best(flat, sizes), sizes.cumsum() - sizes)
-    chance = chance_accuracy(predictions, references)
+    rows = Rows(*read_rows(predictions, "predictions"))
+    right = right_probability(rows, references, ties)
+    best = _count(_find_best(*rows), rows.sizes.cumsum() - rows.sizes)
+    chance = chance_accuracy(rows, references)
     counts = {"n_queries": len(right), "n_tied": int((best > 1).sum())}
     return {**summarize({"accuracy_at_1": share(right), "chance": chance}, **options), **counts}
 

@@ -1,6 +1,7 @@
 """The `evaluate` module of answer_agreement; see formulas.py."""
 
 from polyprobe.metrics.answer_agreement.formulas import measure_agreement
+from polyprobe.metrics.shared.citations import JIANG_2020
 from polyprobe.metrics.shared.inputs import INDICES, Module
 
 _USAGE = """
@@ -60,13 +61,6 @@ _CITATION = """\
     author = "Fleiss, Joseph L.",
     journal = "Psychological Bulletin", volume = "76", number = "5", year = "1971",
 }
-@inproceedings{jiang-etal-2020-x,
-    title = "{X}-{FACTR}: Multilingual Factual Knowledge Retrieval from Pretrained Language Models",
-    author = "Jiang, Zhengbao and Anastasopoulos, Antonios and Araki, Jun and Ding, Haibo and
-      Neubig, Graham",
-    booktitle = "Proceedings of EMNLP", year = "2020",
-    url = "https://aclanthology.org/2020.emnlp-main.479",
-}
 """
 
 
@@ -80,4 +74,4 @@ class AnswerAgreement(Module):
     gold = True
     optional = ("references",)
     columns = {"predictions": INDICES, "references": INDICES}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, _CITATION + JIANG_2020)

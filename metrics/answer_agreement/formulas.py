@@ -27,6 +27,7 @@ from polyprobe.metrics.shared.intervals import (
     estimate,
     index_labels,
     mean_of,
+    name_pairs,
     share,
     summarize,
 )
@@ -39,7 +40,6 @@ from polyprobe.metrics.shared.rows import (
     check_length,
     find_right,
     name_languages,
-    name_pairs,
     read_choices,
     read_columns,
     read_languages,
@@ -185,6 +185,11 @@ def report_pairs(
 
 def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
     """Compute the 95% interval of the average of each column, as `intervals.estimate` draws it."""
+
+    def average(sums: np.ndarray) -> np.ndarray:
+        counts = sums[..., -1:]  # 0 where a group was drawn not once
+        return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
+
     # A few pairs at a time: resamples x groups x pairs must fit into memory.
     groups = 1 if options.groups is None else len(set(options.groups))
     step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
@@ -192,7 +197,8 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
-        figure = mean_of(names, part, np.ones(len(part)), share=True)
+        table = np.column_stack([part, np.ones(len(part))])
+        figure = Figure(names, table, average, shares=table[:, -1:])
         bounds = estimate(figure, options, by_group=False)
         intervals += [bounds[f"{name}_ci"] for name in names]
     return intervals

@@ -1,6 +1,7 @@
 """The `evaluate` module of coverlap; see formulas.py."""
 
 from polyprobe.metrics.coverlap.formulas import compare_right
+from polyprobe.metrics.shared.citations import JIANG_2020
 from polyprobe.metrics.shared.inputs import INDEX, Module
 
 _USAGE = """
@@ -24,16 +25,6 @@ Examples:
     {'coverlap': 0.5, 'both': 1, 'either': 2, 'n_queries': 3}
 """
 
-_CITATION = """\
-@inproceedings{jiang-etal-2020-x,
-    title = "{X}-{FACTR}: Multilingual Factual Knowledge Retrieval from Pretrained Language Models",
-    author = "Jiang, Zhengbao and Anastasopoulos, Antonios and Araki, Jun and Ding, Haibo and
-      Neubig, Graham",
-    booktitle = "Proceedings of EMNLP", year = "2020",
-    url = "https://aclanthology.org/2020.emnlp-main.479",
-}
-"""
-
 
 class Coverlap(Module):
     """COverlap (correct overlap) is the number of facts that a model gets right in both of two
@@ -42,4 +33,4 @@ class Coverlap(Module):
 
     measure = staticmethod(compare_right)
     columns = {"predictions": INDEX, "references": INDEX}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, JIANG_2020)

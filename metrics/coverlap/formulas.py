@@ -19,16 +19,11 @@ from polyprobe.metrics.shared.intervals import (
     Ratio,
     add_mean,
     divide,
+    name_pairs,
     summarize,
     weigh,
 )
-from polyprobe.metrics.shared.rows import (
-    Answers,
-    check_answers,
-    find_right,
-    name_pairs,
-    read_columns,
-)
+from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_columns
 
 
 def compare_right(

@@ -1,6 +1,7 @@
 """The `evaluate` module of factual_accuracy; see formulas.py."""
 
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
+from polyprobe.metrics.shared.citations import JIANG_2020
 from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
 _USAGE = """
@@ -37,16 +38,6 @@ Examples:
     (0.6667, 0.5, 1.0, 1)
 """
 
-_CITATION = """\
-@inproceedings{jiang-etal-2020-x,
-    title = "{X}-{FACTR}: Multilingual Factual Knowledge Retrieval from Pretrained Language Models",
-    author = "Jiang, Zhengbao and Anastasopoulos, Antonios and Araki, Jun and Ding, Haibo and
-      Neubig, Graham",
-    booktitle = "Proceedings of EMNLP", year = "2020",
-    url = "https://aclanthology.org/2020.emnlp-main.479",
-}
-"""
-
 
 class FactualAccuracy(Module):
     """Factual accuracy is the share of facts whose predicted text reads like an accepted one,
@@ -56,4 +47,4 @@ class FactualAccuracy(Module):
     measure = staticmethod(measure_factual_accuracy)
     nullable = ("predictions",)
     columns = {"predictions": TEXT, "references": TEXTS}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, JIANG_2020)

@@ -1,6 +1,7 @@
 """The `evaluate` module of inflection_delta; see formulas.py."""
 
 from polyprobe.metrics.inflection_delta.formulas import measure_preference
+from polyprobe.metrics.shared.citations import SEMENOV_2025
 from polyprobe.metrics.shared.inputs import SCORE, Module
 
 _USAGE = """
@@ -26,15 +27,6 @@ Examples:
     {'inflection_delta': 1.5, 'share_inflected': 0.625, 'n_queries': 4, 'n_tied': 1}
 """
 
-_CITATION = """\
-@article{semenov-sennrich-2025-measuring,
-    title = "Measuring the Effect of Disfluency in Multilingual Knowledge Probing Benchmarks",
-    author = "Semenov, Kirill and Sennrich, Rico",
-    journal = "arXiv preprint arXiv:2510.15115", year = "2025",
-    url = "https://arxiv.org/abs/2510.15115",
-}
-"""
-
 
 class InflectionDelta(Module):
     """Inflection delta is by how many ranks, on average, a model puts the inflected form of an
@@ -43,4 +35,4 @@ class InflectionDelta(Module):
 
     measure = staticmethod(measure_preference)
     columns = {"predictions": SCORE, "references": SCORE}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, SEMENOV_2025)

@@ -22,8 +22,8 @@ import numpy as np
 
 from polyprobe.metrics.rank_overlap.formulas import rbo_weights
 from polyprobe.metrics.rankc.formulas import rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of
-from polyprobe.metrics.shared.rows import Scores, name_pairs, name_ways
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs, name_ways
+from polyprobe.metrics.shared.rows import Scores
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
 

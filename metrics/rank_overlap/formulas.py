@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
-from polyprobe.metrics.shared.ranks import check_ties, count_ties, prefix_shares, split_by_size
-from polyprobe.metrics.shared.rows import Scores, name_pairs, read_depths, read_languages
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
+from polyprobe.metrics.shared.ranks import count_ties, prefix_shares, split_by_size
+from polyprobe.metrics.shared.rows import Scores, check_ties, read_depths, read_languages
 
 
 def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:

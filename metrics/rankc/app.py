@@ -5,7 +5,8 @@ from types import ModuleType
 
 import numpy as np
 
-from polyprobe.metrics.shared.ranks import TIES, WEIGHTS
+from polyprobe.metrics.shared.ranks import WEIGHTS
+from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import make_page, serve

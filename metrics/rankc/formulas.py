@@ -14,26 +14,24 @@ array([[1.    , 0.8776, 0.4749],
        [0.4749, 0.4749, 1.    ]])
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
     Weights,
-    check_ties,
     compare_rankings,
     count_ties,
-    prefix_shares,
+    make_curves,
     rank_weights,
     split_by_size,
+    stack_curves,
 )
-from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
+from polyprobe.metrics.shared.rows import Scores, check_ties, read_languages
 
-Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
-_LARGEST_TABLE = 64  # candidates; the table has N^3 values
 # OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
 _PRODUCT = 2**18
 
@@ -106,12 +104,12 @@ def rankc_pairs(
         share = rank_weights(size, weights) / np.arange(1, size + 1)
         # The root of w_j / j in both factors makes RankC a product of two vectors, and all
         # pairs of languages one matrix product.
-        curves = _make_curves(size, np.sqrt(share[:-1]))
+        curves = make_curves(size, np.sqrt(share[:-1]))
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = items[start : start + step]
-            vectors = _stack_curves(languages, part, curves)
-            swapped = vectors if second_scores is None else _stack_curves(against, part, curves)
+            vectors = stack_curves(languages, part, curves)
+            swapped = vectors if second_scores is None else stack_curves(against, part, curves)
             products = vectors @ swapped.transpose(0, 2, 1)
             # Both ways: the first language's scores with the second one's, and the reverse.
             if second_scores is not None:
@@ -162,7 +160,7 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
     """Compute the sum of RankC over queries for all pairs; `items` are the indices of scores."""
     queries, size = items.shape
     share = rank_weights(size, weights) / np.arange(1, size + 1)
-    curves = _make_curves(size, np.sqrt(share[:-1]))
+    curves = make_curves(size, np.sqrt(share[:-1]))
     width = max(1, _PRODUCT // (len(languages) ** 2 * size))
     better, equal = _count_all_ties(languages, items, width)
     sums = np.full((len(languages), len(languages)), queries * size * share[-1])
@@ -186,19 +184,3 @@ def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: in
     for i, flat in enumerate(languages):
         stacked[:, i, : items.size] = [counts.ravel() for counts in count_ties(flat[items])]
     return stacked
-
-
-def _stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
-    """Compute the vectors of some queries in all languages [queries, languages, values]."""
-    shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
-    return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
-
-
-def _make_curves(size: int, scale: np.ndarray) -> Curves:
-    """Make the function from (better, equal) to p * scale; small pools look it up in a table."""
-    if size > _LARGEST_TABLE:
-        return lambda better, equal: prefix_shares(better, equal, size) * scale
-    # Few pairs of counts occur in a small pool: a look-up is faster than the arithmetic.
-    better, equal = np.divmod(np.arange(size * size + 1), size)
-    table = prefix_shares(better, equal + 1, size) * scale
-    return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

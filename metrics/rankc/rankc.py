@@ -1,6 +1,7 @@
 """The `evaluate` module of rankc; see formulas.py."""
 
 from polyprobe.metrics.rankc.formulas import measure_rankc
+from polyprobe.metrics.shared.citations import QI_2023
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _USAGE = """
@@ -31,15 +32,6 @@ Examples:
     (0.8776, 0.4749)
 """
 
-_CITATION = """\
-@inproceedings{qi-etal-2023-cross,
-    title = "Cross-Lingual Consistency of Factual Knowledge in Multilingual Language Models",
-    author = "Qi, Jirui and Fern{\\'a}ndez, Raquel and Bisazza, Arianna",
-    booktitle = "Proceedings of EMNLP", year = "2023",
-    url = "https://aclanthology.org/2023.emnlp-main.658",
-}
-"""
-
 
 class Rankc(Module):
     """RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in
@@ -48,4 +40,4 @@ class Rankc(Module):
 
     measure = staticmethod(measure_rankc)
     columns = {"predictions": SCORES, "references": SCORES}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, QI_2023)

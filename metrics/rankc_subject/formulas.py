@@ -34,10 +34,11 @@ from polyprobe.metrics.shared.intervals import (
     choose_resamples,
     estimate,
     index_labels,
+    name_pairs,
     sum_by,
 )
-from polyprobe.metrics.shared.ranks import check_ties, compare_rankings
-from polyprobe.metrics.shared.rows import Scores, name_pairs, read_languages
+from polyprobe.metrics.shared.ranks import compare_rankings
+from polyprobe.metrics.shared.rows import Scores, check_ties, read_languages
 
 NAMES = ("rankc_subject", "rankc", "rankc_donor", "difference")
 INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
@@ -93,7 +94,6 @@ def rankc_subject_per_query(
 
 
 def _test(difference: np.ndarray, options: Resampling) -> float:
-    """Compute the p-value of the difference as averaged: over groups (macro) or queries."""
     groups = options.groups if options.average == "macro" else None
     codes = index_labels(groups, len(difference), "groups")[1]
     weighed = difference / np.bincount(codes)[codes]
@@ -120,11 +120,8 @@ def find_rankc_subject(
 ) -> Figure:
     """Compute the corrected RankC by pair, over the counted queries.
 
-    Args:
-        languages: their names.
-        subject: RankC of each query with the right subject [queries, pairs], from `rankc_pairs`.
-        donor: the same with another subject in one of the languages, from its option `others`.
-        mask: whether a query has both [queries].
+    `subject` and `donor` are RankC of each query [queries, pairs] with the right subject, and with
+    another one in one of the languages; `mask` marks the queries that have both [queries].
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:

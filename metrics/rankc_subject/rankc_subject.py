@@ -1,6 +1,7 @@
 """The `evaluate` module of rankc_subject; see formulas.py."""
 
 from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
+from polyprobe.metrics.shared.citations import QI_2023
 from polyprobe.metrics.shared.inputs import SCORES, Module
 
 _USAGE = """
@@ -44,15 +45,6 @@ Examples:
     (1.0, 0.2124)
 """
 
-_CITATION = """\
-@inproceedings{qi-etal-2023-cross,
-    title = "Cross-Lingual Consistency of Factual Knowledge in Multilingual Language Models",
-    author = "Qi, Jirui and Fern{\\'a}ndez, Raquel and Bisazza, Arianna",
-    booktitle = "Proceedings of EMNLP", year = "2023",
-    url = "https://aclanthology.org/2023.emnlp-main.658",
-}
-"""
-
 
 class RankcSubject(Module):
     """RankC corrected for the subject is the part of the consistency of two languages that depends
@@ -62,4 +54,4 @@ class RankcSubject(Module):
 
     measure = staticmethod(measure_rankc_subject)
     columns = dict.fromkeys(INPUTS, SCORES)
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, QI_2023)

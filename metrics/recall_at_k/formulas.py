@@ -21,28 +21,25 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.ranks import check_ties
-from polyprobe.metrics.shared.rows import Answers, Scores, mark_right, read_depths, read_rows
+from polyprobe.metrics.shared.rows import (
+    Answers,
+    Scores,
+    check_ties,
+    mark_right,
+    read_depths,
+    read_rows,
+)
 
 
 class Standing(NamedTuple):
-    """The position of the best correct candidate: counts, each an array over queries.
+    """The position of the best correct candidate: counts of candidates, arrays over queries."""
 
-    Attributes:
-        better: candidates above it, all of them wrong.
-        equal: candidates at its score, itself counted.
-        right: how many of these are correct.
-        earlier: how many of these precede the first correct one in the list.
-        pool: all candidates.
-        answers: all correct candidates.
-    """
-
-    better: np.ndarray
-    equal: np.ndarray
-    right: np.ndarray
-    earlier: np.ndarray
-    pool: np.ndarray
-    answers: np.ndarray
+    better: np.ndarray  # above it, all of them wrong
+    equal: np.ndarray  # at its score, itself included
+    right: np.ndarray  # the correct ones of these
+    earlier: np.ndarray  # those of these that precede the first correct one in the list
+    pool: np.ndarray  # all
+    answers: np.ndarray  # all correct ones
 
 
 def find_standing(predictions: Scores, references: Answers) -> Standing:
@@ -106,15 +103,12 @@ def measure_recall(
     check_ties(ties)
     depths = read_depths(k)
     standing = find_standing(predictions, references)
-    measures = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
-    chance = _name_figures(shuffle(standing), depths)
-    figures = {
-        **{
-            name: values if name == "mean_rank" else share(values)
-            for name, values in measures.items()
-        },
-        **{f"{name}_chance": values for name, values in chance.items()},
-    }
+    figures: dict[str, Any] = {}
+    values = _name_figures(standing if ties == "expected" else sort_stably(standing), depths)
+    for name, column in values.items():
+        figures[name] = column if name == "mean_rank" else share(column)
+    for name, column in _name_figures(shuffle(standing), depths).items():
+        figures[f"{name}_chance"] = column
     n_tied = int((standing.equal > standing.right).sum())
     return {**summarize(figures, **options), "n_queries": len(standing.pool), "n_tied": n_tied}
 
@@ -128,6 +122,5 @@ def recall_per_query(
 
 
 def _name_figures(standing: Standing, depths: Sequence[int]) -> dict[str, np.ndarray]:
-    """Compute the values of each figure, one for each query."""
     recalls = zip(depths, recall_probability(standing, depths), strict=True)
     return {**{f"recall@{k}": row for k, row in recalls}, "mean_rank": expected_rank(standing)}

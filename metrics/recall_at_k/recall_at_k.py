@@ -1,6 +1,7 @@
 """The `evaluate` module of recall_at_k; see formulas.py."""
 
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
+from polyprobe.metrics.shared.citations import SEMENOV_2025
 from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
 
 _USAGE = """
@@ -32,15 +33,6 @@ Examples:
     {'recall@1': 0.5, 'recall@2': 0.75, 'mean_rank': 1.75, 'n_queries': 2, 'n_tied': 1}
 """
 
-_CITATION = """\
-@article{semenov-sennrich-2025-measuring,
-    title = "Measuring the Effect of Disfluency in Multilingual Knowledge Probing Benchmarks",
-    author = "Semenov, Kirill and Sennrich, Rico",
-    journal = "arXiv preprint arXiv:2510.15115", year = "2025",
-    url = "https://arxiv.org/abs/2510.15115",
-}
-"""
-
 
 class RecallAtK(Module):
     """Recall@k is the share of queries that have a correct answer among their k best-scored
@@ -50,4 +42,4 @@ class RecallAtK(Module):
     measure = staticmethod(measure_recall)
     gold = True
     columns = {"predictions": SCORES, "references": INDICES}
-    texts = (_USAGE, _CITATION)
+    texts = (_USAGE, SEMENOV_2025)

@@ -13,6 +13,7 @@ times its values.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from itertools import combinations, permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -172,6 +173,16 @@ def choose_resamples(facts: int, figures: int) -> int:
 def share(values: np.ndarray | Sequence[float]) -> Ratio:
     """Make a measure whose mean is a share of values from 0 to 1; NaN is left out."""
     return _as_ratio(values)._replace(share=True)
+
+
+def name_pairs(languages: Sequence[str]) -> list[str]:
+    """List the names of all unordered pairs, in the languages' order."""
+    return [f"{first}-{second}" for first, second in combinations(languages, 2)]
+
+
+def name_ways(languages: Sequence[str]) -> list[str]:
+    """List the names of all ordered pairs: each language with every other one."""
+    return [f"{first}-{second}" for first, second in permutations(languages, 2)]
 
 
 def mean_of(

@@ -15,11 +15,11 @@ The authors' programs sort stably instead: of equal candidates the earlier one c
        [2]], dtype=uint8))
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-TIES = ("expected", "released")
+_LARGEST_TABLE = 64  # candidates; the table of `make_curves` has N^3 values
 CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "softmax": lambda places: np.exp(places - places[0]),
@@ -30,6 +30,7 @@ WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
 
+Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Weights = str | Callable[[int], np.ndarray]
 
 
@@ -47,16 +48,6 @@ def split_by_size(
         for start in range(0, len(queries), step):
             part = queries[start : start + step]
             yield size, part, starts[part, None] + np.arange(size)
-
-
-def check_ties(ties: str) -> None:
-    """Raise ValueError for a name that is not in TIES."""
-    _check_name("ties", ties, TIES)
-
-
-def _check_name(option: str, value: str, names: Collection[str]) -> None:
-    if not isinstance(value, str) or value not in names:
-        raise ValueError(f"unknown {option} {value!r:.60}; known: {', '.join(names)}")
 
 
 def count_ties(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -103,7 +94,8 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """
     if callable(weights):
         return weights(size)
-    _check_name("weights", weights, WEIGHTS)
+    if not isinstance(weights, str) or weights not in WEIGHTS:
+        raise ValueError(f"unknown weights {weights!r:.60}; known: {', '.join(WEIGHTS)}")
     if size == 1:
         return np.ones(1)
     # Exponents are taken less the largest one in softmax, so no pool overflows.
@@ -122,7 +114,6 @@ def compare_rankings(
 
     sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
     """
-    _check_name("weights", weights, WEIGHTS)
     values = np.empty(len(sizes))
     for size, queries, items in split_by_size(sizes, lambda n: n**2):
         share = rank_weights(size, weights) / np.arange(1, size + 1)
@@ -131,3 +122,19 @@ def compare_rankings(
         shares = [prefix_shares(*count_ties(scores), size) for scores in pair]
         values[queries] = np.einsum("iqj,iqj,j->q", *shares, share[:-1]) + share[-1] * size
     return values
+
+
+def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
+    """Compute the vectors of some queries in all languages [queries, languages, values]."""
+    shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
+    return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
+
+
+def make_curves(size: int, scale: np.ndarray) -> Curves:
+    """Make the function from (better, equal) to p * scale; small pools look it up in a table."""
+    if size > _LARGEST_TABLE:
+        return lambda better, equal: prefix_shares(better, equal, size) * scale
+    # Few pairs of counts occur in a small pool: a look-up is faster than the arithmetic.
+    better, equal = np.divmod(np.arange(size * size + 1), size)
+    table = prefix_shares(better, equal + 1, size) * scale
+    return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)

@@ -19,8 +19,7 @@ ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from itertools import chain, combinations, permutations
-from statistics import fmean
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,14 @@ Scores = np.ndarray | Sequence[Sequence[float]] | Rows
 Answers = Sequence[Sequence[int]]
 Choices = Sequence[Sequence[int]] | np.ndarray
 
+TIES = ("expected", "released")
 _LAST = 2**31 - 1  # index; products of larger ones and queries could overflow
+
+
+def check_ties(ties: str) -> None:
+    """Raise ValueError for a name that is not in TIES."""
+    if not isinstance(ties, str) or ties not in TIES:
+        raise ValueError(f"unknown ties {ties!r:.60}; known: {', '.join(TIES)}")
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -219,16 +225,6 @@ def name_languages(languages: Sequence[str] | None, n_languages: int) -> list[st
     return [str(name) for name in languages]
 
 
-def name_pairs(languages: Sequence[str]) -> list[str]:
-    """List the names of all unordered pairs, in the languages' order."""
-    return [f"{first}-{second}" for first, second in combinations(languages, 2)]
-
-
-def name_ways(languages: Sequence[str]) -> list[str]:
-    """List the names of all ordered pairs: each language with every other one."""
-    return [f"{first}-{second}" for first, second in permutations(languages, 2)]
-
-
 def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndarray:
     """Mark the correct choices (facts x languages, bool), by answers of `check_answers`."""
     facts: np.ndarray = np.repeat(np.arange(len(answers)), [len(right) for right in answers])
@@ -317,9 +313,3 @@ def count_by_group(mask: Iterable[bool], groups: Sequence[Hashable]) -> dict[Has
 def take(labels: Sequence[Hashable] | None, places: Iterable[int]) -> list[Hashable] | None:
     """Take the labels at some indices; None for None."""
     return None if labels is None else [labels[place] for place in places]
-
-
-def mean_known(values: Iterable[float | None]) -> float | None:
-    """Compute the mean of the values that are not None; None without any."""
-    numbers = [value for value in values if value is not None]
-    return fmean(numbers) if numbers else None

@@ -24,17 +24,13 @@ _COLUMNS = ["of", "figure", "value", "low", "high", "chance", "n"]
 
 
 class Entry(NamedTuple):
-    """One number of a language, a pair of languages, a relation, or of all of these.
-
-    `value` is None for 0/0, `interval` for a value that one of the `n` queries defines. `chance`,
-    the value of random rankings, is 0 for a difference, None if undefined or unknown.
-    """
+    """One number of a language, a pair of languages, a relation, or of all of these."""
 
     of: Of
     name: str
-    value: float | None
-    interval: Sequence[float] | None
-    chance: float | None
+    value: float | None  # None for 0/0
+    interval: Sequence[float] | None  # None if a single query defines the value
+    chance: float | None  # of random rankings; 0 for a difference, None if undefined or unknown
     n: int
 
     @property

@@ -25,32 +25,25 @@ _LINE = ("query", "candidate")
 
 
 class LanguageScores(NamedTuple):
-    """Scores by language, one row for each query, and the indices of the correct candidates.
-
-    `answers` are empty if unknown, `relations` are known for the files of a run. `clusters` are the
-    facts, if several queries have the same: the templates of a fact are drawn together.
-    """
+    """Scores by language, one row for each query."""
 
     rows: dict[str, list[np.ndarray]]
-    answers: dict[str, list[list[int]]]
-    relations: list[str] | None = None
-    clusters: list[str] | None = None
+    answers: dict[str, list[list[int]]]  # indices of the correct candidates; empty if unknown
+    relations: list[str] | None = None  # of the facts of a run
+    clusters: list[str] | None = None  # facts, if several queries have the same: its templates
 
 
 class LanguageChoices(NamedTuple):
-    """Chosen indices by language, one for each query, and the correct ones.
-
-    `right` are probabilities [queries, languages]: candidates that share the best score, which
-    happens `tied` times, are chosen equally often. `sizes` are the numbers of candidates; None if
-    unknown. `clusters` are as in LanguageScores.
-    """
+    """Chosen indices by language, one for each query, and the correct ones."""
 
     indices: dict[str, list[int]]
     answers: list[list[int]]
+    # Probabilities [queries, languages]: candidates that share the best score, which happens `tied`
+    # times, are chosen equally often.
     right: np.ndarray
     tied: int = 0
-    sizes: list[int] | None = None
-    clusters: list[str] | None = None
+    sizes: list[int] | None = None  # numbers of candidates
+    clusters: list[str] | None = None  # as in LanguageScores
 
 
 def read_scores(sheets: Sheets, need_right: bool = False) -> LanguageScores:
@@ -82,13 +75,11 @@ def _check_like(scores: LanguageScores, first: str, name: str) -> None:
     """Reject a language whose pools or correct answers differ from those of the first."""
     place = f"in {name!r} than in {first!r}; expected the same"
     sizes = [[len(row) for row in scores.rows[language]] for language in (first, name)]
-    answers = [scores.answers.get(language) or [] for language in (first, name)]
-    for row, (expected, size) in enumerate(zip(*sizes, strict=False), 1):
-        if expected != size:
-            raise ValueError(f"row {row} has other candidates {place}")
-    for row, (expected_answers, right) in enumerate(zip(*answers, strict=False), 1):
-        if [*expected_answers] != [*right]:
-            raise ValueError(f"row {row} has other correct answers {place}")
+    answers = [[*map(list, scores.answers.get(language, []))] for language in (first, name)]
+    for kind, columns in (("candidates", sizes), ("correct answers", answers)):
+        for row, (expected, value) in enumerate(zip(*columns, strict=False), 1):
+            if expected != value:
+                raise ValueError(f"row {row} has other {kind} {place}")
     for row, (size, right) in enumerate(zip(sizes[1], answers[0], strict=False), 1):
         if not 0 <= min(right) <= max(right) < size:
             raise ValueError(f"row {row}: a correct answer is not among the candidates of {name!r}")
@@ -111,9 +102,8 @@ def read_language_choices(sheets: Sheets) -> LanguageChoices:
     marks = np.split(mark_right(answers, sizes), np.cumsum(sizes)[:-1])
     right = [[m[b].mean() for m, b in zip(marks, rows, strict=True)] for rows in best]
     tied = sum(int(row.sum() > 1) for rows in best for row in rows)
-    return LanguageChoices(
-        choices, answers, np.array(right).T, tied, sizes.tolist(), scores.clusters
-    )
+    probabilities = np.array(right).T
+    return LanguageChoices(choices, answers, probabilities, tied, sizes.tolist(), scores.clusters)
 
 
 def _read_lines(sheet: Sheet, need_right: bool) -> LanguageScores:
@@ -138,10 +128,8 @@ def _read_lines(sheet: Sheet, need_right: bool) -> LanguageScores:
     marks = read_marks(sheet["right"], "right")
     right = [[i for i, line in enumerate(p) if marks[line]] for p in places]
     if [] in right:
-        query = [*lines][right.index([])]
-        raise ValueError(
-            f"no candidate of {query!r} is correct; mark one or more with 1 in 'right'"
-        )
+        query = f"no candidate of {[*lines][right.index([])]!r} is correct"
+        raise ValueError(f"{query}; mark one or more with 1 in 'right'")
     return LanguageScores(rows, dict.fromkeys(rows, right))
 
 
@@ -155,15 +143,14 @@ def need_run(sheets: Sheets, *names: str) -> None:
 
 
 def _read_run(sheets: Sheets) -> LanguageScores:
-    rows, answers = {}, {}
     facts = {name: sheet["fact_id"] for name, sheet in sheets.items() if "fact_id" in sheet}
     first = next(iter(facts), "")
     for name, ids in facts.items():
         if ids != facts[first]:
             raise ValueError(f"other facts in {name} than in {first}; expected the same, in order")
     need_run(sheets, "scores", "answers")
-    for name, sheet in sheets.items():
-        rows[name], answers[name] = _read_rows(sheet["scores"], name), sheet["answers"]
+    rows = {name: _read_rows(sheet["scores"], name) for name, sheet in sheets.items()}
+    answers = {name: sheet["answers"] for name, sheet in sheets.items()}
     relations, ids = next(iter(sheets.values())).get("relation"), facts.get(first, [])
     return LanguageScores(rows, answers, relations, ids if len(set(ids)) < len(ids) else None)
 

@@ -45,26 +45,16 @@ _STYLE = """
 
 
 class Page(NamedTuple):
-    """A Space: its texts, from space.md, its computation and its picture.
-
-    Attributes:
-        question: the question that the metric answers and the expected table, Markdown.
-        reading: how to read value, interval, chance and picture, Markdown.
-        examples: name → table; the page opens with the first, which is the metric card's.
-        compute: from tables (by file name) and the options of `choices`.
-        view: makes the picture of the entries.
-        choices: option of `compute` → allowed values, the default first.
-        several: whether several files can be uploaded, one for each language.
-    """
+    """A Space: its texts, from space.md, its computation and its picture."""
 
     title: str
-    question: str
-    reading: str
-    examples: Mapping[str, str]
-    compute: Callable[..., Output]
+    question: str  # that the metric answers, and the expected table, Markdown
+    reading: str  # how to read value, interval, chance and picture, Markdown
+    examples: Mapping[str, str]  # name → table; the page opens with the first, the card's
+    compute: Callable[..., Output]  # from tables (by file name) and the options of `choices`
     view: Callable[[Sequence[Entry]], Picture]
-    choices: Mapping[str, Sequence[str]] = {}
-    several: bool = False
+    choices: Mapping[str, Sequence[str]]  # option → allowed values, the default first
+    several: bool  # whether several files can be uploaded, one for each language
 
 
 def make_page(
@@ -83,29 +73,20 @@ def make_page(
     # title, question, a heading, reading, then name and table of each example
     _, title, question, _, reading, *examples = re.split(r"^#+ (.+)\n", text, flags=re.MULTILINE)
     tables = [block.strip().strip("`").removeprefix("csv\n") for block in examples[1::2]]
+    by_name = dict(zip(examples[::2], tables, strict=True))
 
-    def compute_with_formulas(sheets: Sheets, **options: str) -> Output:
+    def measure(sheets: Sheets, **options: str) -> Output:
         return compute(load_formulas(app, name), sheets, **options)
 
-    return Page(
-        title,
-        question.strip(),
-        reading.strip(),
-        dict(zip(examples[::2], tables, strict=True)),
-        compute_with_formulas,
-        view,
-        choices,
-        several,
-    )
+    texts = (title, question.strip(), reading.strip(), by_name)
+    return Page(*texts, measure, view, choices, several)
 
 
 @cache
 def load_formulas(app: str, name: str) -> ModuleType:
-    """Load the module formulas.py in the folder of an app.py, by `evaluate`.
-
-    In a Space it has relative imports, for `evaluate`, so app.py cannot import it. The Hub runs
-    every Space in a folder called `app`: its name does not show the metric.
-    """
+    """Load the module formulas.py in the folder of an app.py, by `evaluate`."""
+    # In a Space it has relative imports, for `evaluate`, so app.py cannot import it. The Hub runs
+    # every Space in a folder called `app`: its name does not show the metric.
     path = Path(app).resolve().with_name(f"{name}.py")
     metric = evaluate.load(str(path), keep_in_memory=True)
     return sys.modules[metric.measure.__module__]
@@ -113,12 +94,8 @@ def load_formulas(app: str, name: str) -> ModuleType:
 
 def serve(page: Page) -> None:
     """Build the page and serve it, at the address that a Space expects, until interrupted."""
-    build(page).launch(
-        css=_STYLE,
-        max_file_size="200mb",
-        run_history=False,
-        footer_links=["api", "gradio", "settings"],
-    )
+    footer = ["api", "gradio", "settings"]
+    build(page).launch(css=_STYLE, max_file_size="200mb", run_history=False, footer_links=footer)
 
 
 def build(page: Page) -> Any:

@@ -117,10 +117,8 @@ def read_lists(cells: Sequence[Any], name: str, gaps: bool = False) -> list[list
     lists = [_split_list(cell) for cell in cells]
     for row, parts in enumerate(lists, start=1):
         if not parts or ("" in parts and not gaps):
-            fault = "has an empty part" if parts else "is empty"
-            raise ValueError(
-                f"row {row}, column {name!r} {fault}; expected a text or several with |"
-            )
+            place = f"row {row}, column {name!r} {'has an empty part' if parts else 'is empty'}"
+            raise ValueError(f"{place}; expected a text or several with |")
     return lists
 
 
@@ -163,9 +161,8 @@ def _read_cells(text: str) -> Sheet:
             raise ValueError(f"the columns are {_list(names)}; expected different names")
     for number, row in enumerate(rows, start=1):
         if len(row) != len(names):
-            raise ValueError(
-                f"row {number} has {len(row)} cells; expected {len(names)}: {_list(names)}"
-            )
+            expected = f"{len(names)}: {_list(names)}"
+            raise ValueError(f"row {number} has {len(row)} cells; expected {expected}")
     columns = zip(*rows, strict=True) if rows else [()] * len(names)
     return dict(zip(names, map(list, columns), strict=True))
 
@@ -188,10 +185,8 @@ def _check(columns: Mapping[str, Any]) -> Sheet:
     for name, cells in columns.items():
         if not isinstance(cells, list):
             raise ValueError(f"column {name!r} is {cells!r:.80}; expected a list of cells")
-        if len(cells) != len(columns[first]):
-            raise ValueError(
-                f"column {name!r} has {len(cells)} rows, {first!r} {len(columns[first])}"
-            )
+        if (size := len(cells)) != len(columns[first]):
+            raise ValueError(f"column {name!r} has {size} rows, {first!r} {len(columns[first])}")
     return dict(columns)
 
 

@@ -16,8 +16,8 @@ from polyprobe.analysis.figures.results import (
     FigureRow,
     list_rows_of_relations,
     list_rows_of_run,
+    mean_known,
 )
-from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.report.findings.run import MANY, describe_part, describe_selection
 from polyprobe.schema.locate import locate

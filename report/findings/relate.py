@@ -8,7 +8,7 @@ import numpy as np
 from polyprobe.analysis.relate.pairs import flatten
 from polyprobe.analysis.relate.relate import Correlations, Related
 from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_interval, format_p_value, format_value
 from polyprobe.schema.run.naming import name_runs, shorten_signature

@@ -23,9 +23,9 @@ from polyprobe.analysis.figures.results import (
     list_columns,
     list_floors,
     list_named,
+    mean_known,
 )
 from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
-from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.show import (
     NO_WIDTH,

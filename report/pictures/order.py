@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
+from polyprobe.analysis.figures.results import mean_known
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
-from polyprobe.metrics.shared.rows import mean_known
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 

@@ -230,7 +230,7 @@ def test_errors(case):
 def test_a_single_language_is_not_compared(monkeypatch):
     scores = {"en": np.zeros((2, 3))}
     for module, name, pairs in (
-        (rank_overlap, "_split_queries", rank_overlap.kendall_pairs),
+        (rank_overlap, "split_by_size", rank_overlap.kendall_pairs),
         (rankc, "split_by_size", rankc.rankc_pairs),
     ):
         monkeypatch.setattr(module, name, None)  # would be called for each size of pool

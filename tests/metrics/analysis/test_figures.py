@@ -24,8 +24,7 @@ from polyprobe.metrics.rankc.formulas import (
     rankc_pairs,
     rankc_per_query,
 )
-from polyprobe.metrics.shared.intervals import estimate_figure
-from polyprobe.metrics.shared.rows import name_pairs
+from polyprobe.metrics.shared.intervals import estimate_figure, name_pairs
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 RANDOM = np.random.default_rng(0)
