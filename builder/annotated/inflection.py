@@ -44,13 +44,10 @@ class Inflector(ABC):
 
 @dataclass(frozen=True)
 class ByRule(Inflector):
-    """Adds endings by a rule that ignores gender and number.
-
-    `decline(head, case, kinds)` returns a head in a case other than the nominative, None if the
-    form is unknown.
-    """
+    """Adds endings by a rule that ignores gender and number."""
 
     name: str
+    # Returns a head in a case other than the nominative, None if the form is unknown.
     decline: Callable[[str, str, Collection[str]], str | None]
     stops: tuple[str, ...] = (" (",)  # of `split_tail`
 

@@ -22,13 +22,10 @@ LABEL = re.compile(rf"{Y_MARK}([^{END}]*){END}")
 
 
 class Rendering(NamedTuple):
-    """A rendered sentence.
-
-    `form` is the object's label, inflected, or without an article merged into the sentence. `lost`
-    are the marks that could not be applied: KEPT, GUESSED, …
-    """
+    """A rendered sentence."""
 
     text: str
+    # The object's label, inflected, or without an article merged into the sentence.
     form: str
     lost: tuple[str, ...]
 

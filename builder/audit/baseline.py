@@ -11,11 +11,9 @@ from .split import Split
 
 
 class Baseline(NamedTuple):
-    """Expected accuracies of two rankings that do not read the subject.
+    """Expected accuracies of two rankings that do not read the subject."""
 
-    They are None without rows, and where each row has one candidate.
-    """
-
+    # None without rows, and where each row has one candidate.
     rows: int  # with a correct candidate; the others are left out
     chance: float | None  # of random rankings
     frequency: float | None  # of candidates ranked by the other facts that they answer

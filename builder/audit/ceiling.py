@@ -91,11 +91,9 @@ def prepare_draw(
 def average(
     draw: Draw, pairs: tuple[np.ndarray, ...], share: float
 ) -> tuple[np.ndarray, float, int]:
-    """Return the means over draws, their largest error, and the number of draws.
-
-    The means have the shape (random, answer first) x pairs. The error is that of the mean over all
-    rows; `share` is the share of drawn rows.
-    """
+    """Return the means over draws, their largest error, and the number of draws."""
+    # The means have the shape (random, answer first) x pairs. The error is that of the mean over
+    # all rows; `share` is the share of drawn rows.
     generator = np.random.default_rng(SEED)
     copies = max(1, QUERIES // len(draw.present))
     total, squares = np.zeros((2, 2, len(pairs[0])))

@@ -121,11 +121,9 @@ CHECKS = {
 
 
 def compare_labels(split: Split, reference: Split, not_parallel: Iterable[bool]) -> Counter[bool]:
-    """Count the distinct pairs of labels by whether both are spelled alike.
-
-    A pair is a label in the reference and in this language, of a subject or of a candidate in a
-    parallel row.
-    """
+    """Count the distinct pairs of labels by whether both are spelled alike."""
+    # A pair is a label in the reference and in this language, of a subject or of a candidate in a
+    # parallel row.
     pairs = set(zip(reference.subject, split.subject, strict=True)) - {("", "")}
     for row, bad in enumerate(not_parallel):
         if not bad:

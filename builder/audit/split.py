@@ -14,12 +14,9 @@ NEEDED = ("prompt", "candidates", "answers")
 
 
 class Split(NamedTuple):
-    """One language, with a list for each column; row i is the same query in all languages.
+    """One language, with a list for each column; row i is the same query in all languages."""
 
-    Null values and missing columns are empty. `answers` contains the valid indices of candidates,
-    each once, in ascending order.
-    """
-
+    # Null values and missing columns are empty; `answers` are valid indices in ascending order.
     language: str
     fact_id: list[str]
     relation: list[str]

@@ -38,11 +38,7 @@ def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[
 def count_templates(
     dataset: str, config: str | None, languages: Languages
 ) -> dict[str, TemplateCounts]:
-    """Count the templates of each language, in all configurations if none is named.
-
-    Raises:
-        PolyprobeError: no templates, or see `read_tables`.
-    """
+    """Count the templates of each language, in all configurations if none is named."""
     counts = {}
     card = Path(locate(dataset)) / "README.md"
     listed = list_splits(read_card(card)) if card.is_file() and not config else []

@@ -42,10 +42,7 @@ class TemplateCounts(NamedTuple):
 
 
 def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
-    """Count the templates of a split, which has the columns NEEDED; `place` names it in errors.
-
-    Unread templates count in all numbers except `distance`.
-    """
+    """Count the templates of a split, which has the columns NEEDED; `place` names it in errors."""
     for column in NEEDED:
         if column not in table.column_names:
             raise PolyprobeError(f"{place} has no column {column!r}; --templates needs it")
@@ -53,6 +50,7 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
         raise PolyprobeError(f"{place} has no rows; build the dataset again")
     collected = collect_templates(table)
     sizes = [len(texts) for texts in collected.values()]
+    # Unread templates count in all numbers but this.
     distances = [
         Levenshtein.distance(first, second)
         for texts in collected.values()

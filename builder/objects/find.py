@@ -41,14 +41,12 @@ SHARE_SMALL, SHARE_MOST = 0.2, 0.6  # of the labels of several words
 
 
 class ObjectSpan(NamedTuple):
-    """An object in a sentence: characters `[start, end)`, form, and score.
-
-    The score is 0 to 100; 100 means that the form, or all lemmas, equal the label's.
-    """
+    """An object in a sentence: characters `[start, end)`, form, and score."""
 
     start: int
     end: int
     form: str
+    # 0 to 100; 100 means that the form, or all lemmas, equal the label's.
     score: float
 
 
@@ -111,16 +109,14 @@ def find_objects(
 
 
 def find_characters(sentence: str, names: Sequence[str], threshold: float) -> ObjectSpan | None:
-    """Return the rightmost occurrence in a sentence of the first name that it contains.
-
-    If it contains none, return the characters most similar to the label, if above the threshold.
-    """
+    """Return the rightmost occurrence in a sentence of the first name that it contains."""
     names = [PARENTHESIS.sub("", name) or name for name in names if re.search(r"\w", name)]
     for name in names:
         if (place := sentence.rfind(name)) >= 0:
             return ObjectSpan(place, place + len(name), name, 100.0)
     if not names:
         return None
+    # Without any of the names, the characters most similar to the label.
     alignment = partial_ratio_alignment(names[0], sentence, score_cutoff=threshold)
     if not alignment or alignment.dest_end - alignment.dest_start < len(names[0]) * threshold / 100:
         return None

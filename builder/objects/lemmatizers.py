@@ -85,10 +85,8 @@ def join_tokens(text: str, document: Any) -> list[Word]:
 
 
 def fold_word(text: str) -> str:
-    """Return a word composed (NFC), case-folded and without spelling variants.
-
-    Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
-    """
+    """Return a word composed (NFC), case-folded and without spelling variants."""
+    # Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
     composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
     return composed.translate(LEFT_OUT) or composed
 

@@ -85,13 +85,11 @@ def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Na
 
 
 def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
-    """Return the runs of words that contain all needed words of the name.
-
-    A run begins and ends with a word of the name. It may contain one other word if all words of the
-    name occur in order. Adjacent generic nouns are part of the run.
-    """
+    """Return the runs of words that contain all needed words of the name."""
     grid = [[compare_words(word, part, name.inflected) for part in name.words] for word in words]
     places = {place for place, row in enumerate(grid) if max(row) >= LEAST}
+    # A run begins and ends with a word of the name. It may have one other word if all words of the
+    # name occur in order. Adjacent generic nouns are part of the run.
     return [
         span
         for first in sorted(places)
@@ -102,11 +100,7 @@ def find_spans(text: str, words: Sequence[Word], name: Name) -> list[Span]:
 
 
 def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> Span | None:
-    """Return a run of words with its score, None if it does not match the name.
-
-    Words of the name and of the run are paired by similarity. The score is the mean over the needed
-    words, weighted by length.
-    """
+    """Return a run of words with its score, None if it does not match the name."""
     matches = pair(grid, first, last)
     inside = last - first + 1 - len(matches)
     ends = first in matches.values() and last in matches.values()
@@ -121,6 +115,7 @@ def rate(grid: Sequence[Sequence[float]], first: int, last: int, name: Name) -> 
     # A generic noun must be on the same side of the needed words as in the label.
     if any((a < b) != (matches[a] < matches[b]) for a in generic for b in name.core):
         return None
+    # The score is the mean similarity of the needed words, weighted by length.
     weights = {part: len(name.words[part].form) for part in name.core}
     score = sum(grid[matches[part]][part] * weight for part, weight in weights.items())
     omitted = len(name.words) - len(name.generic | matches.keys() | set(name.core))

@@ -69,11 +69,7 @@ def first_paragraph(text: str) -> str:
 def render_card(
     folder: Path, name: str, configs: Sequence[Config], default: str, describe: Describe
 ) -> str:
-    """Return the card of the dataset in `folder`, for these configurations.
-
-    `describe` returns the dataset-specific parts, {placeholder in the text: part}, for all
-    configurations except sentence versions.
-    """
+    """Return the card of the dataset in `folder`, for these configurations."""
     source = DatasetCard(read_prose(name))
     authored = source.data.to_dict()
     # A build may say what its own facts need, such as the licence of a user's data.
@@ -98,6 +94,7 @@ def render_card(
         ],
         dataset_info=[describe_features(config) for config in configs],
     )
+    # `describe` returns the dataset-specific parts: {placeholder in the text: part}.
     parts = {
         "name": title,
         "sentences": describe_sentences(configs, folder),

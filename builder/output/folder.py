@@ -28,11 +28,9 @@ def list_configs(folder: Path) -> list[str]:
 
 
 def list_versions(folder: Path, recipe_configs: Sequence[str]) -> list[str]:
-    """Return the configurations of a recipe, then the sentence versions in the folder.
-
-    A balanced set has no recipe configurations: all configurations in the folder are returned.
-    """
+    """Return the configurations of a recipe, then the sentence versions in the folder."""
     present = list_configs(folder)
+    # A balanced set has no recipe: all configurations in the folder are its versions.
     if not recipe_configs:
         return present
     versions = [name for name in present if name.endswith(SENTENCE) and name not in recipe_configs]
@@ -107,10 +105,7 @@ def recover(folder: Path, config: str) -> None:
 def write_config(
     folder: Path, config: str, splits: Mapping[str, Sequence[Row] | pa.Table], notes: str = ""
 ) -> None:
-    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none.
-
-    The bytes depend only on the rows, the `notes` on the build, and the version of pyarrow.
-    """
+    """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none."""
     rows = track(splits.items(), f"writing {config}")
     write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
 
@@ -146,14 +141,12 @@ def write_split(table: pa.Table, path: Path) -> None:
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of the `configs` that exist in the folder.
-
-    `source` is a module that may have `describe` and DEFAULT_CONFIG.
-    """
+    """Write card and `eval.yaml` of the `configs` that exist in the folder."""
     present = [config for config in configs if is_built(folder, config)]
     descriptions = [read_config(folder, config) for config in present]
     figures = {config.name: config.figures for config in descriptions}
     benchmark = render_benchmark(name, figures, folder.absolute().name)
+    # Balanced sets have no default, small recipes no text of their own.
     default = getattr(source, "DEFAULT_CONFIG", "")
     describe: Describe = getattr(source, "describe", lambda configs: {})
     write_text(folder / "README.md", render_card(folder, name, descriptions, default, describe))

@@ -27,11 +27,9 @@ def markdown_table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str
 
 
 def render_text(package: str, file: str, **values: Any) -> str:
-    """Fill in a Jinja template of a package.
-
-    `HEAD | table(rows)` is a table in Markdown, and `number | count` has commas.
-    """
+    """Fill in a Jinja template of a package."""
     environment = Environment(undefined=StrictUndefined)
+    # `HEAD | table(rows)` is a table in Markdown, and `number | count` has commas.
     environment.filters |= {"table": markdown_table, "count": "{:,}".format}
     template = files(package).joinpath(file).read_text(encoding="utf-8")
     return environment.from_string(template).render(**values)
@@ -68,10 +66,7 @@ def statistics_table(configs: Sequence[Config]) -> str:
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
-    """Return one line for each relation: its number of queries in each configuration.
-
-    More than MOST_COLUMNS configurations are summed up.
-    """
+    """Return one line for each relation: its number of queries in each configuration."""
     columns = [f"`{config.name}`" for config in configs]
     is_sum = len(configs) > MOST_COLUMNS
     if is_sum:

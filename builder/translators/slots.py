@@ -33,13 +33,11 @@ NAMES = ("Xarvon", "Yelvik")  # neither words nor names of a known language
 
 
 class Style(NamedTuple):
-    """The spelling of slots for a translator: `subject` and `object`.
-
-    `readings` are pairs of patterns that find them again, the most reliable first.
-    """
+    """The spelling of slots for a translator: `subject` and `object`."""
 
     subject: str
     object: str
+    # Pairs of patterns that find the slots again, the most reliable first.
     readings: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 
 

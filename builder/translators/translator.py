@@ -27,13 +27,11 @@ Terms = Mapping[str, str]
 
 
 class Translation(NamedTuple):
-    """A sentence's translation, "" if there is none, and its problem.
-
-    The problem is "" or one line: `empty`, `unchanged` (the text equals the sentence; it is given),
-    `no answer: HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
-    """
+    """A sentence's translation, "" if there is none, and its problem."""
 
     text: str
+    # "", or one line: `empty`, `unchanged` (the text equals the sentence; it is given), `no answer:
+    # HTTP 429, 5 times`, `broken answer: no JSON, 5 times`.
     problem: str
 
 

@@ -50,11 +50,9 @@ def agree_hebrew(label: str, traits: Traits) -> Agreement:
 
 
 def join_hebrew(text: str) -> str:
-    """Return the text without the article ה after a prefixed ב, כ, ל: בממלכה המאוחדת.
-
-    A ה is the article if the next word has it too, except in nouns that begin with ה: בהר הבית.
-    """
+    """Return the text without the article ה after a prefixed ב, כ, ל: בממלכה המאוחדת."""
     nouns = "(התאחדות|הסתדרות|הוצאת|היכל|הסכם|הוד|הרי|הר) "
+    # A ה is the article if the next word has it too, except in nouns that begin with ה: בהר הבית.
     return re.sub(rf"(?<=[בכל])({MARK})(?!{nouns})ה(?=\S+ ה)", r"\1", text)
 
 

@@ -83,11 +83,7 @@ def _agree_by_ending(head: str, kinds: frozenset[str]) -> Agreement | None:
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label in a case; None if Greek has no such article.
-
-    σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ τσ
-    τζ, and before other scripts. There is no indefinite plural article.
-    """
+    """Return the article before a label in a case; None if Greek has no such article."""
     gender, number, _ = entity.agreement
     case = case if case in ("GEN", "ACC") else "NOM"
     if name == "INDEF":
@@ -96,6 +92,8 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
         return None
     if name == "DEF" and case == "NOM" and TITLE.match(form):
         return Phrase("", form)
+    # σε takes the accusative. την and στην keep their ν before a vowel, before κ π τ ξ ψ μπ ντ γκ
+    # τσ τζ, and before other scripts.
     article = WORDS["definite"][gender][number]["ACC" if name == "PREPDEF" else case]
     if article == "την" and not KEEPS_N.match(strip_accents(form.lower())):
         article = "τη"

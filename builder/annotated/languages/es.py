@@ -20,10 +20,7 @@ FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", 
 
 
 def agree(label: str, traits: Traits) -> Agreement:
-    """Return the gender by sex, else by the ending of the first word; bands are plural.
-
-    The authors treat countries as feminine; here the ending decides (el Japón, la India).
-    """
+    """Return the gender by sex, else by the ending of the first word; bands are plural."""
     if traits.is_person:
         return traits.agree()
     if "band" in traits.kinds:
@@ -36,17 +33,16 @@ def agree(label: str, traits: Traits) -> Agreement:
     number = PL if re.fullmatch(r".*[aeo]s", head) and not head.endswith("sis") else SG
     stem = head[:-1] if number == PL else head
     by_ending = FEMININE.fullmatch(stem) and not MASCULINE_IN_A.fullmatch(stem)
+    # The authors treat countries as feminine; here the ending decides: el Japón, la India.
     return Agreement(FEM if stem in FEMININES or by_ending else MASC, number)
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the article before a label; None if Spanish has no such article.
-
-    A feminine that begins with a stressed a takes el and un: el arpa, un águila.
-    """
+    """Return the article before a label; None if Spanish has no such article."""
     if name not in ARTICLES:
         return None
     gender, number, _ = entity.agreement
+    # A feminine that begins with a stressed a takes el and un: el arpa, un águila.
     stressed = (gender, number) == (FEM, SG) and begins_stressed(form.split(" ")[0])
     return Phrase(ARTICLES[name][MASC if stressed or gender != FEM else FEM, number], form)
 

@@ -81,15 +81,12 @@ def takes_article(label: str, traits: Traits) -> bool:
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
-    """Return the words before a label for an article of X-FACTR, or None for an unknown one.
-
-    Le and Les at the beginning of a place merge with the preposition, La and L' do not: au Caire, à
-    La Haye. A title keeps its own article.
-    """
+    """Return the words before a label for an article of X-FACTR, or None for an unknown one."""
     label, traits, (gender, number, _) = entity
     if name == "ARTIND":
         article = "des" if number == PL else "une" if gender == FEM else "un"
         return Phrase(article, label, gendered=number != PL)
+    # Le and Les of a place merge with the preposition, La and L' do not: au Caire, à La Haye.
     title = ARTICLE.match(label)
     article, form = "", label[title.end() :] if title else label
     if title or takes_article(label, traits):
@@ -110,10 +107,7 @@ def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phra
 
 
 def place_preposition(article: str, form: str, traits: Traits) -> Phrase:
-    """Return en, au, aux or à before a place: en before feminines and vowels, à before cities.
-
-    Not certain if the kind of the place is unknown.
-    """
+    """Return en, au, aux or à before a place: en before feminines and vowels, à before cities."""
     kinds = traits.kinds
     island = "island" in kinds and "country" not in kinds and form.endswith("e")
     if island or form in ("Israël", "Haïti"):
@@ -124,6 +118,7 @@ def place_preposition(article: str, form: str, traits: Traits) -> Phrase:
         return Phrase("en", form, gendered=gendered)
     if article and form.startswith("Empire "):
         return Phrase(f"dans {article}", form, gendered=False)
+    # Not certain if the kind of the place is unknown.
     certain = bool(article or kinds & {*LANDS, "city", "island"})
     return Phrase(AT[article], form, certain, gendered)
 

@@ -37,12 +37,9 @@ FOREIGN = re.compile(
 
 
 def decline_hungarian(head: str, case: str, kinds: Collection[str]) -> str | None:
-    """Return the head with the ending; None for foreign spelling, digits and abbreviations.
-
-    The letters of a foreign name do not determine its final sound. Towns of unknown country in -an
-    or -on are ambiguous. Words after an article that follows the head stay unchanged.
-    """
+    """Return the head with the ending; None for foreign spelling, digits and abbreviations."""
     last = re.split(r"[ -]", head)[-1]
+    # The letters of a foreign name do not determine its final sound.
     silent = last.endswith("e") and not last.islower()  # in French and English names
     if silent or last.isupper() or FOREIGN.search(last.casefold()):
         return None

@@ -213,16 +213,14 @@ def gender_key(parse: Any) -> str:
 
 
 def decline_slavic(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
-    """Return the word in a case with its number and gender; unchanged if there is no such form.
-
-    Names take the second locative after в and на, the only prepositions in the prompts: в Крыму.
-    """
+    """Return the word in a case with its number and gender; unchanged if there is no such form."""
     bare = word.rstrip(",")
     if isinstance(parse, Guess):
         return decline_name(bare, case, animate, gender) + word[len(bare) :]
     if parse is None or FIXED in parse.tag.grammemes:
         return word
     forms = [form for form in parse.lexeme if agrees(form, parse, animate)]
+    # Names take the second locative after в and на, the only prepositions in the prompts: в Крыму.
     second = case == "ESS" and word[:1].isupper() and parse.is_known and not is_adjective(parse)
     for grammeme in ["loc2", "loct"] if second else [GRAMMEMES[case]]:
         fitting = [form.word for form in forms if grammeme in form.tag.grammemes]
@@ -248,11 +246,9 @@ def keep_first_part(form: str, name: str) -> str:
 
 
 def agrees(form: Any, parse: Any, animate: bool) -> bool:
-    """Return whether a form differs from the nominative only in its case.
-
-    An adjective has two accusatives, animate and inanimate; only the fitting one agrees.
-    """
+    """Return whether a form differs from the nominative only in its case."""
     had, has = parse.tag.grammemes, form.tag.grammemes
+    # An adjective has two accusatives, animate and inanimate.
     if is_adjective(parse) and "accs" in has and has & {"anim", "inan"}:
         return had - {"nomn"} <= has and ("anim" in has) == animate
     return had - {"nomn"} <= has and not has & VARIANTS - had

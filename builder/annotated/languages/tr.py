@@ -27,16 +27,14 @@ SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFG
 
 
 def decline_turkish(head: str, case: str, kinds: Collection[str]) -> str | None:
-    """Return the head with the ending; None without a vowel, after a digit or a Roman numeral.
-
-    Foreign names are read as Turkish, abbreviations of three letters or without a vowel as letters;
-    names of consonants end in e. Names of languages in -ca, -ce have no apostrophe.
-    """
+    """Return the head with the ending; None without a vowel, after a digit or a Roman numeral."""
     if case not in SUFFIXES or not head[-1:].isalpha():
         return None
     last = head.split(" ")[-1]
     if ROMAN.fullmatch(last):
         return None
+    # Foreign names are read as Turkish, abbreviations of three letters or without a vowel as
+    # letters, whose names end in e. Names of languages in -ca, -ce have no apostrophe.
     name = any(letter.isupper() for letter in last)
     heard = f"{head}e" if SPELLED.fullmatch(head) else lower(head)
     heard = re.sub(rf"(?<=[^{VOWELS}])y$", "i", heard)  # Company'ye

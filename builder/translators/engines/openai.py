@@ -222,10 +222,8 @@ def write_prompt(
     languages: tuple[str, str],
     examples: Sequence[Example] = (),
 ) -> tuple[str, str]:
-    """Return the task with the examples, and the sentence with its translation open.
-
-    `languages` are the English names of source and target.
-    """
+    """Return the task with the examples, and the sentence with its translation open."""
+    # `languages` are the English names of source and target.
     shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
     task = TASK.format(source=languages[0], target=languages[1])
     return "\n\n".join([task, *shots]), _write_block(sentence, terms)

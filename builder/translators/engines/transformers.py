@@ -184,11 +184,9 @@ class Transformers(Translator):
 
 
 def find_languages(special: Collection[str], vocabulary: Collection[str]) -> Languages | None:
-    """Return the languages of a model, None if it has no language tokens.
-
-    Forced tokens must be among the `special` ones: `en_US` may be ordinary text in a vocabulary.
-    """
+    """Return the languages of a model, None if it has no language tokens."""
     for pattern, forced in SCHEMES:
+        # Forced tokens must be among the special ones: `en_US` may be text in a vocabulary.
         matches = map(pattern.fullmatch, sorted(special if forced else vocabulary))
         if tokens := {code[1]: code[0] for code in matches if code}:
             return Languages(tokens, forced)
@@ -196,12 +194,10 @@ def find_languages(special: Collection[str], vocabulary: Collection[str]) -> Lan
 
 
 def check_stated(stated: tuple[str | None, str | None], pair: tuple[str, str], model: str) -> None:
-    """Raise PolyprobeError if a model states another pair than the requested one.
-
-    Groups of languages (`ROMANCE`, `gmw`) and models that state no pair are not checked.
-    """
+    """Raise PolyprobeError if a model states another pair than the requested one."""
     from babel.core import get_global
 
+    # Groups of languages (`ROMANCE`, `gmw`) and models that state no pair are not checked.
     single = {*get_global("likely_subtags"), *get_global("language_aliases")}  # no groups
     for code, language in zip(stated, pair, strict=True):
         if code and code in single and not match_code(language, [code]):
@@ -212,13 +208,11 @@ def check_stated(stated: tuple[str | None, str | None], pair: tuple[str, str], m
 
 
 def load_settings(model: str, revision: str | None) -> tuple[tuple[str, str | None], Any, Any]:
-    """Return the place of a model, its configuration and its tokenizer.
-
-    The place is a local folder and None, or an id of the Hub and the commit of its revision.
-    """
+    """Return the place of a model, its configuration and its tokenizer."""
     from transformers import AutoConfig, AutoTokenizer
     from transformers.utils import cached_file
 
+    # A local folder and None, or an id of the Hub and the commit of its revision.
     name, commit = os.path.abspath(model), None
     if not os.path.isdir(model):
         file = call(cached_file, model, model, "config.json", revision=revision)
