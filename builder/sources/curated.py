@@ -1,14 +1,9 @@
 """Unfair distractors that readers of the data found and that are in no other source.
 
 Wikidata of 2020 lists few official languages of organisations, one country for works of two, and
-few former capitals. Each row of `curated.csv` has the ids of relation, subject and object, a
-verdict, and a reason. The verdicts:
-
-- `found`: correct, or correct in one reading;
-- `possible`: perhaps correct (there is no complete list of twin cities);
-- `unfit`: incorrect, but insulting as a distractor.
-
-The file serves to exclude distractors. No questions are made from it.
+few former capitals. Verdicts: `found` (correct, or correct in one reading), `possible` (there is no
+complete list of twin cities), `unfit` (incorrect, but insulting as a distractor). The file serves
+to exclude distractors. No questions are made from it.
 """
 
 from importlib.resources import files

@@ -174,16 +174,13 @@ def list_repaired_patterns(
 
 
 def read_patterns(mirror: Path | None, folder: str) -> pl.DataFrame:
-    """Return the patterns of a folder as released: relation, template_id, pattern, reviewed.
-
-    The ids are those of `list_repaired_patterns`: a repaired pattern has the same id there and
-    here.
-    """
+    """Return the patterns of a folder as released: relation, template_id, pattern, reviewed."""
     return pl.concat(
         pl.read_ndjson(io.BytesIO(content), schema=RELEASED_PATTERNS)
         .with_row_index("line")
         .select(
             relation=pl.lit(relation),
+            # The id of the repaired pattern, too.
             template_id=pl.format("mpararel:{}:{}", pl.lit(relation), "line"),
             pattern="pattern",
             reviewed="checked-by-human",

@@ -98,10 +98,7 @@ def parse(language: str, content: bytes) -> pl.DataFrame:
 
 
 def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:
-    """Return ENTITIES: the ids of each row, and whether it asks for the subject (`inverted`).
-
-    Wikidata ids come from the facts and English labels in `facts`, by relation.
-    """
+    """Return ENTITIES: the ids of each row, and whether it asks for the subject (`inverted`)."""
     rows = english
     for end in ENDS:
         key = pl.col(end).str.to_lowercase()

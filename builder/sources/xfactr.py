@@ -49,7 +49,7 @@ LISTS = {
     "hu": "hungarian", "ko": "korean", "mr": "marathi", "ru": "russian", "tr": "turkish",
     "vi": "vietnamese", "yo": "yoruba",
 }  # fmt: skip
-OBJECTS = "_multi_rel.txt"
+OBJECTS = "_multi_rel.txt"  # all objects in Wikidata of a sample's subjects, for the evaluation
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 ENDS = ("sub", "obj")
 
@@ -130,11 +130,7 @@ def name_list(language: str) -> str:
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
-    """Return all facts of X-FACTR (`facts.FACTS`): those of its samples, and its lists of objects.
-
-    For the evaluation the authors listed all objects in Wikidata for each subject and relation of
-    LAMA's and their own samples.
-    """
+    """Return all facts of X-FACTR (`facts.FACTS`): its samples, and its lists of objects."""
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
     contents = read_paths(paths, mirror)
     listed = []

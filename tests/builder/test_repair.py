@@ -7,7 +7,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from polyprobe.builder.facts import FACTS
+from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
 from polyprobe.builder.recipes.bmlama.build import (
     draw_again,
@@ -21,7 +21,6 @@ from polyprobe.builder.sources.bmlama.files import Columns
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
     Entity,
-    Link,
     Linked,
     PublishedQuery,
     choose_entity,
@@ -393,16 +392,16 @@ def link_row(*labels):
         (  # all agree
             [("Russia", "Georgia"), ("Russie", "Géorgie"), ("Russland", "Georgien"),
              ("Rusia", "Georgia")],
-            Link("Q1", "Q230", 4 / 4),
+            Fact("P47", "Q1", "Q230"),
         ),
         (  # English has changed its label since: three of four
             [("Russian Federation", "Georgia"), ("Russie", "Géorgie"), ("Russland", "Georgien"),
              ("Rusia", "Georgia")],
-            Link("Q1", "Q230", 3 / 4),
+            Fact("P47", "Q1", "Q230"),
         ),
         (  # one language of four is enough without contrary evidence
             [("Russian Federation", "Georgia"), ("x", "y"), ("x", "y"), ("Rusia", "Georgia")],
-            Link("Q1", "Q230", 1 / 4),
+            Fact("P47", "Q1", "Q230"),
         ),
         ([("Russian Federation", "Georgia")] + [("x", "y")] * 3, None),
         (  # one for each: undecided
@@ -430,10 +429,10 @@ def test_homonyms_of_one_language_are_distinguished_by_the_others():
             ("es", "Rusia", "Georgia (EE.UU.)"),  # the state
         )
     }
-    assert link_rows(["P47"], rows, facts) == [Link("Q1", "Q1428", 4 / 4)]
+    assert link_rows(["P47"], rows, facts) == [Fact("P47", "Q1", "Q1428")]
 
 
 def test_only_the_relation_asked_for_counts():
     rows = {"en": Columns(["", ""], ["Georgia", "Georgia"], [(), ()], ["Florida", "Russia"])}
     facts = make_facts(TRIPLES, LABELLED, {})
-    assert link_rows(["P530", "P530"], rows, facts) == [None, Link("Q1", "Q230", 1.0)]
+    assert link_rows(["P530", "P530"], rows, facts) == [None, Fact("P530", "Q1", "Q230")]

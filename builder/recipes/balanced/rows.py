@@ -10,8 +10,7 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers
-from polyprobe.builder.recipes.sentences.forms import inflect_candidates
-from polyprobe.builder.recipes.sentences.outcomes import Outcome
+from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_text, shuffle_items
@@ -72,8 +71,6 @@ def draw_relation(
 
     Distractors are drawn from the objects of the facts, each as often as it is an object (each
     once with `--draw uniform`), then from the other objects of the relation if more are needed.
-    Facts are tried in the order of SHA-256 of seed and id, a random sample, until
-    `max_per_relation` of them have a distractor.
     """
     answers = sorted(fact.object_id for fact in facts)
     first = answers if request.draw == "frequency" else sorted({*answers})
@@ -81,7 +78,7 @@ def draw_relation(
     limit = request.max_per_relation or len(facts)
     queries: list[Query] = []
     tried = 0
-    # By hash, not by a seeded shuffle: a fact keeps its turn when others come or go.
+    # A random sample; by hash, so that a fact keeps its turn when others come or go.
     for fact in sorted(facts, key=lambda x: (hash_text(f"{request.seed}|{x.id}|order"), x)):
         if len(queries) == limit:
             break
@@ -210,7 +207,7 @@ def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
     """Return the rows of one language with candidates inflected for their sentences.
 
     The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
-    forms that they have as answers in other rows (`forms.choose_forms`).
+    forms that they have as answers in other rows (`choose_forms`).
     """
     outcomes = [
         Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])

@@ -6,7 +6,6 @@ RELATIONS, `is_extracted` and `has_length` are inferred from the paper's release
 
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from polyprobe.builder.facts import Fact
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
@@ -29,29 +28,19 @@ DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50
 
 
-class FactQuestion(NamedTuple):
-    """A fact with its distractors; all `forms` are correct, and the first is the label."""
-
-    record: Record
-    forms: list[str]
-    distractors: list[str]
-
-
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     """Return the rows of a configuration, in the order of relation and released file."""
     language, dash, wording = config.removesuffix(WIDE).partition("-")
-    wide = config.endswith(WIDE)
-    return {
-        language: [
-            make_question_row(question, WORDINGS[dash + wording], wide)
-            for question in make_questions(language, mirror)
-        ]
-    }
+    name, wide = WORDINGS[dash + wording], config.endswith(WIDE)
+    questions = make_questions(language, mirror)
+    return {language: [make_question_row(*question, name, wide) for question in questions]}
 
 
 @lru_cache(maxsize=1)  # the configurations of a language are built in sequence
-def make_questions(language: str, mirror: Path | None = None) -> tuple[FactQuestion, ...]:
-    """Return the questions of a language, the same for every wording."""
+def make_questions(
+    language: str, mirror: Path | None = None
+) -> tuple[tuple[Record, list[str]], ...]:
+    """Return the facts of a language with their distractors, the same for every wording."""
     records = list(filter(is_extracted, read_translations_of(mirror, [language])))
     questions = []
     for relation in RELATIONS[language]:
@@ -60,7 +49,7 @@ def make_questions(language: str, mirror: Path | None = None) -> tuple[FactQuest
         for record in filter(has_length, part):
             names = set(list_correct_names(record))
             distractors = [name for name in pool if name not in names][:N_DISTRACTORS]
-            questions.append(FactQuestion(record, list_correct_forms(record), distractors))
+            questions.append((record, distractors))
     return tuple(questions)
 
 
@@ -98,11 +87,10 @@ def list_correct_names(record: Record) -> list[str]:
     return list(dict.fromkeys([*list_correct_forms(record), *filter(None, aliases)]))
 
 
-def make_question_row(question: FactQuestion, wording: str, wide: bool = False) -> Row:
+def make_question_row(record: Record, distractors: list[str], wording: str, wide: bool) -> Row:
     """Return the row of a fact in one wording; `wide`: the object's aliases are correct."""
-    record, forms, distractors = question
     fact = Fact(record.relation, record.subject_id, record.object_id)
-    right = list_correct_names(record) if wide else forms
+    right = list_correct_names(record) if wide else list_correct_forms(record)
     # By hash, so that the positions of correct candidates say nothing.
     candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact.id}|{name}"))
     starts = {

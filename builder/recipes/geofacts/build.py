@@ -22,7 +22,6 @@ from .labels import LANGUAGES, city, load_labels, read_csv_table
 
 DEFAULT_CONFIG = "default"
 
-RELATIONS: tuple[str, ...] = ("P30", "P36", "P37", "P38")
 N_CANDIDATES = 10
 
 # Characters in a stem; fewer where a character is a syllable or vowels are unwritten.

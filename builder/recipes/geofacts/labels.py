@@ -28,7 +28,9 @@ AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்�
 # Languages with "North American continent" as the name of 003; 021 has the usual name.
 NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
 
+# A second name or a description, which goes: `Myanmar (Burma)`, `Meksyk (miasto)`
 _TRAILING_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]$")
+# Around what distinguishes two names, which stays: `franc CFA (BCEAO)`
 _BRACKETS = re.compile(r"[][()（）]")
 _SPACED_DASH = re.compile(r"\s+[-–]\s+")
 # Soft hyphen and direction marks; the zero-width non-joiner of Persian spelling is kept.
@@ -71,24 +73,6 @@ def clean_name(label: str, language: str) -> str:
     return ("" if language == "ja" else " ").join(label.split())
 
 
-def drop_bracket(label: str) -> str:
-    """Return the name without final brackets, which contain a second name or a description.
-
-    >>> drop_bracket("Myanmar (Burma)"), drop_bracket("Meksyk (miasto)")
-    ('Myanmar', 'Meksyk')
-    """
-    return _TRAILING_BRACKET.sub("", label)
-
-
-def unwrap(label: str) -> str:
-    """Return the name without brackets but with their content, which distinguishes two names.
-
-    >>> unwrap("franc CFA (BCEAO)")
-    'franc CFA BCEAO'
-    """
-    return _BRACKETS.sub("", label)
-
-
 def city(labels: CldrNames, zone: str) -> str:
     """Return the city of a time zone in the labels' language.
 
@@ -109,17 +93,14 @@ def load_labels(language: str) -> CldrNames:
     aliases, zones = get_global("zone_aliases"), locale.time_zones.items()
     cities = {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
     corrected = {row["id"]: row["name"] for row in CORRECTIONS if row["language"] == language}
+
+    def clean(names: Mapping[str, str], brackets: re.Pattern[str]) -> dict[str, str]:
+        texts = {entity: clean_name(name, language) for entity, name in names.items()}
+        return {entity: brackets.sub("", text) for entity, text in texts.items()} | corrected
+
     return CldrNames(
-        territories=_shortened(territories, language) | corrected,
-        languages=_shortened(locale.languages, language) | corrected,
-        currencies={
-            code: clean_name(unwrap(name), language) for code, name in locale.currencies.items()
-        }
-        | corrected,
-        cities=_shortened(cities, language) | corrected,
+        territories=clean(territories, _TRAILING_BRACKET),
+        languages=clean(locale.languages, _TRAILING_BRACKET),
+        currencies=clean(locale.currencies, _BRACKETS),
+        cities=clean(cities, _TRAILING_BRACKET),
     )
-
-
-def _shortened(names: Mapping[str, str], language: str) -> dict[str, str]:
-    """Return the names cleaned and without final brackets."""
-    return {entity: drop_bracket(clean_name(name, language)) for entity, name in names.items()}

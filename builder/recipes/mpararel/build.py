@@ -67,9 +67,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
     """Return the templates of a language with two votes, in the columns of `read_patterns`.
 
-    The relations are those of English, in order of name; the templates of a relation are in order
-    of first occurrence, translator by translator. `reviewed` is null. `translators` has the names
-    of those that give the wording.
+    The templates of a relation are in order of first occurrence, translator by translator.
+    `translators` has the names of those that give the wording.
     """
     english = mpararel.read_patterns(mirror, "en")["relation"].unique()
     translations = mpararel.read_translations(mirror, language).filter(

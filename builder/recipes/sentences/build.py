@@ -3,7 +3,7 @@
 import json
 import unicodedata
 from collections import Counter
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -27,8 +27,17 @@ from polyprobe.system.errors import PolyprobeError, unknown
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
-from .forms import Inflected, inflect_candidates, inflect_nothing
-from .outcomes import FOUND, OUTCOMES, UNTRANSLATED, Outcome, keep_source, translate_rows
+from .outcomes import (
+    FOUND,
+    OUTCOMES,
+    UNTRANSLATED,
+    Inflected,
+    Outcome,
+    inflect_candidates,
+    inflect_nothing,
+    keep_source,
+    translate_rows,
+)
 from .request import SentenceRequest
 
 Base = dict[str, list[Row]]
@@ -161,7 +170,10 @@ def write_version(
     outcomes = [outcome._asdict() for part in inflected.values() for outcome in part.outcomes]
     write_table(pa.Table.from_pylist(outcomes, schema=OUTCOMES), path)
     common = set.intersection(*(set(part.candidates) for part in inflected.values()))
-    numbers = list_complete_rows(next(iter(inflected.values())).outcomes, common)
+    # Rows of a fact are matched by their number within it, which a missing row would shift.
+    rows = base[request.source_language]
+    incomplete = {row.fact_id for number, row in enumerate(rows) if number not in common}
+    numbers = [number for number in sorted(common) if rows[number].fact_id not in incomplete]
     lost = count_lost(inflected)
     if not numbers:
         counts = ", ".join(f"{language} {status} {n}" for language, status, n in lost.iter_rows())
@@ -185,13 +197,6 @@ def write_version(
     configs = list_versions(folder, list_recipe_configs(request.dataset))
     write_card(folder, request.dataset, configs, load_recipe(request.dataset))
     return notes
-
-
-def list_complete_rows(outcomes: Sequence[Outcome], common: Set[int]) -> list[int]:
-    """Return the rows found in every language (`common`), without those of incomplete facts."""
-    # Rows of a fact are matched by their number within it, which a missing row would shift.
-    lost = {outcome.fact_id for outcome in outcomes if outcome.row not in common}
-    return [number for number in sorted(common) if outcomes[number].fact_id not in lost]
 
 
 def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:

@@ -1,7 +1,4 @@
-"""The rows of BMLAMA, linked to Wikidata: their facts, the entities of candidates, rows as ids.
-
-Wikidata ids come from mParaRel. BMLAMA was made from mParaRel's tuples.
-"""
+"""The rows of BMLAMA, linked to Wikidata through mParaRel, from whose tuples it was made."""
 
 import csv
 import re
@@ -16,7 +13,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, clean, count_contradictions, fold
 from polyprobe.builder.sources import read_source
 from polyprobe.system.progress import report
@@ -59,14 +56,6 @@ NAMES = {
 }
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
-
-
-class Link(NamedTuple):
-    """The fact of a row, and the share of the languages that voted for it."""
-
-    subject_id: str
-    object_id: str
-    votes: float
 
 
 class PublishedQuery(NamedTuple):
@@ -170,13 +159,12 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
 
 def link_rows(
     relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
-) -> list[Link | None]:
+) -> list[Fact | None]:
     """Return for each row the known fact with the most votes of languages, or None.
 
     A language votes for every fact of the row's relation whose subject and object have the labels
     of the row's subject and answer. If a label has changed in one language, or is that of two
-    entities there, the other languages outvote it. The link is None if fewer than a quarter of the
-    languages agree, or in a tie. `rows` are parallel: row i is the same fact in every language.
+    entities there, the other languages outvote it. `rows` are parallel.
     """
     votes = []
     for language, columns in rows.items():
@@ -193,17 +181,17 @@ def link_rows(
         .len("votes")
         .filter(pl.col("votes") == pl.col("votes").max().over("number"))
         .filter(pl.col("votes") / len(rows) >= MINIMUM)
-        # two facts with as many votes: neither is taken
+        # Of two facts with as many votes, neither is taken.
         .filter(pl.len().over("number") == 1)
     )
-    links: list[Link | None] = [None] * len(relations)
-    for number, subject, answer, count in totals.iter_rows():
-        links[number] = Link(subject, answer, count / len(rows))
+    links: list[Fact | None] = [None] * len(relations)
+    for number, subject, answer, _ in totals.iter_rows():
+        links[number] = Fact(relations[number], subject, answer)
     return links
 
 
 def collect_entities(
-    published: Published, links: Sequence[Link | None], facts: Facts
+    published: Published, links: Sequence[Fact | None], facts: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer.
 
@@ -285,7 +273,7 @@ def name_strangers(
 
 def read_queries(
     published: Published,
-    links: Sequence[Link | None],
+    links: Sequence[Fact | None],
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
 ) -> list[PublishedQuery]:

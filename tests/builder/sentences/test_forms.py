@@ -2,12 +2,15 @@
 
 import pytest
 
-from polyprobe.builder.recipes.sentences.forms import (
+from polyprobe.builder.recipes.sentences.outcomes import (
+    COLLISION,
+    FOUND,
+    NO_OBJECT,
+    Outcome,
     inflect_candidates,
     inflect_nothing,
     resolve_collisions,
 )
-from polyprobe.builder.recipes.sentences.outcomes import COLLISION, FOUND, NO_OBJECT, Outcome
 from polyprobe.schema.columns import Row
 
 # Hungarian cities; -ban, -en: in.
