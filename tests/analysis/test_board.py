@@ -195,15 +195,6 @@ def test_texts_of_a_board_hold_no_path_and_no_html(tmp_path):
     assert "| a&lt;b |" in write_models(board, ".md")
 
 
-def test_languages_of_short_lists_are_named_whole(tmp_path):
-    runs = [
-        write_typed(tmp_path / "a", "a", {"accuracy": {"en": 0.5}}),
-        write_typed(tmp_path / "b", "b", {"accuracy": {"en": 0.5, "el": 0.4}}),
-    ]
-    with pytest.raises(PolyprobeError, match=r"differ in languages en \(a\) / en, el \(b\)"):
-        make_board(runs)
-
-
 def test_rows_of_one_and_of_several_runs_have_the_same_facts(tmp_path):
     figures = {"en": {"accuracy": {"en": 0.5}}, "fr": {"accuracy": {"fr": 0.5}}}
     parts = [write_typed(tmp_path / x, "a", of) for x, of in figures.items()]

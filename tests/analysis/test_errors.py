@@ -143,17 +143,6 @@ def test_a_released_file(tmp_path):
     assert classify_released(file, "en") == ["subject"]
 
 
-def test_a_flag_that_matching_contradicts_is_found(tmp_path):
-    file = write(tmp_path / "P17.csv", HEAD, LINE, (LINE[0], "Lima", "Peru", "True"))
-    assert check_flags(file, "en") == (1, 2, (1,))
-
-
-def test_two_predictions_a_line(tmp_path):
-    head = ("sentence", "prediction1", "prediction2", "gold", "is_same1", "is_same2")
-    file = write(tmp_path / "P17.csv", head, (LINE[0], "Peru", "Lima", "Peru", "True", "False"))
-    assert check_flags(file, "en") == (2, 2, ())
-
-
 def test_accuracy_of_files_is_macro(tmp_path):
     head = (*HEAD, "is_single_word")
     one = write(

@@ -12,7 +12,6 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.paraphrases import measure_paraphrases
 from polyprobe.analysis.figures.options import RankingOptions
 from polyprobe.analysis.figures.units import Units
-from polyprobe.metrics.shared.subjects import find_repeated
 from polyprobe.schema.identity import read_lists
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.schema.run.protocol import as_asked, mark_repeated
@@ -111,18 +110,6 @@ def test_spread_over_relations():
     assert found["consistency"] == pytest.approx(2 / 3)
     assert found["consistency_sd"] == pytest.approx(1 / 3)
     assert found["accuracy_sd"] == pytest.approx((1 - (2 / 3 + 2 / 3) / 2) / 2)
-
-
-def test_rules_by_hand():
-    _, subjects, _, objects = zip(*TUPLES, strict=True)
-    repeated = find_repeated(subjects, objects, ["P19"] * len(TUPLES))
-    assert repeated.subject.tolist() == [True, True, True, True, False, False, False]
-    assert repeated.twin.tolist() == [False, False, False, False, False, True, False]
-    apart = find_repeated(subjects, objects, list("aabbccd"))  # within groups only
-    assert apart.subject.tolist() == repeated.subject.tolist()
-    alone = find_repeated(subjects, objects, range(len(TUPLES)))
-    assert not alone.subject.any()
-    assert not alone.twin.any()
 
 
 def test_marks_are_of_facts_and_of_the_whole_split():

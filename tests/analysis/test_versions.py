@@ -117,13 +117,6 @@ def test_whiskers_end_within_one_and_a_half_boxes():
     assert box == (1, 2, 3, 3.5, 4, 24 / 7)
 
 
-def test_rows_that_one_lacks_are_left_out_and_counted(tmp_path):
-    template, sentence = write_versions(tmp_path, skip=(0, 5))
-    found = compare_versions(find_versions(sentence, template), **FEW)
-    assert (found.n_queries, found.left_out) == (N - 2, (0, 2))
-    assert found.overlap is not None
-
-
 def test_rows_are_chosen_by_relation(runs):
     versions = find_versions(*reversed(runs))
     relations = versions.variant.read("en")["relation"].to_pylist()

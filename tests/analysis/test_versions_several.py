@@ -1,11 +1,9 @@
 """Three wordings beside one reference."""
 
 import json
-from io import StringIO
 
 import numpy as np
 import pytest
-from rich.console import Console
 from scipy import stats
 from typer.testing import CliRunner
 
@@ -25,7 +23,7 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import make_changes_table, make_several_finding
-from polyprobe.report.show import format_table, render_table
+from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from tests.making.runs import reseal
@@ -104,27 +102,6 @@ def test_one_table_has_the_values_and_one_the_differences(runs):
     assert cells_of(values).keys() == cells_of(changes).keys()
 
 
-def test_no_number_is_cut_or_folded_at_80_columns(runs):
-    several = compare_several(runs, **FEW)
-    ranks = several.comparisons[0].ranks
-    macro = [
-        row._replace(first=12345.678, second=23456.789, difference=-11111.111, p_adjusted=1.2e-12)
-        for row in ranks["mean_rank"]["macro"]
-    ]
-    longer = {**ranks, "a longer name than that of any figure": {"macro": macro, "micro": macro}}
-    comparisons = [comparison._replace(ranks=longer) for comparison in several.comparisons]
-    several = several._replace(comparisons=comparisons)
-    for table in make_several_finding(several).tables:
-        console = Console(file=StringIO(), width=80)
-        console.print(render_table(table))
-        text = console.file.getvalue()
-        assert "…" not in text
-        assert max(map(len, text.splitlines())) <= 80
-        words = {cell.strip() for line in text.splitlines() for cell in line.split("│")}
-        for cells in cells_of(table).values():
-            assert words.issuperset(cells)
-
-
 def test_two_runs_name_the_direction_of_their_order(runs, tmp_path):
     """Two runs: the first less the second; the JSON and the table say so."""
     template, sentence, _ = (str(run.folder) for run in runs)
@@ -166,13 +143,6 @@ def test_other_runs_are_refused(runs, tmp_path):
     folders = [str(run.folder) for run in runs]
     result = CliRunner().invoke(app, ["compare", *folders, "--output", "page.html"])
     assert "--output shows two runs" in str(result.exception)
-
-
-def test_runs_with_other_rows_are_refused(tmp_path):
-    template, sentence = write_versions(tmp_path, skip=(0,))
-    chatgpt = rename(template, tmp_path / "copy", "small-chatgpt")
-    with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 12;"):
-        compare_several([template, sentence, chatgpt], **FEW)
 
 
 def test_runs_with_as_many_other_rows_are_refused(tmp_path):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.builder.audit.templates import collect_templates, read_template, tally_templates
+from polyprobe.builder.audit.templates import read_template, tally_templates
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.audit import audit
 from polyprobe.system.errors import PolyprobeError
@@ -124,14 +124,6 @@ def test_a_dataset_without_templates_is_refused_not_one_of_its_splits(tmp_path):
     write("ours", free)
     with pytest.raises(PolyprobeError, match="has no templates: no relation's prompts differ only"):
         audit(dataset=str(tmp_path), templates=True)
-
-
-def test_read_templates_are_the_released_patterns(monkeypatch, tmp_path):
-    release(tmp_path, monkeypatch)
-    from polyprobe.builder.recipes.mpararel.build import build
-
-    table = build("fr", tmp_path)["fr"]
-    assert collect_templates(table) == {name: PATTERNS[f"fr/{name}"] for name in ("P30", "P36")}
 
 
 def test_there_is_no_page(tmp_path):

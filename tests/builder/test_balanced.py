@@ -6,7 +6,6 @@ import unicodedata
 from collections import Counter
 from itertools import permutations
 
-import polars as pl
 import pytest
 from huggingface_hub import DatasetCard
 from hypothesis import given, settings
@@ -17,10 +16,9 @@ from polyprobe.builder.facts import Fact
 from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.material import COSTS, trace_costs
+from polyprobe.builder.recipes.balanced.material import trace_costs
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.balanced.rows import (
-    draw_distractors,
     draw_relation,
     place_answer,
 )
@@ -388,7 +386,6 @@ def test_a_set_made_otherwise_is_not_replaced(monkeypatch, tmp_path):
 
 # Sampling of distractors: its inputs and its uniformity.
 
-FACT = Fact("P36", "Q142", "Q90")
 PINNED = "bfahegcd"
 PINNED_PLACES = [9, 1, 7, 5, 7, 7, 5, 9]
 
@@ -412,21 +409,6 @@ def test_every_place_is_as_likely_as_any_other():
     facts = [Fact("P36", f"Q{i}", "Q90") for i in range(10_000)]
     counts = Counter(place_answer(fact, ["x"] * 9, 0)[1] for fact in facts)
     assert sum((counts[i] - 1000) ** 2 / 1000 for i in range(10)) < 30
-
-
-def test_the_subject_is_not_a_candidate_and_a_small_pool_is_taken_whole():
-    known = Knowledge({("P36", "Q142"): frozenset({"Q90", "Q5"})}, {})
-    right = CorrectAnswers(known, {}, {}, {}).of(FACT)
-    assert right == {"Q5", "Q90"}
-    pool = ["Q1", "Q142", "Q2", "Q3", "Q5", "Q90"]
-    assert sorted(draw_distractors(FACT, right, {}, [pool], BalancedRequest("tiny"))) == [
-        "Q1",
-        "Q2",
-        "Q3",
-    ]
-    assert (
-        len(draw_distractors(FACT, right, {}, [pool], BalancedRequest("tiny", candidates=3))) == 2
-    )
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("uniform", 1 / 3), ("frequency", 1 / 5)])
@@ -462,21 +444,6 @@ def costs(known, languages=(), **options):
     return trace_costs(
         material.assemble(request, known, NONE, known_languages).coverage, request.languages
     )
-
-
-def test_costs_by_hand():
-    """English has all 4 facts, Greek 3 of them, French 2."""
-    expected = [("en", True, 4, 0, 1, 4), ("el", True, 3, 1, 1, 3), ("fr", True, 2, 1, 1, 2)]
-    assert costs(CAPITALS).rows() == expected
-    assert dict(costs(CAPITALS).schema) == COSTS
-    others = [("fr", True, 2, 2, 1, 2), ("el", False, 2, 0, 1, 2), ("en", False, 2, 0, 1, 2)]
-    assert costs(CAPITALS, ("fr",)).rows() == others
-
-
-def test_a_language_without_templates_leaves_labels_but_no_facts():
-    known = CAPITALS._replace(templates=CAPITALS.templates.filter(pl.col("language") != "el"))
-    expected = [("en", True, 4, 0, 1, 4), ("fr", True, 2, 2, 1, 2), ("el", True, 0, 2, 0, 2)]
-    assert costs(known).rows() == expected
 
 
 def count(languages, facts, labels, templates, told):

@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES
 from polyprobe.builder.sources import fluent_mlama
-from polyprobe.builder.sources.fluent_mlama import ARCHIVE, empty_slots, read_facts
+from polyprobe.builder.sources.fluent_mlama import ARCHIVE, read_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import place_archive
 
@@ -78,19 +78,6 @@ def test_templates_are_got_back_and_english_from_lamas_sentences(mirror):
         ("da", "P36", "fluent-mlama:P36:0", "Hovedstaden i [X] er [Y]."),
         ("en", "P36", "fluent-mlama:P36:0", "The capital of [X] is [Y]."),
     ]
-
-
-@pytest.mark.parametrize(
-    ("filled", "subject", "thing", "template"),
-    [
-        ("Lima is in Peru.", "Lima", "Peru", "[X] is in [Y]."),
-        ("Peru is in Peru.", "Peru", "Peru", None),
-        ("New York is in York.", "New York", "York", None),
-        ("York is in New York.", "York", "New York", "[X] is in [Y]."),
-    ],
-)
-def test_labels_that_occur_twice_show_no_slots(filled, subject, thing, template):
-    assert empty_slots(filled, subject, thing) == template
 
 
 def test_facts_labels_and_aliases(mirror):

@@ -88,32 +88,6 @@ def test_the_folder_has_valid_rows_and_a_card_with_the_counts(mirror, tmp_path):
     assert "`zh_hant`" not in text
 
 
-def test_counts_of_tuples_by_hand():
-    names = dict.fromkeys(("relation", "sub_uri", "sub_label", "obj_uri", "obj_label"), str)
-    rows = [
-        ("P19", "Q1", "Jean-Paul", "Q9", "Paris"),  # with the next one: labels up to the hyphen
-        ("P19", "Q2", "Jean-Luc", "Q9", "Paris"),
-        ("P19", "Q3", "Ann", "Q8", "Ulm"),  # two objects by id and by label
-        ("P19", "Q3", "Ann", "Q9", "Paris"),
-        ("P19", "Q4", "Bob", "Q8", "Ulm"),  # with the next one: one tuple by labels
-        ("P19", "Q5", "Bob", "Q7", "Ulm"),
-        ("P20", "Q1", "Rome", "Q6", " Rome"),
-        ("P31", "Q1", "Jean-Paul", "Q5", "human"),  # a relation without patterns
-    ]
-    tuples = mpararel.pl.DataFrame(rows, list(names), orient="row")
-    patterns = mpararel.pl.DataFrame({"relation": ["P19", "P19", "P20"]})
-    assert recipe.count_tuples(tuples, patterns) == {
-        "kept": 1 * 2 + 1,  # Bob in two templates, the tuple of P20 in one
-        "tuples": 7,
-        "unasked": 1,
-        "objects_by_id": 2,
-        "objects_by_label": 4,
-        "same_labels": 1,
-        "same_ends": 0,
-        "blanks": 1,
-    }
-
-
 @pytest.fixture(scope="module")
 def released(upstream):
     """The counts of all languages, from the tuples and patterns alone."""

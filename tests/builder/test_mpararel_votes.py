@@ -2,7 +2,6 @@
 
 import hashlib
 
-import polars as pl
 import pytest
 
 from polyprobe.builder.recipes import MPARAREL
@@ -13,7 +12,6 @@ from polyprobe.builder.recipes.mpararel.build import (
     vote_for_templates,
 )
 from polyprobe.builder.sources import mpararel
-from polyprobe.builder.translators.templates import count_votes
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import describe, pack
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, write_lines
@@ -113,31 +111,6 @@ def test_a_missing_folder_is_named(mirror, monkeypatch):
 )
 def test_read_wording(text, wording):
     assert read_wording(text) == wording
-
-
-@pytest.mark.parametrize(
-    ("translators", "trusted", "valid"),
-    [
-        (["google"], [], False),
-        (["google", "google"], [], False),
-        (["google", "opus"], [], True),
-        (["bing"], ["bing"], True),
-    ],
-)
-def test_votes(translators, trusted, valid):
-    rows = pl.DataFrame({"translator": translators}).with_columns(text=pl.lit("[X] is [Y]"))
-    votes = count_votes(rows, ["text"], trusted)
-    assert votes["valid"].to_list() == [valid] * len(translators)
-    assert votes["voters"].to_list() == [list(dict.fromkeys(translators))] * len(translators)
-
-
-def test_comparison_counts_wordings_once_and_lines_each():
-    agreed = pl.DataFrame(
-        {"relation": ["P1", "P1"], "pattern": ["a", "b"], "translators": [["x"], ["x", "y"]]}
-    )
-    released = pl.DataFrame({"relation": ["P1", "P1", "P2"], "pattern": ["b", "b", "a"]})
-    counts = {"agreed": 2, "released": 3, "common": 1, "by_two": 2}
-    assert compare_votes(agreed, released) == counts
 
 
 @pytest.fixture(scope="module")

@@ -110,15 +110,6 @@ def test_parallel_has_the_facts_of_all_languages_and_their_flags(mirror, tmp_pat
     assert [*splits["de"]["flags"]] == [*splits["en"]["flags"]] == flags
 
 
-def test_the_card_counts_each_language(mirror, tmp_path):
-    folder = build_dataset("polyglot", ["de", "en"], mirror(), tmp_path / "polyglot")
-    card = (folder / "README.md").read_text(encoding="utf-8")
-    assert "|  | de | en |" in card
-    assert "| rows with a stem for each candidate | 1 | 0 |" in card
-    assert "| rows with Wikidata ids at both ends | 2 | 2 |" in card
-    assert "| rows whose fact is among its counterfacts | 0 | 1 |" in card
-
-
 def test_another_number_of_stems_names_the_row(mirror, tmp_path):
     german = [("calinet_3", "a <br> b <br> c", "BBC", "ARD", "P449", "Newshour", "BBC")]
     with pytest.raises(PolyprobeError) as error:

@@ -14,7 +14,6 @@ from polyprobe.metrics.answer_agreement.formulas import (
     agreement_matrix,
     agreement_per_query,
     measure_agreement,
-    pair_agreement,
 )
 from polyprobe.metrics.shared.intervals import summarize
 from tests.metrics.definitions import draw_pools
@@ -288,15 +287,6 @@ def test_expected_agreement_without_ties_is_the_matrix():
     matrix = agreement_matrix({name: rows.argmax(axis=1) for name, rows in scores.items()})
     expected = matrix[np.triu_indices(4, 1)]
     assert agreement_per_query(scores).mean(axis=0) == pytest.approx(expected, abs=1e-12)
-
-
-def test_pair_agreement_equals_the_sum_of_products():
-    generator = np.random.default_rng(9)
-    choices = generator.dirichlet(np.ones(4), size=(6, 5000))
-    values = pair_agreement(choices)
-    for column, (one, other) in enumerate(combinations(range(6), 2)):
-        expected = (choices[one] * choices[other]).sum(axis=1)
-        assert values[:, column] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,6 @@ def test_a_single_fact_has_no_interval():
     assert (result["accuracy"], result["accuracy_ci"], result["half_width"]) == (1, None, None)
 
 
-def test_ten_thousand_resamples_are_the_default():
-    rows = [[0.5, 0.2], [0.2, 0.5], [0.1, 0.3]] * 20
-    assert measure_knowledge(rows) == measure_knowledge(rows, n_resamples=10_000)
-    assert measure_knowledge(rows) != measure_knowledge(rows, n_resamples=1_000)
-
-
 def test_log_probabilities_give_what_their_exponentials_do():
     random = np.random.default_rng(3)
     rows = [random.dirichlet(np.ones(n)).tolist() for n in (2, 3, 4, 9) * 25]

@@ -59,11 +59,6 @@ def test_matrix_without_ties_equals_pairs():
         assert matrix[i, k] == pytest.approx(expected)
 
 
-def test_matrix_of_a_language_that_is_never_right():
-    matrix = coverlap_matrix({"en": [1, 0], "la": [0, 0], "ceb": [0, 0]})
-    np.testing.assert_array_equal(matrix, [[1, 0, 0], [0, 1, np.nan], [0, np.nan, 1]])
-
-
 ERRORS = {
     "no answers": (([0], [0], None), "no answers; pass answers="),
     "no queries": (([], [], []), "no queries in 'answers'"),

@@ -13,10 +13,6 @@ from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing
 CASE = {"predictions": [7, 1, 12, 4], "references": [2, 3, 1, 4]}
 
 
-def test_positive_where_the_inflected_form_ranks_higher():
-    assert rank_delta(**CASE).tolist() == [7 - 2, 1 - 3, 12 - 1, 4 - 4]
-
-
 def test_result_with_share_and_counts():
     assert measure_preference(**CASE, n_resamples=0) == {
         "inflection_delta": (5 - 2 + 11 + 0) / 4,
@@ -29,13 +25,6 @@ def test_result_with_share_and_counts():
 def test_ranks_from_zero_give_what_ranks_from_one_do():
     from_zero = {name: [rank - 1 for rank in ranks] for name, ranks in CASE.items()}
     assert measure_preference(**from_zero) == measure_preference(**CASE)
-
-
-def test_swapped_forms_change_the_sign_and_share():
-    result = measure_preference(**CASE, n_resamples=0)
-    swapped = measure_preference(CASE["references"], CASE["predictions"], n_resamples=0)
-    assert swapped["inflection_delta"] == -result["inflection_delta"]
-    assert swapped["share_inflected"] == 1 - result["share_inflected"]
 
 
 def test_share_of_all_pairs_is_the_mann_whitney_statistic():

@@ -97,12 +97,6 @@ def test_unknown_names_list_the_known(config, languages, message, tmp_path):
     assert str(error.value) == message.format(folder)
 
 
-def test_unknown_dataset_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(PolyprobeError, match="no dataset 'nowhere' here.*polyprobe build"):
-        load_facts("nowhere")
-
-
 def test_an_unknown_dataset_names_those_of_every_place(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
@@ -216,12 +210,6 @@ def test_folders_that_cannot_be_loaded_end_in_one_line(spoil, message, tmp_path)
     assert "\n" not in str(error.value)
 
 
-def test_a_folder_under_datasets_is_found_by_its_name(tmp_path, monkeypatch):
-    write_facts(tmp_path / "datasets" / "mine")
-    monkeypatch.chdir(tmp_path)
-    assert len(load_facts("mine")["en"]) == 8
-
-
 def test_fingerprint_changes_with_what_is_scored(tmp_path):
     tables = load_facts(str(write_facts(tmp_path / "a")))
     other = load_facts(str(write_facts(tmp_path / "b", only("ru", 3, prompt="x [Y]."))))
@@ -326,13 +314,6 @@ def test_a_card_names_the_files_of_any_format(suffix, tmp_path):
 def test_other_names_are_refused_in_one_line(names, tmp_path):
     folder = write_files(tmp_path / "mine", ".parquet", names)
     with pytest.raises(PolyprobeError, match=r"splits .* instead of one for each .* en\.parquet"):
-        load_facts(str(folder))
-
-
-def test_two_formats_are_refused(tmp_path):
-    folder = write_files(tmp_path / "mine", ".parquet", ("en",))
-    write_files(folder, ".jsonl", ("fr",))
-    with pytest.raises(PolyprobeError, match="instead of one for each language"):
         load_facts(str(folder))
 
 

@@ -81,15 +81,6 @@ def test_each_fact_gets_a_sentence_where_both_ends_have_labels(mirror, facts, la
     assert +Counter(found.repairs) == {f"fr: {UNLABELLED}": 1}  # Q4; P9 has no prompt
 
 
-def test_what_is_lost_is_among_the_repairs_once(mirror, facts, labels):
-    known = Facts(facts, labels, {"kept": 1})
-    found = render_sentences(known, mirror, ["fr", "fr"])
-    assert found.prompts.height == 2
-    assert {name: n for name, n in found.repairs.items() if n} == {
-        "kept": 1, f"fr: {UNLABELLED}": 1,
-    }  # fmt: skip
-
-
 def test_tables_of_unimorph_are_used(mirror, facts, labels, tmp_path):
     folder = tmp_path / "unimorph"
     folder.mkdir()
