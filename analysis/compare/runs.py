@@ -83,41 +83,31 @@ def compare_runs(
 ) -> Comparison:
     """Compute the paired differences (first - second) of the figures that both runs have.
 
-    Runs may differ in model, dtype, scoring; facts and languages that only one of them has are left
-    out and counted, as are rows that `choice` leaves out. With `by_relation` the means of the
-    headline figures are also compared in each relation. `options` has the weights and ties, and
-    the choice of fillings. `test` has the options of `significance.compare_figures`.
+    Facts and languages of one alone are left out and counted, as are rows without the `choice`.
+    With `by_relation` the means of the headline figures are also compared in each relation.
+    `options` has weights, ties and fillings, `test` the options of `significance.compare_figures`.
 
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
-    runs, kind = (first, second), first.settings().kind
+    runs = (first, second)
     match = match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
+    rows = choice.as_json()
     units, clusters = read_clusters(table, clusters), resolve_clusters(table, clusters)
-    gaps = decodings = None
-    sizes: dict[str, int] = {}
-    of_relations: dict[str, list[Difference]] = {}
+    differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
+    of_relations: tuple[dict[str, int], dict[str, list[Difference]]] = ({}, {})
+    gaps = None
     try:
-        if kind == "predictions":
-            pairs, decodings = _measure_predictions(runs, match.tables, options, figures, test)
-        else:
-            first_facts = read_scored(first, match.tables[0], options)
-            facts = (first_facts, read_scored(second, match.tables[1], options))
-            pairs = _measure_facts(facts, figures)
-        by_figure = {
-            name: compare_figures(*pair, clusters=units, **test)
-            for name, pair in track(list(pairs.items()), "comparing")
-        }
-        # Free predictions are compared fact by fact instead.
-        several = len(match.languages) > 1 and kind == "scores"
-        if several and differ_in_protocol(list_differing(runs)):
+        pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
+        progress = track(list(pairs.items()), "comparing")
+        by_figure = {x: compare_figures(*pair, clusters=units, **test) for x, pair in progress}
+        if facts and len(match.languages) > 1 and differ_in_protocol(differing):
             gaps = compare_gaps(facts, units, **test)
         if by_relation:
-            sizes, of_relations = _compare_relations(pairs, table, clusters, test)
+            of_relations = _compare_relations(pairs, table, clusters, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
-    first_name, second_name = name_runs(runs)
     return Comparison(
         (first_name, second_name),
         (first.settings().signature, second.settings().signature),
@@ -128,33 +118,39 @@ def compare_runs(
         len(set(units)) if units else len(table),
         match.left_out,
         by_figure,
-        {"clusters": clusters, **test, **choice.as_json()},
+        {"clusters": clusters, **test, **rows},
         match.left_out_rows,
-        sizes,
-        of_relations,
+        *of_relations,
         gaps,
         decodings,
     )
 
 
-def _measure_facts(facts: tuple[ScoredFacts, ScoredFacts], figures: Sequence[RunFigure]) -> Figures:
-    """Measure the compared figures that both runs have."""
-    several = len(facts[0].languages) > 1
-    return {
-        figure.name: (figure.measure(facts[0]), figure.measure(facts[1]))
-        for figure in figures
-        if figure.compared
-        and (figure.per == LANGUAGE or several)
-        and all(map(figure.applies, facts))
-    }
-
-
-def _measure_predictions(
+def _measure(
     runs: tuple[Run, Run],
     tables: Pair,
     options: MetricOptions,
     figures: Sequence[RunFigure],
     test: Mapping[str, Any],
+) -> tuple[Figures, tuple[ScoredFacts, ScoredFacts] | None, Decodings | None]:
+    """Measure the figures that both runs have; free predictions are compared fact by fact too."""
+    if runs[0].settings().kind == "predictions":
+        pairs, decodings = _measure_predictions(runs, tables, options, test)
+        return {x.name: pairs[x.name] for x in figures if x.name in pairs}, None, decodings
+    first, second = (read_scored(*pair, options) for pair in zip(runs, tables, strict=True))
+    pairs = {
+        figure.name: (figure.measure(first), figure.measure(second))
+        for figure in figures
+        if figure.compared
+        and (figure.per == LANGUAGE or len(first.languages) > 1)
+        and figure.applies(first)
+        and figure.applies(second)
+    }
+    return pairs, (first, second), None
+
+
+def _measure_predictions(
+    runs: tuple[Run, Run], tables: Pair, options: MetricOptions, test: Mapping[str, Any]
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
     first, second = (
@@ -177,8 +173,7 @@ def _measure_predictions(
     pairs = {"accuracy": (mark_accuracy(marks[0]), mark_accuracy(marks[1]))}
     if len(first) > 1:
         pairs["coverlap"] = (find_overlaps(marks[0]), find_overlaps(marks[1]))
-    names = {figure.name for figure in figures}
-    return {name: pair for name, pair in pairs.items() if name in names}, decodings
+    return pairs, decodings
 
 
 def _compare_relations(

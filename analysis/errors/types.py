@@ -26,12 +26,6 @@ from polyprobe.system.files import read_tsv
 
 Words = tuple[str, ...]
 UNKNOWN = ("[UNK]", "<unk>")
-# Articles, pronouns, prepositions, conjunctions and auxiliaries, as `fold` has them: a prediction
-# of such words alone names nothing. Languages without a list have none.
-FUNCTION_WORDS = {
-    language: frozenset(words.split())
-    for _, (language, words) in read_tsv(Path(__file__).with_name("function_words.tsv"), "")
-}
 ENDING = 3  # most letters in which two forms of a word may differ at their ends
 STEM = 3  # fewest letters that they have in common
 # Letters of a word, or one character of a script without blanks.
@@ -79,6 +73,16 @@ RULES: dict[str, tuple[str, Rule]] = {
     ),
     "other": ("None of these.", lambda wrong: True),
 }
+
+
+@lru_cache
+def read_function_words() -> dict[str, frozenset[str]]:
+    """Read articles, pronouns, prepositions, conjunctions and auxiliaries by language, folded.
+
+    A prediction of such words alone names nothing. Languages without a list have none.
+    """
+    lines = read_tsv(Path(__file__).with_name("function_words.tsv"), "list of words")
+    return {language: frozenset(words.split()) for _, (language, words) in lines}
 
 
 def fold(text: str) -> str:
@@ -170,7 +174,7 @@ def _classify(
     sentence = (*split_words(before), SLOT, *split_words(after))
     words = split_words(text or "")
     other_forms = {words} if counts.get(words, 0) > (words in gold) else set()
-    function_words = FUNCTION_WORDS.get(language, frozenset())
+    function_words = read_function_words().get(language, frozenset())
     wrong = Wrong(text or "", words, sentence, gold, other_forms, function_words)
     return next(name for name, (_, rule) in RULES.items() if rule(wrong))
 

@@ -95,8 +95,16 @@ class ScoredFacts:
         levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
         self.chance = float(np.mean(levels))
         # Probability that the most frequent answer is right; `majority` counts the fact itself.
-        self.baseline, self.majority = map(self._read_level, ("baseline", "majority"))
-        self.second = self._read_second()
+        columns = [[table[name] for table in tables.values()] for name in ("baseline", "majority")]
+        self.baseline, self.majority = (
+            None
+            if any(column.null_count for column in level)
+            else {x: y.to_numpy().astype(np.float64) for x, y in zip(tables, level, strict=True)}
+            for level in columns
+        )
+        valid = [table["donor_scores"].is_valid().to_numpy() for table in tables.values()]
+        covered = np.logical_and.reduce(valid)
+        self.second = self._read_second(covered) if covered.any() else None
 
     def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
@@ -104,11 +112,7 @@ class ScoredFacts:
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
 
-    def _read_second(self) -> SecondQuestions | None:
-        valid = [table["donor_scores"].is_valid().to_numpy() for table in self.tables.values()]
-        covered = np.logical_and.reduce(valid)
-        if not covered.any():
-            return None
+    def _read_second(self, covered: np.ndarray) -> SecondQuestions:
         places = np.flatnonzero(covered)
         donor = self.settle(
             {
@@ -159,12 +163,6 @@ class ScoredFacts:
             between * weight,
             rankc_chance(self.sizes, weights),
         )
-
-    def _read_level(self, name: str) -> dict[str, np.ndarray] | None:
-        columns = {x: table[name] for x, table in self.tables.items()}
-        if any(column.null_count for column in columns.values()):
-            return None
-        return {x: column.to_numpy().astype(np.float64) for x, column in columns.items()}
 
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
