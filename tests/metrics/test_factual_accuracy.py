@@ -36,9 +36,7 @@ def metric(tmp_path, monkeypatch):
         (" ", ["Greek"], "en", False),
         ("МОСКВА", ["Москва"], "ru", True),
         ("Москве", ["Москва", "Москве"], "ru", True),  # inflected forms are given
-        ("Königin", ["KÖNIGIN"], "de", True),
         ("strasse", ["Straße"], "de", False),  # lower(), not casefold()
-        ("STRASSE", ["Straße"], "de", False),
         ("São Paulo", ["Sao Paulo"], "pt", False),
         ("Ha\u0300 No\u0323\u0302i", ["Hà Nội"], "vi", True),  # the same by Unicode
         ("İstanbul", ["İSTANBUL"], "tr", True),
@@ -47,12 +45,8 @@ def metric(tmp_path, monkeypatch):
         ("ısparta", ["Isparta"], "tr", False),  # I is lowered to i in Turkish too
         ("北京", ["北京市", "北京"], "zh", True),
         ("東京", ["东京"], "zh", False),
-        ("서울", ["서울"], "ko", True),
-        ("القاهرة", ["القاهرة"], "ar", True),
-        ("दिल्ली", ["दिल्ली"], "hi", True),
         ("ᲗᲑᲘᲚᲘᲡᲘ", ["თბილისი"], "ka", True),
         ("Αθηνα", ["Αθήνα"], "el", True),
-        ("ΑΘΗΝΑ", ["Αθήνα"], "el", True),
         ("Αθηνα", ["Αθήνα"], None, False),
         ("Αθηνα", ["Αθήνα"], "en", False),
         ("Αθη\u0301να", ["Αθηνα"], "el", True),

@@ -10,154 +10,141 @@ from polyprobe.builder.annotated.languages import INFLECTIONS, load_inflector
 from polyprobe.builder.annotated.languages import slavic as inflection_slavic
 from polyprobe.builder.annotated.languages.slavic import decline_name
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.annotated.inflecting import HUMAN, LANGUAGE, PLACE, inflect
+
+HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)
+
+
+def inflect(language, label, case, gender=None, kinds=(), number=None):
+    return load_inflector(language).inflect(CasedLabel(label, case, gender, number, kinds))
+
+
+# Language, case, traits, and labels with their forms; "–": the form cannot be decided.
+FORMS = [
+    ("tr", "LOC", {"kinds": PLACE}, "İstanbul → İstanbul'da; Sinop → Sinop'ta; ABD → ABD'de"),
+    ("tr", "GEN", {"kinds": PLACE}, "Ankara → Ankara'nın; Senegal → Senegal'in"),
+    ("tr", "DAT", {"kinds": PLACE}, "İzmir → İzmir'e; Türkiye → Türkiye'ye"),
+    ("tr", "ABL", {"kinds": PLACE}, "Paris → Paris'ten"),
+    ("tr", "ACC", {"kinds": PLACE}, "Ürgüp → Ürgüp'ü"),
+    ("tr", "LOC", {},
+     "Ankara Üniversitesi → Ankara Üniversitesi'nde; Paris (film) → Paris'te (film); "
+     "saat → saatte; Bergamo ili → Bergamo ilinde; Apollo 13 → –"),
+    ("tr", "GEN", {},
+     "Avrupa Birliği → Avrupa Birliği'nin; NATO → NATO'nun; kitap → kitabın; top → topun; "
+     "Val d'Aran → Val d'Aran'ın"),
+    ("tr", "COP", {"kinds": LANGUAGE}, "Türkçe → Türkçedir"),
+    ("tr", "COP", {"kinds": PLACE}, "Ankara → Ankara'dır"),
+    ("tr", "COP", {}, "filozof → filozoftur; doktor → doktordur"),
+    ("tr", "ACC", {}, "köpek → köpeği; renk → rengi; Super Bowl XLVIII → –"),
+    ("tr", "ABL", {}, "gitar → gitardan; domates sosu → domates sosundan"),
+    ("tr", "LOC", {"kinds": ("company",)}, "Netflix → Netflix'te"),
+    ("tr", "ESS", {"kinds": PLACE}, "İstanbul → –"),
+    ("hu", "IN+ESS", {"kinds": PLACE},
+     "London → Londonban; Berlin → Berlinben; Párizs → Párizsban; Barcelona → Barcelonában; "
+     "Kolozsvár → Kolozsváron; Greenwich → –; Seattle → –"),
+    ("hu", "IN+ESS", {"kinds": ("city", "Hungarian town")},
+     "Budapest → Budapesten; Szolnok → Szolnokon; Debrecen → Debrecenben; Győr → Győrben"),
+    ("hu", "IN+ESS", {"kinds": ("region",)}, "Baszkföld → Baszkföldön"),
+    ("hu", "IN+ESS", {"kinds": ("island",)}, "Capri → Caprin"),
+    ("hu", "IN+ESS", {"kinds": ("city",)}, "Capri → Capriban"),
+    ("hu", "IN+ESS", {"kinds": ("island", "country")}, "Kuba → Kubában"),
+    ("hu", "IN+ESS", {"kinds": ("country",)},
+     "Magyarország → Magyarországon; Németország → Németországban"),
+    ("hu", "ON+ESS", {}, "hegedű → hegedűn; zongora → zongorán; gitár → gitáron"),
+    ("hu", "INST", {"kinds": ("country",)}, "Ausztria → Ausztriával; Németország → Németországgal"),
+    ("hu", "INST", {"kinds": PLACE}, "Bécs → Béccsel; Párizs → Párizzsal; Chile → –"),
+    ("hu", "IN+ABL", {}, "nap → napból"),
+    ("hu", "DAT", {},
+     "algoritmus → algoritmusnak; akciófilm → akciófilmnek; BBC → –; Apollo 13 → –"),
+    ("hu", "ACC", {"kinds": PLACE},
+     "Berlin → Berlint; Budapest → Budapestet; Franciaország → Franciaországot"),
+    ("hu", "ACC", {},
+     "Nobel-díj → Nobel-díjat; Római Díj → Római Díjat; "
+     "Oscar-díj a legjobb filmnek → Oscar-díjat a legjobb filmnek; "
+     "Fields-érem → Fields-érmet; bajnokság → bajnokságot; futball → futballt; "
+     "csillagkép → csillagképet"),
+    ("bn", "GEN", {},
+     "ঢাকা → ঢাকার; লন্ডন → লন্ডনের; টোকিও → টোকিওর; মুম্বই → মুম্বইয়ের; "
+     "বেইজিং → বেইজিংয়ের; জি২০ → –"),
+    ("bn", "LOC", {}, "ঢাকা → ঢাকায়; লন্ডন → লন্ডনে; দিল্লি → দিল্লিতে; BBC → –"),
+    # पुणे: पुण्यात: another stem
+    ("mr", "LOC", {},
+     "दिल्ली → दिल्लीत; भारत → भारतात; कोल्हापूर → कोल्हापुरात; पुणे → –; BBC → –"),
+    ("el", "ACC", {"gender": MASC, "number": SG},
+     "Δήμος Κοπεγχάγης → Δήμο Κοπεγχάγης; Καναδάς → Καναδά"),
+    ("el", "GEN", {"gender": NEUT, "number": SG}, "δάσος → δάσους; Παρίσι → Παρισιού; Όσλο → –"),
+    ("el", "GEN", {"gender": FEM, "number": SG},
+     "Χώρα ΝΑΤΟ → Χώρας ΝΑΤΟ; Μαρία Κιουρί → Μαρίας Κιουρί; Λα Ριόχα → –; Ελλάδα → Ελλάδας; "
+     "Νέα Υόρκη → Νέας Υόρκης; Κύπρος → Κύπρου; Κάτω Ενότητα Καβάλας → –; "
+     "Ενότητα Καβάλας → Ενότητας Καβάλας; "
+     "Λαϊκή Δημοκρατία της Κίνας → Λαϊκής Δημοκρατίας της Κίνας; Microsoft → –"),
+    # Πλάτων: Πλάτωνα
+    ("el", "GEN", {"gender": MASC, "number": SG},
+     "Πλάτων → –; ουρανός → ουρανού; Αλβέρτος Αϊνστάιν → Αλβέρτου Αϊνστάιν; άνθρωπος → –"),
+    ("el", "ACC", {"gender": FEM, "number": SG}, "Ελλάδα → Ελλάδα; Κύπρος → Κύπρο"),
+    ("el", "ACC", {"gender": NEUT, "number": SG}, "Βερολίνο → Βερολίνο"),
+    ("el", "ACC", {"gender": NEUT, "number": PL}, "Ισπανικά → Ισπανικά"),
+    ("el", "GEN", {"gender": FEM, "number": PL}, "Ηνωμένες Πολιτείες → –"),
+    # Крым: not Крыме, after в
+    ("ru", "ESS", {"kinds": PLACE},
+     "Москва → Москве; Нью-Йорк → Нью-Йорке; Крым → Крыму; Великие Луки → Великих Луках; "
+     "Соединённые Штаты Америки → Соединённых Штатах Америки; "
+     "Шлезвиг-Гольштейн → Шлезвиг-Гольштейне; Баден-Баден → Баден-Бадене; "
+     "Ростов-на-Дону → Ростове-на-Дону; США → США; Париж (Техас) → Париже (Техас); "
+     "Лондон, Онтарио → Лондоне, Онтарио"),
+    ("ru", "INS", {"kinds": PLACE}, "Москва → Москвой; Нижний Новгород → Нижним Новгородом"),
+    # Афины: always plural
+    ("ru", "GEN", {"kinds": PLACE},
+     "Франция → Франции; Афины → Афин; Верхние Альпы → Верхних Альп; "
+     "город Москва → города Москвы; Саксония-Анхальт → Саксонии-Анхальта; Токио → Токио; "
+     "Фаэнца → Фаэнцы; Лечче → Лечче"),
+    ("ru", "ESS", {},
+     "Чемпионат Германии по футболу → Чемпионате Германии по футболу; фортепиано → фортепиано"),
+    ("ru", "INS", {},
+     "Нобелевская премия по физике → Нобелевской премией по физике; актёр → актёром"),
+    # Прошовицкий повят: Прошовицкого повята
+    ("ru", "GEN", {},
+     "Большая советская энциклопедия → Большой советской энциклопедии; "
+     "архиепископ Кентерберийский → архиепископа Кентерберийского; "
+     "фильм-мистерия → фильма-мистерии; Прошовицкий повят → –; Microsoft → –; "
+     "101-я дивизия → –; Чисто английское убийство → –"),
+    ("ru", "ESS", {"kinds": LANGUAGE},
+     "русский язык → русском языке; русский → русском; иврит → иврите"),
+    ("ru", "ACC", {},
+     "актёр → актёра; рояль → рояль; новый год → новый год; "
+     "политический деятель → политического деятеля"),
+    ("ru", "GEN", {"gender": MASC, "kinds": HUMAN},
+     "Блез Паскаль → Блеза Паскаля; Альберт Эйнштейн → Альберта Эйнштейна; "
+     "Лев Толстой → Льва Толстого; Людвиг ван Бетховен → Людвига ван Бетховена; "
+     "Пётр I → Петра I; Толстой, Лев → Толстого, Льва"),
+    ("ru", "DAT", {"gender": FEM, "kinds": HUMAN}, "Анна Шмидт → Анне Шмидт"),
+    ("ru", "DAT", {"gender": MASC, "kinds": HUMAN}, "Карл Шмидт → Карлу Шмидту"),
+    ("ru", "GEN", {"gender": FEM, "kinds": HUMAN},
+     "Мария Кюри → Марии Кюри; Софья Ковалевская → Софьи Ковалевской"),
+    ("ru", "ACC", {"kinds": PLACE}, "Лестершир → Лестершир"),
+    # Шривпорт: not a woman's name
+    ("ru", "ESS", {"gender": FEM, "kinds": PLACE}, "Шривпорт → Шривпорте"),
+    ("ru", "IN+ESS", {"kinds": PLACE}, "Москва → –"),
+    ("uk", "LOC", {"kinds": PLACE}, "Київ → Києві"),
+    ("uk", "GEN", {"kinds": PLACE}, "Україна → України; Осло → Осло"),
+    ("uk", "INS", {"kinds": LANGUAGE}, "українська мова → українською мовою"),
+    ("uk", "GEN", {"gender": FEM, "kinds": HUMAN}, "Леся Українка → Лесі Українки"),
+    ("uk", "ESS", {"kinds": PLACE}, "Сполучені Штати Америки → Сполучених Штатах Америки"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("label", "case", "kinds", "form"),
-    [
-        ("İstanbul", "LOC", PLACE, "İstanbul'da"),
-        ("Ankara", "GEN", PLACE, "Ankara'nın"),
-        ("İzmir", "DAT", PLACE, "İzmir'e"),
-        ("Sinop", "LOC", PLACE, "Sinop'ta"),
-        ("Paris", "ABL", PLACE, "Paris'ten"),
-        ("Türkiye", "DAT", PLACE, "Türkiye'ye"),
-        ("Ürgüp", "ACC", PLACE, "Ürgüp'ü"),
-        ("Ankara Üniversitesi", "LOC", (), "Ankara Üniversitesi'nde"),
-        ("Avrupa Birliği", "GEN", (), "Avrupa Birliği'nin"),
-        ("ABD", "LOC", PLACE, "ABD'de"),
-        ("NATO", "GEN", (), "NATO'nun"),
-        ("Türkçe", "COP", LANGUAGE, "Türkçedir"),
-        ("Ankara", "COP", PLACE, "Ankara'dır"),
-        ("filozof", "COP", (), "filozoftur"),
-        ("doktor", "COP", (), "doktordur"),
-        ("kitap", "GEN", (), "kitabın"),
-        ("köpek", "ACC", (), "köpeği"),
-        ("renk", "ACC", (), "rengi"),
-        ("top", "GEN", (), "topun"),
-        ("gitar", "ABL", (), "gitardan"),
-        ("Paris (film)", "LOC", (), "Paris'te (film)"),
-        ("Netflix", "LOC", ("company",), "Netflix'te"),
-        ("saat", "LOC", (), "saatte"),
-        ("Senegal", "GEN", PLACE, "Senegal'in"),
-        ("Val d'Aran", "GEN", (), "Val d'Aran'ın"),
-        ("domates sosu", "ABL", (), "domates sosundan"),
-        ("Bergamo ili", "LOC", (), "Bergamo ilinde"),
-        ("Super Bowl XLVIII", "ACC", (), None),
-        ("Apollo 13", "LOC", (), None),
-        ("İstanbul", "ESS", PLACE, None),
-    ],
+    ("language", "case", "traits", "pair"),
+    [(*of, pair) for *of, pairs in FORMS for pair in pairs.split("; ")],
 )
-def test_turkish(label, case, kinds, form):
-    assert inflect("tr", label, case, kinds=kinds) == form
+def test_forms_are_those_of_grammars_and_dictionaries(language, case, traits, pair):
+    label, form = pair.split(" → ")
+    assert (inflect(language, label, case, **traits) or "–") == form
 
 
-@pytest.mark.parametrize(
-    ("label", "case", "kinds", "form"),
-    [
-        ("London", "IN+ESS", PLACE, "Londonban"),
-        ("Berlin", "IN+ESS", PLACE, "Berlinben"),
-        ("Párizs", "IN+ESS", PLACE, "Párizsban"),
-        ("Barcelona", "IN+ESS", PLACE, "Barcelonában"),
-        ("Budapest", "IN+ESS", ("city", "Hungarian town"), "Budapesten"),
-        ("Szolnok", "IN+ESS", ("city", "Hungarian town"), "Szolnokon"),
-        ("Debrecen", "IN+ESS", ("city", "Hungarian town"), "Debrecenben"),
-        ("Győr", "IN+ESS", ("city", "Hungarian town"), "Győrben"),
-        ("Kolozsvár", "IN+ESS", PLACE, "Kolozsváron"),
-        ("Baszkföld", "IN+ESS", ("region",), "Baszkföldön"),
-        ("Capri", "IN+ESS", ("island",), "Caprin"),
-        ("Capri", "IN+ESS", ("city",), "Capriban"),
-        ("Kuba", "IN+ESS", ("island", "country"), "Kubában"),
-        ("Magyarország", "IN+ESS", ("country",), "Magyarországon"),
-        ("Németország", "IN+ESS", ("country",), "Németországban"),
-        ("hegedű", "ON+ESS", (), "hegedűn"),
-        ("zongora", "ON+ESS", (), "zongorán"),
-        ("gitár", "ON+ESS", (), "gitáron"),
-        ("Ausztria", "INST", ("country",), "Ausztriával"),
-        ("Németország", "INST", ("country",), "Németországgal"),
-        ("Bécs", "INST", PLACE, "Béccsel"),
-        ("Párizs", "INST", PLACE, "Párizzsal"),
-        ("nap", "IN+ABL", (), "napból"),
-        ("algoritmus", "DAT", (), "algoritmusnak"),
-        ("Berlin", "ACC", PLACE, "Berlint"),
-        ("Budapest", "ACC", PLACE, "Budapestet"),
-        ("Nobel-díj", "ACC", (), "Nobel-díjat"),
-        ("Római Díj", "ACC", (), "Római Díjat"),
-        ("Oscar-díj a legjobb filmnek", "ACC", (), "Oscar-díjat a legjobb filmnek"),
-        ("Fields-érem", "ACC", (), "Fields-érmet"),
-        ("Franciaország", "ACC", PLACE, "Franciaországot"),
-        ("bajnokság", "ACC", (), "bajnokságot"),
-        ("futball", "ACC", (), "futballt"),
-        ("akciófilm", "DAT", (), "akciófilmnek"),
-        ("csillagkép", "ACC", (), "csillagképet"),
-        # the sound does not follow from foreign spelling
-        ("Greenwich", "IN+ESS", PLACE, None),
-        ("Seattle", "IN+ESS", PLACE, None),
-        ("Chile", "INST", PLACE, None),
-        ("BBC", "DAT", (), None),
-        ("Apollo 13", "DAT", (), None),
-    ],
-)
-def test_hungarian(label, case, kinds, form):
-    assert inflect("hu", label, case, kinds=kinds) == form
-
-
-@pytest.mark.parametrize(
-    ("language", "label", "case", "form"),
-    [
-        ("bn", "ঢাকা", "GEN", "ঢাকার"),
-        ("bn", "ঢাকা", "LOC", "ঢাকায়"),
-        ("bn", "লন্ডন", "GEN", "লন্ডনের"),
-        ("bn", "লন্ডন", "LOC", "লন্ডনে"),
-        ("bn", "দিল্লি", "LOC", "দিল্লিতে"),
-        ("bn", "টোকিও", "GEN", "টোকিওর"),
-        ("bn", "মুম্বই", "GEN", "মুম্বইয়ের"),
-        ("bn", "বেইজিং", "GEN", "বেইজিংয়ের"),
-        ("bn", "জি২০", "GEN", None),
-        ("bn", "BBC", "LOC", None),
-        ("mr", "दिल्ली", "LOC", "दिल्लीत"),
-        ("mr", "भारत", "LOC", "भारतात"),
-        ("mr", "कोल्हापूर", "LOC", "कोल्हापुरात"),
-        ("mr", "पुणे", "LOC", None),  # पुण्यात: another stem
-        ("mr", "BBC", "LOC", None),
-    ],
-)
-def test_bengali_and_marathi(language, label, case, form):
-    assert inflect(language, label, case) == form
-
-
-@pytest.mark.parametrize(
-    ("label", "case", "gender", "number", "form"),
-    [
-        ("Δήμος Κοπεγχάγης", "ACC", MASC, SG, "Δήμο Κοπεγχάγης"),
-        ("δάσος", "GEN", NEUT, SG, "δάσους"),
-        ("Χώρα ΝΑΤΟ", "GEN", FEM, SG, "Χώρας ΝΑΤΟ"),
-        ("Πλάτων", "GEN", MASC, SG, None),  # Πλάτωνα
-        ("Μαρία Κιουρί", "GEN", FEM, SG, "Μαρίας Κιουρί"),
-        ("Λα Ριόχα", "GEN", FEM, SG, None),
-        ("Ελλάδα", "GEN", FEM, SG, "Ελλάδας"),
-        ("Ελλάδα", "ACC", FEM, SG, "Ελλάδα"),
-        ("Νέα Υόρκη", "GEN", FEM, SG, "Νέας Υόρκης"),
-        ("Κύπρος", "GEN", FEM, SG, "Κύπρου"),
-        ("Κύπρος", "ACC", FEM, SG, "Κύπρο"),
-        ("Κάτω Ενότητα Καβάλας", "GEN", FEM, SG, None),
-        ("Ενότητα Καβάλας", "GEN", FEM, SG, "Ενότητας Καβάλας"),
-        ("Λαϊκή Δημοκρατία της Κίνας", "GEN", FEM, SG, "Λαϊκής Δημοκρατίας της Κίνας"),
-        ("Καναδάς", "ACC", MASC, SG, "Καναδά"),
-        ("ουρανός", "GEN", MASC, SG, "ουρανού"),
-        ("Αλβέρτος Αϊνστάιν", "GEN", MASC, SG, "Αλβέρτου Αϊνστάιν"),
-        ("Παρίσι", "GEN", NEUT, SG, "Παρισιού"),
-        ("Βερολίνο", "ACC", NEUT, SG, "Βερολίνο"),
-        ("Ισπανικά", "ACC", NEUT, PL, "Ισπανικά"),
-        # the accent may move, or the name may not inflect
-        ("άνθρωπος", "GEN", MASC, SG, None),
-        ("Όσλο", "GEN", NEUT, SG, None),
-        ("Ηνωμένες Πολιτείες", "GEN", FEM, PL, None),
-        ("Microsoft", "GEN", FEM, SG, None),
-    ],
-)
-def test_greek(label, case, gender, number, form):
-    assert inflect("el", label, case, gender, number=number) == form
+def test_ukrainian_beside_russian():
+    load_inflector("ru")  # pymorphy3 keeps what it knows of marks for both in one place
+    assert inflect("uk", "Осло", "GEN", kinds=PLACE) == "Осло"
+    assert inflect("ru", "Крым", "ESS", kinds=PLACE) == "Крыму"
 
 
 def test_greek_name_behind_a_mans_first_name_inflects():
@@ -227,89 +214,6 @@ def test_unimorph_that_cannot_be_read_is_named(folder):
 
 
 # Inflected labels in Russian and Ukrainian; expected forms from grammars and dictionaries.
-
-
-@pytest.mark.parametrize(
-    ("label", "case", "gender", "kinds", "form"),
-    [
-        ("Москва", "ESS", None, PLACE, "Москве"),
-        ("Москва", "INS", None, PLACE, "Москвой"),
-        ("Франция", "GEN", None, PLACE, "Франции"),
-        ("Нью-Йорк", "ESS", None, PLACE, "Нью-Йорке"),
-        ("Крым", "ESS", None, PLACE, "Крыму"),  # not Крыме, after в
-        ("Афины", "GEN", None, PLACE, "Афин"),  # always plural
-        ("Нижний Новгород", "INS", None, PLACE, "Нижним Новгородом"),
-        ("Великие Луки", "ESS", None, PLACE, "Великих Луках"),
-        ("Верхние Альпы", "GEN", None, PLACE, "Верхних Альп"),
-        ("Соединённые Штаты Америки", "ESS", None, PLACE, "Соединённых Штатах Америки"),
-        ("город Москва", "GEN", None, PLACE, "города Москвы"),
-        ("Чемпионат Германии по футболу", "ESS", None, (), "Чемпионате Германии по футболу"),
-        ("Нобелевская премия по физике", "INS", None, (), "Нобелевской премией по физике"),
-        ("Большая советская энциклопедия", "GEN", None, (), "Большой советской энциклопедии"),
-        ("русский язык", "ESS", None, LANGUAGE, "русском языке"),
-        ("русский", "ESS", None, LANGUAGE, "русском"),
-        ("иврит", "ESS", None, LANGUAGE, "иврите"),
-        ("актёр", "INS", None, (), "актёром"),
-        ("актёр", "ACC", None, (), "актёра"),
-        ("рояль", "ACC", None, (), "рояль"),
-        ("новый год", "ACC", None, (), "новый год"),
-        ("политический деятель", "ACC", None, (), "политического деятеля"),
-        ("архиепископ Кентерберийский", "GEN", None, (), "архиепископа Кентерберийского"),
-        ("Шлезвиг-Гольштейн", "ESS", None, PLACE, "Шлезвиг-Гольштейне"),
-        ("Баден-Баден", "ESS", None, PLACE, "Баден-Бадене"),
-        ("Саксония-Анхальт", "GEN", None, PLACE, "Саксонии-Анхальта"),
-        ("фильм-мистерия", "GEN", None, (), "фильма-мистерии"),
-        ("Ростов-на-Дону", "ESS", None, PLACE, "Ростове-на-Дону"),
-        ("Блез Паскаль", "GEN", MASC, HUMAN, "Блеза Паскаля"),
-        # that do not inflect
-        ("Токио", "GEN", None, PLACE, "Токио"),
-        ("США", "ESS", None, PLACE, "США"),
-        ("фортепиано", "ESS", None, (), "фортепиано"),
-        # people: all parts, surnames by sex
-        ("Альберт Эйнштейн", "GEN", MASC, HUMAN, "Альберта Эйнштейна"),
-        ("Лев Толстой", "GEN", MASC, HUMAN, "Льва Толстого"),
-        ("Анна Шмидт", "DAT", FEM, HUMAN, "Анне Шмидт"),
-        ("Карл Шмидт", "DAT", MASC, HUMAN, "Карлу Шмидту"),
-        ("Мария Кюри", "GEN", FEM, HUMAN, "Марии Кюри"),
-        ("Софья Ковалевская", "GEN", FEM, HUMAN, "Софьи Ковалевской"),
-        ("Людвиг ван Бетховен", "GEN", MASC, HUMAN, "Людвига ван Бетховена"),
-        ("Пётр I", "GEN", MASC, HUMAN, "Петра I"),
-        ("Толстой, Лев", "GEN", MASC, HUMAN, "Толстого, Льва"),
-        # the rest is unchanged
-        ("Париж (Техас)", "ESS", None, PLACE, "Париже (Техас)"),
-        ("Лондон, Онтарио", "ESS", None, PLACE, "Лондоне, Онтарио"),
-        # names that the dictionary does not have
-        ("Фаэнца", "GEN", None, PLACE, "Фаэнцы"),
-        ("Лечче", "GEN", None, PLACE, "Лечче"),
-        ("Лестершир", "ACC", None, PLACE, "Лестершир"),
-        ("Шривпорт", "ESS", FEM, PLACE, "Шривпорте"),  # not a woman's name
-        # undecidable
-        ("Прошовицкий повят", "GEN", None, (), None),  # Прошовицкого повята
-        ("Microsoft", "GEN", None, (), None),
-        ("101-я дивизия", "GEN", None, (), None),
-        ("Чисто английское убийство", "GEN", None, (), None),
-        ("Москва", "IN+ESS", None, PLACE, None),
-    ],
-)
-def test_russian(label, case, gender, kinds, form):
-    assert inflect("ru", label, case, gender, kinds) == form
-
-
-@pytest.mark.parametrize(
-    ("label", "case", "gender", "kinds", "form"),
-    [
-        ("Київ", "LOC", None, PLACE, "Києві"),
-        ("Україна", "GEN", None, PLACE, "України"),
-        ("українська мова", "INS", None, LANGUAGE, "українською мовою"),
-        ("Леся Українка", "GEN", FEM, HUMAN, "Лесі Українки"),
-        ("Сполучені Штати Америки", "ESS", None, PLACE, "Сполучених Штатах Америки"),
-        ("Осло", "GEN", None, PLACE, "Осло"),
-    ],
-)
-def test_ukrainian_beside_russian(label, case, gender, kinds, form):
-    load_inflector("ru")  # pymorphy3 keeps what it knows of marks for both in one place
-    assert inflect("uk", label, case, gender, kinds) == form
-    assert inflect("ru", "Крым", "ESS", None, PLACE) == "Крыму"
 
 
 @pytest.mark.parametrize(
