@@ -153,12 +153,7 @@ class State:
 
 @contextmanager
 def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
-    """Turn any error of the Hub or its client in the block into one line without a token.
-
-    Raises:
-        UnreachableError: there is no connection, or HF_HUB_OFFLINE forbids one.
-        PolyprobeError: any other error.
-    """
+    """Turn any error of the Hub or its client in the block into one line without a token."""
     state = state or State()
     get_session().timeout = WAIT
     try:

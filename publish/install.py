@@ -17,14 +17,12 @@ from .source import bundle, find_folder, find_kind, has_parquet, is_metric
 
 
 def find_folders() -> tuple[list[Path], list[Path]]:
-    """Return all folders to install by default, and folders of ./datasets without Parquet.
-
-    A folder of ./datasets replaces the embedded dataset of the same name.
-    """
+    """Find all folders to install by default, and folders of ./datasets without Parquet."""
     package = Path(polyprobe.__path__[0])
     metrics = sorted(folder for folder in (package / "metrics").iterdir() if is_metric(folder))
     embedded = package / "datasets" / "geofacts"
     local = sorted(folder for folder in Path("datasets").glob("*") if folder.is_dir())
+    # A folder of ./datasets replaces the embedded dataset of the same name.
     datasets = {folder.name: folder for folder in [embedded, *local] if has_parquet(folder)}
     skipped = [folder for folder in local if not has_parquet(folder)]
     return metrics + list(datasets.values()), skipped
@@ -107,7 +105,7 @@ def install_metric(folder: Path) -> str:
 
 
 def import_evaluate() -> Any:
-    """Return `evaluate`, imported without transformers' pipelines, which take five seconds."""
+    """Import `evaluate` without transformers' pipelines, which take five seconds."""
     if not {"evaluate", "transformers"} & set(sys.modules):
         sys.modules["transformers"] = None  # type: ignore[assignment]  # an import of it fails
         try:

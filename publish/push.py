@@ -1,13 +1,4 @@
-"""Push a dataset, a metric or a board: the steps of `polyprobe push`, which return its lines.
-
-A push makes a repository equal to a folder by one commit. `HfApi.upload_folder` (huggingface_hub
-2.4) is not used: with hf_xet it uploads in a pipeline of commits. It splits a folder of more than
-250 files, and a commit that keeps failing, into several commits, and only the first of them has
-`parent_commit`. With `create_pr` it opens the pull request before the upload, so that a failure
-leaves an empty one, and only into `main`. In its patterns `*` matches a slash, so that
-`delete_patterns` would delete files of others in subfolders. `create_commit` makes one commit on
-`parent_commit`, or none.
-"""
+"""Push a dataset, a metric or a board: the steps of `polyprobe push`, which return its lines."""
 
 import os
 from collections.abc import Collection, Mapping
@@ -77,11 +68,8 @@ def push(
 
     The folder is checked first; a missing repository is created. `licenses` are those of the card's
     licences that do not permit publication and are to be ignored. With `dry_run` return the plan
-    and upload nothing. In the uploaded card, examples name the repository.
-
-    Raises:
-        PolyprobeError: the folder, its licence, the repository or the token does not permit the
-            push, or the Hub fails. The message says in which state the repository is.
+    and upload nothing. In the uploaded card, examples name the repository. An error says in which
+    state the repository is.
     """
     check_revision(target.revision)
     source = read_source(folder)
@@ -262,6 +250,10 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
 
 def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: str) -> CommitInfo:
     """Add new and changed files and delete old ones, as one commit on top of `head`."""
+    # Not by HfApi.upload_folder (huggingface_hub 2.4): with hf_xet it splits a folder of more than
+    # 250 files, and a commit that keeps failing, into several commits, of which only the first has
+    # `parent_commit`. With `create_pr` it opens the pull request before the upload, and only into
+    # `main`. `*` in its patterns matches a slash: `delete_patterns` would delete files of others.
     for name, value in XET.items():
         os.environ.setdefault(name, value)
     paths = changes.added + changes.changed

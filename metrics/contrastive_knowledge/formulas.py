@@ -11,7 +11,6 @@ and the fact counts as recalled where it is above 1. (It is not centred kernel a
 array([ 1,  0, -1], dtype=int8)
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -38,7 +37,13 @@ def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
         raise ValueError(f"log is {log!r:.60}; expected True or False")
     flat, sizes = read_rows(predictions, "predictions")
     starts = sizes.cumsum() - sizes
-    flat = _exponentiate(flat, starts, sizes) if log else flat.astype(np.float64)
+    flat = flat.astype(np.float64)
+    if log:
+        largest = np.maximum.reduceat(flat, starts)
+        for query in np.flatnonzero(largest == np.inf)[:1]:
+            raise ValueError(f"inf in query {query} of 'predictions'; expected log-probabilities")
+        # Each row divided by its largest value: only the order matters.
+        flat = np.exp(flat - np.where(np.isinf(largest), 0, largest).repeat(sizes))
     _check(flat, sizes)
     # With n counterfacts the sign is that of n p(fact) - p(counterfact) - …, which rounding puts
     # wrong by less than (n + 1) 2^-52 times the sum of the terms' sizes. Margins nearer to 0 than
@@ -50,7 +55,10 @@ def compare_contrasts(predictions: Scores, log: bool = False) -> np.ndarray:
     signs = np.sign(margins).astype(np.int8)
     for row in np.flatnonzero((np.abs(margins) <= bounds) & (sizes > 2)).tolist():
         fact, *variants = flat[starts[row] : starts[row] + sizes[row]].tolist()
-        signs[row] = _compare_exactly(fact, variants)
+        # Exactly, of the numbers as stored; 0 if they tie as written.
+        binary = len(variants) * Fraction(fact) - sum(map(Fraction, variants))
+        decimal = len(variants) * Fraction(repr(fact)) - sum(Fraction(repr(x)) for x in variants)
+        signs[row] = (binary > 0) - (binary < 0) if decimal else 0
     return signs
 
 
@@ -74,14 +82,6 @@ def measure_knowledge(
     return {**result, "n_queries": len(signs)}
 
 
-def _exponentiate(flat: np.ndarray, starts: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Compute exp(flat), each row divided by its largest value; only the order matters."""
-    largest = np.maximum.reduceat(flat.astype(np.float64), starts)
-    for query in np.flatnonzero(largest == np.inf)[:1]:
-        raise ValueError(f"inf in query {query} of 'predictions'; expected log-probabilities")
-    return np.exp(flat - np.where(np.isinf(largest), 0, largest).repeat(sizes))
-
-
 def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
     for query in np.flatnonzero(sizes == 1)[:1]:
         raise ValueError(
@@ -94,12 +94,3 @@ def _check(flat: np.ndarray, sizes: np.ndarray) -> None:
             f"{flat[wrong][0]} among the values of query {query} in 'predictions'; expected "
             "probabilities (of log-probabilities pass log=True)"
         )
-
-
-def _compare_exactly(fact: float, variants: Sequence[float]) -> int:
-    """Compute the sign of fact - mean of others, 0 if it is 0 for the numbers stored or written."""
-    binary = len(variants) * Fraction(fact) - sum(map(Fraction, variants))
-    decimal = len(variants) * Fraction(repr(fact)) - sum(
-        Fraction(repr(variant)) for variant in variants
-    )
-    return 0 if not decimal else (binary > 0) - (binary < 0)

@@ -46,11 +46,8 @@ def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np
 
     The correction for attenuation, between / sqrt(within a * within b) (Spearman 1904): 1 if two
     languages agree as well as each agrees with itself. NaN unless both agree with themselves.
-
-    Args:
-        languages: L names.
-        between: values adjusted for chance in different templates [facts, pairs], 0 if not counted.
-        within: the same in two templates of one language [facts, L].
+    `between` is adjusted for chance, in different templates [facts, pairs], 0 if not counted,
+    `within` in two templates of one language [facts, L].
     """
     i, j = np.triu_indices(len(languages), 1)
     ends = between.shape[1]
@@ -78,15 +75,6 @@ def find_right_in_both(right: Right) -> Figure:
 
     `right` has the probability that each fact is correct, NaN for facts that a language does not
     have; a pair's share is over the facts of both.
-
-    >>> from polyprobe.metrics.shared.intervals import estimate_figure
-    >>> right = {"en": [1, 1, 1, 0], "fr": [1, 0, 0, 0]}
-    >>> estimate_figure(find_right_in_both(right), n_resamples=0)
-    {'en-fr': 0.25, 'mean': 0.25}
-    >>> estimate_figure(find_right_given_right(right), n_resamples=0)["fr-en"]
-    0.3333333333333333
-    >>> estimate_figure(find_right_alone(right), n_resamples=0)
-    {'en-fr': 0.5, 'fr-en': 0.0, 'mean': 0.25}
     """
     table = np.column_stack(list(right.values())).astype(np.float64)
     i, j = np.triu_indices(table.shape[1], 1)
@@ -143,11 +131,7 @@ def count_correct(right: Right) -> dict[str, Any]:
 def share_right(counts: Sequence[float]) -> list[float] | None:
     """Compute shares of facts correct in exactly k = 1 … L languages, of those correct somewhere.
 
-    `counts` are the facts correct in exactly 0, 1, … L languages (X-FACTR, figure 5). None if no
-    fact is correct in a language.
-
-    >>> share_right([5, 3, 1])
-    [0.75, 0.25]
+    `counts` are the facts correct in exactly 0, 1, … L languages (X-FACTR, figure 5).
     """
     somewhere = sum(counts[1:])
     return [count / somewhere for count in counts[1:]] if somewhere else None

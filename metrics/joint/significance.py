@@ -117,9 +117,7 @@ def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
 def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
     """Compute the two-sided p-values at which `intervals.interval` of differences reaches 0."""
     finite = ~np.isnan(differences)
-    beyond = np.minimum(
-        (finite & (differences <= 0)).sum(axis=0), (finite & (differences >= 0)).sum(axis=0)
-    )
+    beyond = np.minimum((differences <= 0).sum(axis=0), (differences >= 0).sum(axis=0))
     tail = np.minimum((1 + beyond) / (1 + finite.sum(axis=0)), 0.5)
     defined = finite.any(axis=0) & (freedom > 0)
     return np.where(defined, 2 * stdtr(max(freedom, 1), ndtri(tail)), np.nan)
@@ -128,15 +126,12 @@ def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
 def correct(p: np.ndarray, correction: str) -> np.ndarray:
     """Adjust p-values by `holm`, `bh` or `none`; NaN stays NaN and is not counted."""
     adjusted, finite = p.copy(), ~np.isnan(p)
-    if correction == "none" or not finite.any():
-        return adjusted
-    if correction == "bh":
+    if correction == "bh" and finite.any():
         adjusted[finite] = false_discovery_control(p[finite])
-        return adjusted
-    order = np.argsort(p[finite], kind="stable")
-    factors = np.arange(len(order), 0, -1)
-    steps = np.maximum.accumulate(p[finite][order] * factors)
-    adjusted[np.flatnonzero(finite)[order]] = np.minimum(steps, 1)
+    elif correction == "holm":
+        order = np.argsort(p[finite], kind="stable")
+        steps = np.maximum.accumulate(p[finite][order] * np.arange(len(order), 0, -1))
+        adjusted[np.flatnonzero(finite)[order]] = np.minimum(steps, 1)
     return adjusted
 
 
@@ -179,22 +174,17 @@ def _randomise(
 
 
 class Paired(NamedTuple):
-    """The values of one language (or `mean`, of all languages) in two runs, as in `Difference`.
-
-    `first_ci` and `second_ci` are the runs' own 95% intervals, from no more resamples than
-    `intervals.choose_resamples`; for `ci` facts are drawn for both runs and all languages at once.
-    `p_adjusted` is corrected over the languages, and not for `mean`.
-    """
+    """The values of one language (or `mean`, of all languages) in two runs, as in `Difference`."""
 
     name: str
     first: float | None
-    first_ci: list[float] | None
+    first_ci: list[float] | None  # of the run itself, as the second
     second: float | None
     second_ci: list[float] | None
     difference: float | None
-    ci: list[float] | None
+    ci: list[float] | None  # from facts drawn for both runs and all languages at once
     p: float | None
-    p_adjusted: float | None
+    p_adjusted: float | None  # over the languages
 
 
 Averages = dict[str, list[Paired]]
@@ -224,11 +214,10 @@ def find_averages(
     """
     labels, codes = index_labels(relations, len(relations), "relations")
     shape = (len(languages), len(labels))
-    parts = [
-        _spread(np.asarray(part, np.float64), codes)
-        for ratio in values.values()
-        for part in (ratio.numerators, ratio.denominators)
-    ]
+    # A column for each language and relation [facts, L * R].
+    of_relation = np.eye(len(labels))[codes][:, None]
+    terms = [part for ratio in values.values() for part in ratio[:2]]
+    parts = [(part[:, :, None] * of_relation).reshape(len(codes), -1) for part in terms]
     weights = [_weigh_averages(ratio, codes) for ratio in values.values()]
     shares = np.column_stack([*weights, np.full(len(codes), np.nan)])
     ends = np.cumsum([part.shape[1] for part in parts])[:-1]
@@ -266,9 +255,8 @@ def compare_averages(
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
         runs = zip(*(_define_alike(*pair) for pair in part.values()), strict=True)
-        figures = [
-            find_averages(languages, dict(zip(part, run, strict=True)), relations) for run in runs
-        ]
+        values = [dict(zip(part, run, strict=True)) for run in runs]
+        figures = [find_averages(languages, of_run, relations) for of_run in values]
         rows = compare_figures(*figures, correction="none", **options)
         bounds = [estimate_figure(figure, **band) for figure in figures]
         averages |= _sort_rows(list(part), languages, rows, bounds, correction)
@@ -280,13 +268,6 @@ def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
     defined = (first.denominators > 0).any(axis=0) & (second.denominators > 0).any(axis=0)
     pair = [Ratio(x[0] * defined, x[1] * defined, x.share) for x in (first, second)]
     return pair[0], pair[1]
-
-
-def _spread(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Spread values [facts, L] to a column for each language and relation [facts, L * R]."""
-    table = np.zeros((*values.shape, codes.max() + 1))
-    table[np.arange(len(values)), :, codes] = values
-    return table.reshape(len(values), -1)
 
 
 def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:

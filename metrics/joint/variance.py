@@ -57,13 +57,10 @@ def split_inconsistency(
     The intervals are for other relations, with their own facts and templates. One relation has
     none: its few templates do not show how much others would differ.
 
-    Returns:
-        Each of `NAMES` (None if undefined, as with one language) and `NAME_ci` (None without an
-        interval): `within` and `between`, the disagreements within a language and between
-        languages; the COMPONENTS; and their shares of `between`. `share_languages` is the share of
-        language and fact x language, `share_templates` that of template and residual. Also
-        `n_relations`, and `n_left_out`: the number of relations without two facts or two wordings
-        of a fact.
+    Each of `NAMES` (None if undefined, as with one language) has `NAME_ci`: `within` and `between`,
+    the disagreements within a language and between languages; the COMPONENTS; their shares of
+    `between`, where `share_languages` is that of language and fact x language, `share_templates`
+    that of template and residual. `n_left_out` relations have no two facts or wordings of a fact.
     """
     values = np.stack([measure_disagreement(*answers) for answers in relations])
     defined = np.isfinite(values).sum(axis=1)

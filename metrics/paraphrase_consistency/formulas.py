@@ -81,11 +81,7 @@ def measure_consistency(
     clusters: Labels = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute the three figures with intervals, and how many tuples are counted and left out.
-
-    `groups`, `clusters` and `options` are those of `intervals.Resampling`. A tuple that is
-    ambiguous and has one template is counted as ambiguous.
-    """
+    """Compute the three figures with intervals, and how many tuples are counted and left out."""
     shares = share_pairs(predictions, references)
     for name, column in {"subjects": subjects, "groups": groups, "clusters": clusters}.items():
         if column is not None:
@@ -107,5 +103,5 @@ def measure_consistency(
         **result,
         "n_queries": int(mask.sum()),
         "n_single_template": int((~several & ~ambiguous).sum()),
-        "n_ambiguous": int(ambiguous.sum()),
+        "n_ambiguous": int(ambiguous.sum()),  # those with one template too
     }

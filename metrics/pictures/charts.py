@@ -46,22 +46,19 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
         numbers += [value for value in (*series.values, *series.marks, *ends) if value is not None]
     low, high = min(0.0, *numbers), max(0.0, *numbers)  # the length of a bar is its value
     axis = Axis((low, high if high > low else 1.0), (x_start, x_start + PLOT[0]))
-
-    def draw() -> Iterator[str]:
-        yield from draw_key(key, x_start, top + 8)
-        yield from axis.draw_x(start, bottom, bars.measure)
-        heights = [start + step * i for i in range(len(labels))]
-        rows = zip(heights, bars.labels, strict=True)
-        texts = [write_label(x_start - 8, y + step / 2, label, names) for y, label in rows]
-        yield tag("g", *texts, text_anchor="end")
-        for i, series in enumerate(bars.series):
-            places = [y + 4 + thick * i for y in heights]
-            yield from _draw_series(series, bars.labels, names, axis, places, thick - 1, i)
-        for i, (_, value) in enumerate(bars.levels):
-            x, dash = axis.place(value), DASHES[i % 3]
-            yield draw_line(x, start - 4, x, bottom, stroke_dasharray=dash, stroke_width=1.5)
-
-    return width, bottom + 42, draw()
+    parts = draw_key(key, x_start, top + 8)
+    parts += axis.draw_x(start, bottom, bars.measure)
+    heights = [start + step * i for i in range(len(labels))]
+    rows = zip(heights, bars.labels, strict=True)
+    texts = [write_label(x_start - 8, y + step / 2, label, names) for y, label in rows]
+    parts.append(tag("g", *texts, text_anchor="end"))
+    for i, series in enumerate(bars.series):
+        places = [y + 4 + thick * i for y in heights]
+        parts += _draw_series(series, bars.labels, names, axis, places, thick - 1, i)
+    for i, (_, value) in enumerate(bars.levels):
+        x, dash = axis.place(value), DASHES[i % 3]
+        parts.append(draw_line(x, start - 4, x, bottom, stroke_dasharray=dash, stroke_width=1.5))
+    return width, bottom + 42, parts
 
 
 def _draw_series(
@@ -109,19 +106,14 @@ def draw_curves(curves: Curves, names: Mapping[str, str], top: float) -> Drawing
     ]
     y = Axis((min(0.0, *numbers, 0.0), max([*numbers, 0.0]) or 1.0), (bottom, start))
     x = Axis((0.5, count + 0.5), (x_start, right))
-
-    def draw() -> Iterator[str]:
-        yield from draw_key(key, x_start, top + 8)
-        yield from y.draw_y(x_start, right, curves.y)
-        ticks = [
-            write_text(x.place(i), bottom + 12, label) for i, label in enumerate(curves.labels, 1)
-        ]
-        name = write_text((x_start + right) / 2, bottom + 30, curves.x)
-        yield tag("g", *ticks, name, text_anchor="middle")
-        for place, series in enumerate(curves.series):
-            yield from _draw_curve(series, place, curves.labels, x, y)
-
-    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, draw()
+    parts = draw_key(key, x_start, top + 8)
+    parts += y.draw_y(x_start, right, curves.y)
+    ticks = [write_text(x.place(i), bottom + 12, label) for i, label in enumerate(curves.labels, 1)]
+    name = write_text((x_start + right) / 2, bottom + 30, curves.x)
+    parts.append(tag("g", *ticks, name, text_anchor="middle"))
+    for place, series in enumerate(curves.series):
+        parts += _draw_curve(series, place, curves.labels, x, y)
+    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
 
 
 def _draw_curve(
@@ -154,19 +146,16 @@ def draw_boxes(boxes: Boxes, names: Mapping[str, str], top: float) -> Drawing:
     every = [box for row in boxes.series.values() for box in row]
     worst = max([2.0, *(max(box.high, box.mean) for box in every)])
     y = Axis((min([1.0, *(box.low for box in every)]), worst), (start, bottom))
-
-    def draw() -> Iterator[str]:
-        yield from draw_key(key, x_start, top + 8)
-        yield from y.draw_y(x_start, right, boxes.measure)
-        for i, label in enumerate(boxes.labels):
-            x = x_start + step * i + 7
-            middle = x - 7 + step / 2
-            yield write_label(middle, bottom + 12, label, names, text_anchor="middle")
-            for place, (name, row) in enumerate(boxes.series.items()):
-                tip = f"{names.get(label, label)}, {name}"
-                yield _draw_box(row[i], x + place * (thick + 6), thick, y, colour_bar(place), tip)
-
-    return max(right + 8, find_end_of_key(key, x_start)), bottom + 28, draw()
+    parts = draw_key(key, x_start, top + 8)
+    parts += y.draw_y(x_start, right, boxes.measure)
+    for i, label in enumerate(boxes.labels):
+        x = x_start + step * i + 7
+        middle = x - 7 + step / 2
+        parts.append(write_label(middle, bottom + 12, label, names, text_anchor="middle"))
+        for place, (name, row) in enumerate(boxes.series.items()):
+            x_box, tip = x + place * (thick + 6), f"{names.get(label, label)}, {name}"
+            parts.append(_draw_box(row[i], x_box, thick, y, colour_bar(place), tip))
+    return max(right + 8, find_end_of_key(key, x_start)), bottom + 28, parts
 
 
 def _draw_box(box: Quartiles, x: float, thick: float, y: Axis, colour: str, tip: str) -> str:

@@ -13,7 +13,7 @@ SIZE = 12  # pixels of letters
 LABEL = 32  # at most, characters of a label; the pointer shows the whole
 PLOT = (480, 300)  # pixels of the plot of curves and points
 DASHES = ("6 4", "2 3", "8 3 2 3")
-Drawing = tuple[float, float, Iterator[str]]  # width, height, elements
+Drawing = tuple[float, float, list[str]]  # width, height, elements
 
 
 def measure_text(text: str) -> float:

@@ -49,24 +49,21 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
         (tag("path", d="M1-5h10v10h-10z", fill="none", stroke_width=2, stroke=colour), name)
         for name, colour in zip(heat.squares, FRAMES[: len(heat.squares)], strict=True)
     ]
-
-    def draw() -> Iterator[str]:
-        heights = [start + size * (i + 0.5) for i in range(len(rows))]
-        places = zip(heights, heat.rows, strict=True)
-        labels = [write_label(x_start - 6, y, code, names) for y, code in places]
-        yield tag("g", *labels, text_anchor="end", class_="rows")
-        turn, labels = ") rotate(-90" if upright else "", []
-        for i, code in enumerate(heat.columns):
-            move = f"translate({short(x_start + size * (i + 0.5))} {short(start - 8)}{turn})"
-            labels.append(write_label(0, 0, code, names, transform=move))
-        yield tag("g", *labels, text_anchor="start" if upright else "middle", class_="columns")
-        yield from _draw_cells(heat, names, x_start, start, size, is_small)
-        yield from _draw_scale(heat, x_start, bottom + 14)
-        yield from draw_key(key, x_start, bottom + 66)
-
+    heights = [start + size * (i + 0.5) for i in range(len(rows))]
+    places = zip(heights, heat.rows, strict=True)
+    labels = [write_label(x_start - 6, y, code, names) for y, code in places]
+    parts = [tag("g", *labels, text_anchor="end", class_="rows")]
+    turn, labels = ") rotate(-90" if upright else "", []
+    for i, code in enumerate(heat.columns):
+        move = f"translate({short(x_start + size * (i + 0.5))} {short(start - 8)}{turn})"
+        labels.append(write_label(0, 0, code, names, transform=move))
+    parts.append(tag("g", *labels, text_anchor="start" if upright else "middle", class_="columns"))
+    parts += _draw_cells(heat, names, x_start, start, size, is_small)
+    parts += _draw_scale(heat, x_start, bottom + 14)
+    parts += draw_key(key, x_start, bottom + 66)
     ends = (right + 8, x_start + SCALE + 24, x_start + measure_text(heat.measure) + 8)
     width = max(*ends, find_end_of_key(key, x_start))
-    return width, bottom + 60 + 18 * len(key), draw()
+    return width, bottom + 60 + 18 * len(key), parts
 
 
 def _draw_cells(

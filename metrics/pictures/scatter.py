@@ -38,26 +38,23 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
     y_ends = points.ends or _find_ends([point.y for point in points.points], False)
     x = Axis(x_ends, (x_start, right), points.log2)
     y = Axis(y_ends, (bottom, start))
-
-    def draw() -> Iterator[str]:
-        yield from draw_key(key, x_start, top + 8)
-        yield from x.draw_x(start, bottom, points.x)
-        yield from y.draw_y(x_start, right, points.y)
-        if not points.points:
-            yield write_text(x_start + 8, start + 16, "no values")
-        if points.line and points.points:
-            ends = _clip_line(points.line, x, y)
-            yield draw_line(*ends, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted")
-        crowd = len(points.points) > CROWD
-        for i, group in enumerate(groups):
-            members = [point for point in points.points if point.group == group]
-            dots = [_draw_dot(point, names, x, y, points, crowd) for point in members]
-            opacity = "0.5" if crowd else None
-            yield tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity)
-        if len(points.points) <= NAMED:
-            yield from _name_points(points.points, names, x, y)
-
-    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, draw()
+    parts = draw_key(key, x_start, top + 8)
+    parts += x.draw_x(start, bottom, points.x)
+    parts += y.draw_y(x_start, right, points.y)
+    if not points.points:
+        parts.append(write_text(x_start + 8, start + 16, "no values"))
+    if points.line and points.points:
+        ends = _clip_line(points.line, x, y)
+        parts.append(draw_line(*ends, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted"))
+    crowd = len(points.points) > CROWD
+    for i, group in enumerate(groups):
+        members = [point for point in points.points if point.group == group]
+        dots = [_draw_dot(point, names, x, y, points, crowd) for point in members]
+        opacity = "0.5" if crowd else None
+        parts.append(tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity))
+    if len(points.points) <= NAMED:
+        parts += _name_points(points.points, names, x, y)
+    return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
 
 
 def _draw_dot(

@@ -1,11 +1,11 @@
 """Draw pictures as SVG for pages, Spaces and files; the same picture gives the same text."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from textwrap import wrap
 
 from polyprobe.metrics.pictures.charts import draw_bars, draw_boxes, draw_curves
-from polyprobe.metrics.pictures.elements import SIZE, measure_text, short, tag, write_text
+from polyprobe.metrics.pictures.elements import SIZE, Drawing, measure_text, short, tag, write_text
 from polyprobe.metrics.pictures.heat import draw_heat
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 from polyprobe.metrics.pictures.scatter import draw_points
@@ -22,7 +22,7 @@ COLOURS = {
     "bar-3": "#b3589a",
     "bar-4": "#6b7280",
 }
-DRAW: Mapping[type, Callable[..., tuple[float, float, Iterator[str]]]] = {
+DRAW: Mapping[type, Callable[..., Drawing]] = {
     Heat: draw_heat,
     Bars: draw_bars,
     Curves: draw_curves,

@@ -25,22 +25,13 @@ def answer_frequency(
 ) -> np.ndarray:
     """Compute the probability that each query's most frequent candidate is correct [queries].
 
-    The frequency of a candidate is the number of other facts of the query's group with it as a
-    correct answer. Candidates of equal frequency are in random order. The mean of the
-    probabilities is the accuracy of this ranking.
+    The frequency of a candidate is the number of other facts of the query's group (usually its
+    relation) with it as a correct answer; several queries of a fact, its other templates, count
+    once. Equal frequencies are in random order. The mean of the probabilities is the accuracy.
 
-    Args:
-        groups: label of each query, usually its relation.
-        facts: fact of each query; several queries with the same fact (its other templates) count
-            once, and none of them counts for the others.
-        candidates: ids or labels of the candidates of each query, comparable within a group.
-        answers: indices of the correct candidates of each query.
-        own_fact: whether the query's own fact counts too. The ranking then has seen the answers, as
-            a model that has learnt the most frequent one: of a relation whose queries have all
-            its objects as candidates, the mean is the share of the most frequent object.
-
-    Raises:
-        ValueError: inputs of different lengths, or a query without a correct candidate.
+    With `own_fact` the query's own fact counts too. The ranking then has seen the answers, as a
+    model that has learnt the most frequent one: if all objects of a relation are candidates, the
+    mean is the share of the most frequent object. `candidates` are comparable within a group.
     """
     answers = check_answers(answers, len(candidates), "answers")
     rows = list(zip(groups, facts, candidates, answers, strict=True))

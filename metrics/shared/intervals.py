@@ -94,7 +94,8 @@ def summarize(
         NAME and `NAME_ci` = [low, high] of each measure, and if `groups` is given `by_group`:
         GROUP to the same and `n_queries`, in the order in which groups first occur.
     """
-    ratios = [v if isinstance(v, Ratio) else _as_ratio(v) for v in measures.values()]
+    values = measures.values()
+    ratios = [v if isinstance(v, Ratio) else share(v)._replace(share=False) for v in values]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
     shares = np.column_stack(
@@ -107,14 +108,14 @@ def summarize(
         counts = np.bincount(codes, np.asarray(ratio.denominators) != 0)
         figures = (result, *result.get("by_group", {}).values())
         parts = zip(figures, [counts.sum(), *counts], _find_constants(ratio, codes), strict=False)
-        for values, count, constant in parts:
-            bounds = values.get(f"{name}_ci")
+        for part, count, constant in parts:
+            bounds = part.get(f"{name}_ci")
             if not np.isnan(constant):
-                values[name] = constant
+                part[name] = constant
             if bounds is not None and count < 2:
-                values[f"{name}_ci"] = None
+                part[f"{name}_ci"] = None
             elif bounds is not None and not np.isnan(constant) and not ratio.share:
-                values[f"{name}_ci"] = [constant, constant]
+                part[f"{name}_ci"] = [constant, constant]
     return result
 
 
@@ -143,24 +144,21 @@ def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figu
     point = divide(_over_groups(values, zero).sum(axis=0))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
-    by_group = by_group and options.groups is not None
-    overall: Intervals | None = None
-    inside: list[Intervals | None] = [None] * len(groups)
+    result = _report(names, point, None)
     if n_resamples:
         resamples = _resample_figures(figure, codes, units, values, options, n_resamples)
         samples, freedom, samples_inside, freedom_inside = resamples
         strata = codes if options.average == "macro" else np.zeros_like(codes)
-        overall = _bound(point, samples, freedom, shares, strata, units)
-        for i in range(len(groups)) if by_group else ():  # slow in wide tables
-            part, group_samples = codes == i, (samples_inside[:, i], freedom_inside[i])
-            inside[i] = _bound(values[i], *group_samples, shares[part], codes[part], units[part])
-    result = _report(names, point, overall)
-    if by_group:
-        sizes = np.bincount(codes).tolist()
-        result["by_group"] = {
-            group: {**_report(names, values[i], inside[i]), "n_queries": sizes[i]}
-            for i, group in enumerate(groups)
-        }
+        result = _report(names, point, _bound(point, samples, freedom, shares, strata, units))
+    if by_group and options.groups is not None:
+        result["by_group"] = {}
+        for i, group in enumerate(groups):
+            part, bounds = codes == i, None
+            if n_resamples:  # slow in wide tables
+                inside = values[i], samples_inside[:, i], freedom_inside[i]
+                bounds = _bound(*inside, shares[part], codes[part], units[part])
+            figures = _report(names, values[i], bounds)
+            result["by_group"][group] = {**figures, "n_queries": int(part.sum())}
     return result
 
 
@@ -172,7 +170,9 @@ def choose_resamples(facts: int, figures: int) -> int:
 
 def share(values: np.ndarray | Sequence[float]) -> Ratio:
     """Make a measure whose mean is a share of values from 0 to 1; NaN is left out."""
-    return _as_ratio(values)._replace(share=True)
+    values = np.asarray(values, dtype=np.float64)
+    defined = ~np.isnan(values)
+    return Ratio(np.where(defined, values, 0), defined, share=True)
 
 
 def name_pairs(languages: Sequence[str]) -> list[str]:
@@ -332,12 +332,6 @@ def _check(options: Resampling, facts: int, figures: int) -> int:
     if not isinstance(n, int | np.integer) or isinstance(n, bool) or not 0 <= n <= _LAST:
         raise ValueError(f"n_resamples is {n!r:.60}; expected a number from 0 to {_LAST}")
     return int(n)
-
-
-def _as_ratio(values: np.ndarray | Sequence[float]) -> Ratio:
-    values = np.asarray(values, dtype=np.float64)
-    defined = ~np.isnan(values)
-    return Ratio(np.where(defined, values, 0), defined)
 
 
 def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:

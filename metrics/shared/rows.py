@@ -4,18 +4,11 @@ Scores come as a 2-D array (queries x candidates), a masked array padded at the 
 list of rows of any length, and become one flat array of all scores and the sizes of the rows.
 Infinite scores are valid; NaN, empty rows and no rows at all raise an error.
 
-evaluate checks the first entry of a column of texts only: it converts later numbers and NaN to text
-and splits a later bare string into letters. Without the checks here, such values would be compared
-as answers.
-
 >>> read_rows([[3.0, 2.0], [1.0]], "predictions")
 (array([3., 2., 1.]), array([2, 1]))
 >>> find_right(read_choices([[0, 2], [1, 1]]), [[0, 2], [0]])
 array([[ True,  True],
        [False, False]])
->>> check_lists([["Ulm", "Bern"], "Ulm"], "predictions")
-Traceback (most recent call last):
-ValueError: query 1 of 'predictions' is 'Ulm'; expected a list of texts
 """
 
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -234,6 +227,8 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
     return np.isin(np.arange(len(choices))[:, None] * span + choices, facts * span + indices)
 
 
+# evaluate checks the first entry of a column of texts only: later numbers and NaN would become
+# texts, a later bare string letters, and be compared as answers.
 def check_texts(texts: Any, name: str, optional: bool = False) -> None:
     """Raise ValueError unless every entry is a text, or None if `optional`."""
     _check_column(texts, name)

@@ -12,7 +12,6 @@ from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
 from polyprobe.analysis.figures.results import (
-    MEAN,
     FigureRow,
     list_rows_of_relations,
     list_rows_of_run,
@@ -169,9 +168,3 @@ def mean_with_others(rows: Sequence[FigureRow], figure: str, language: str) -> f
     """Compute a language's mean over its pairs, None if all are undefined; or its own value."""
     of_figure = [row for row in rows if row.figure == figure]
     return mean_known(x.value for x in of_figure if language in (x.language, x.other_language))
-
-
-def find_mean(rows: Sequence[FigureRow], figure: str) -> FigureRow | None:
-    """Find the row of a figure's mean; None if missing or undefined."""
-    means = (row for row in rows if (row.figure, row.language) == (figure, MEAN))
-    return next((row for row in means if row.value is not None), None)

@@ -22,7 +22,7 @@ from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
 
-from .exported import Exported, as_yaml, find_mean, mean_with_others, write_export
+from .exported import Exported, as_yaml, mean_with_others, write_export
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
@@ -40,8 +40,8 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
             f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
             "give its name on the Hub: --dataset-id OWNER/NAME"
         )
-    means = (find_mean(exported.rows, figure) for figure in HEADLINES)
-    entries = [make_entry(exported, row) for row in means if row]
+    means = {x.figure: x for x in exported.rows if x.language == MEAN and x.value is not None}
+    entries = [make_entry(exported, means[figure]) for figure in HEADLINES if figure in means]
     if not entries:
         raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
