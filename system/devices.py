@@ -23,7 +23,7 @@ def check_device(device: Any) -> None:
 
 
 def choose_device(device: str) -> "torch.device":
-    """Return the torch device of that name; `auto` is CUDA, else MPS, else the CPU."""
+    """Find the torch device of that name; `auto` is CUDA, else MPS, else the CPU."""
     import torch
 
     check_device(device)
@@ -41,7 +41,7 @@ def choose_device(device: str) -> "torch.device":
 
 
 def find_dtype(dtype: str) -> "torch.dtype":
-    """Return the torch type of that name, one of DTYPES."""
+    """Find the torch type of that name, one of DTYPES."""
     import torch
 
     check_option("--dtype", dtype, DTYPES)
@@ -72,6 +72,6 @@ def limit_threads(threads: int | None) -> Iterator[None]:
 
 
 def is_out_of_memory(error: Exception) -> bool:
-    """Return whether memory ran out: CUDA, MPS and the CPU have only the words in common."""
+    """Check whether memory ran out: CUDA, MPS and the CPU have only the words in common."""
     words = ("out of memory", "not enough memory", "can't allocate memory")
     return isinstance(error, MemoryError) or any(word in str(error).lower() for word in words)

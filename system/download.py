@@ -6,11 +6,11 @@ import sys
 import zipfile
 import zlib
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from .errors import PolyprobeError
 from .store import cache_folder
@@ -22,7 +22,6 @@ TIMEOUT = 30  # seconds without a byte
 ZIP_ERRORS = (
     zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, OSError
 )  # fmt: skip
-Member = TypeVar("Member", bytes, dict[str, bytes])
 
 
 class Repository(NamedTuple):
@@ -49,7 +48,7 @@ class Repository(NamedTuple):
 
 
 def read_sums(package: str, name: str) -> dict[str, str]:
-    """Return {path: SHA-256} from a file of the lines that `sha256sum` prints."""
+    """Read {path: SHA-256} from a file of the lines that `sha256sum` prints."""
     lines = files(package).joinpath(name).read_text(encoding="utf-8").splitlines()
     return {path: digest for digest, path in (line.split("  ", 1) for line in lines)}
 
@@ -63,42 +62,54 @@ def read_files(
     `OWNER__REPO@COMMIT12.zip` there. Without, it is downloaded from GitHub into the user's cache
     folder; a damaged archive in the cache is downloaded again, a damaged download is deleted.
     """
-    yield from _read_each(repository, deque(paths), mirror, _read_file)
+    yield from _read_each(repository, deque(paths), mirror)
 
 
 def read_folders(
     repository: Repository, folders: Iterable[str], mirror: Path | None = None
 ) -> Iterator[dict[str, bytes]]:
     """Yield {name: content} of the files in each folder, as `read_files` yields files."""
-    yield from _read_each(repository, deque(folders), mirror, _read_folder)
+    yield from _read_each(repository, deque(folders), mirror)
 
 
-def _read_each(
-    repository: Repository,
-    paths: deque[str],
-    mirror: Path | None,
-    reader: Callable[[zipfile.ZipFile, str], Member],
-) -> Iterator[Member]:
+def _read_each(repository: Repository, paths: deque[str], mirror: Path | None) -> Iterator[Any]:
     if mirror is not None:
         check_archive(repository, mirror)
-        yield from _read_members(repository, paths, mirror / repository.archive, reader)
+        yield from _read_members(repository, paths, mirror / repository.archive)
         return
     archive = cache_folder() / "upstream" / repository.archive
     if archive.is_file():
         with suppress(PolyprobeError):
-            yield from _read_members(repository, paths, archive, reader)
+            yield from _read_members(repository, paths, archive)
             return
         archive.unlink()
     _download(repository.url, archive, None)
     try:
-        yield from _read_members(repository, paths, archive, reader)
+        yield from _read_members(repository, paths, archive)
     except PolyprobeError as error:
         archive.unlink()
         raise PolyprobeError(f"{repository.url}: {error}; the download was deleted") from error
 
 
-def _read_file(zipball: zipfile.ZipFile, path: str) -> bytes:
-    return zipball.read(path)
+def _read_members(repository: Repository, paths: deque[str], archive: Path) -> Iterator[Any]:
+    """Yield the content of each path in a zipball, and remove the path from `paths`."""
+    root = f"{repository.name.partition('/')[2]}-{repository.commit}"
+    try:
+        with zipfile.ZipFile(archive) as zipball:
+            while paths:
+                path, source = f"{root}/{paths[0]}", f"{archive}: {paths[0]}"
+                is_folder = path.endswith("/")
+                content: Any = (_read_folder if is_folder else zipfile.ZipFile.read)(zipball, path)
+                hashed = list_sums(content) if is_folder else content
+                _check(hashed, repository.sha256[paths[0]], source)
+                paths.popleft()
+                yield content
+    except KeyError as error:
+        raise PolyprobeError(f"a file is missing in {archive}: {error.args[0]}") from error
+    except ZIP_ERRORS as error:
+        raise PolyprobeError(
+            f"{archive} is cut short or corrupt ({error}); download it again"
+        ) from error
 
 
 def _read_folder(zipball: zipfile.ZipFile, folder: str) -> dict[str, bytes]:
@@ -110,16 +121,22 @@ def _read_folder(zipball: zipfile.ZipFile, folder: str) -> dict[str, bytes]:
 
 
 def list_sums(contents: Mapping[str, bytes]) -> bytes:
-    """Return what `LC_ALL=C sha256sum *` prints for {name: content}."""
+    """Write what `LC_ALL=C sha256sum *` prints for {name: content}."""
     lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
     return "".join(lines).encode()
 
 
-def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
-    """Return one archive with its SHA-256 checked: from its URL, or the file in `mirror`.
+def _check(content: bytes, expected: str, source: str) -> None:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != expected:
+        raise PolyprobeError(
+            f"{source}: expected SHA-256 {expected}, got {digest}; nothing was built: download the "
+            "archive again"
+        )
 
-    A download is kept in the user's cache folder.
-    """
+
+def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
+    """Read an archive, from its URL into the cache or from `mirror`; its SHA-256 is checked."""
     name = url.rpartition("/")[2]
     if mirror is None:
         archive = cache_folder() / "upstream" / sha256[:12] / name
@@ -137,44 +154,11 @@ def read_archive(url: str, sha256: str, mirror: Path | None = None) -> bytes:
 
 
 def check_archive(repository: Repository, mirror: Path | None) -> None:
-    """Raise PolyprobeError if the archive of the repository is not in the mirror."""
+    """Refuse a mirror without the archive of the repository."""
     if mirror is not None and not (mirror / repository.archive).is_file():
         raise PolyprobeError(
             f"no archive {repository.archive} in the mirror folder {mirror}; put GitHub's zipball "
             f"of {repository.name} at {repository.commit[:12]} there, or omit --mirror"
-        )
-
-
-def _read_members(
-    repository: Repository,
-    paths: deque[str],
-    archive: Path,
-    reader: Callable[[zipfile.ZipFile, str], Member],
-) -> Iterator[Member]:
-    """Yield the content of each path in a zipball, and remove the path from `paths`."""
-    root = f"{repository.name.partition('/')[2]}-{repository.commit}"
-    try:
-        with zipfile.ZipFile(archive) as zipball:
-            while paths:
-                content = reader(zipball, f"{root}/{paths[0]}")
-                hashed = content if isinstance(content, bytes) else list_sums(content)
-                _check(hashed, repository.sha256[paths[0]], f"{archive}: {paths[0]}")
-                paths.popleft()
-                yield content
-    except KeyError as error:
-        raise PolyprobeError(f"a file is missing in {archive}: {error.args[0]}") from error
-    except ZIP_ERRORS as error:
-        raise PolyprobeError(
-            f"{archive} is cut short or corrupt ({error}); download it again"
-        ) from error
-
-
-def _check(content: bytes, expected: str, source: str) -> None:
-    digest = hashlib.sha256(content).hexdigest()
-    if digest != expected:
-        raise PolyprobeError(
-            f"{source}: expected SHA-256 {expected}, got {digest}; nothing was built: download the "
-            "archive again"
         )
 
 

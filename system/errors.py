@@ -9,14 +9,11 @@ _LISTED = 60  # known names in a message
 
 
 class PolyprobeError(Exception):
-    """A mistake that the user can correct: one line that names the value, the place, the remedy.
-
-    The command line prints it without a traceback and exits with status 1.
-    """
+    """A mistake that the user can correct: one line that names the value, the place, the remedy."""
 
 
 def unknown(kind: str, name: str, place: str, names: Collection[str]) -> PolyprobeError:
-    """Return the error for a name that is not among `names`.
+    """Make the error for a name that is not among `names`.
 
     >>> print(unknown("language", "gr", "mpararel", ["el", "gl", "fr"]))
     unknown language 'gr' in mpararel; did you mean 'gl'? available: el, fr, gl
@@ -69,20 +66,17 @@ def check_path(option: str, value: str) -> None:
 
 
 def guess(name: str, names: Collection[str]) -> str:
-    """Return ` did you mean 'NEAREST'?`, or nothing if no known name is near."""
+    """Write ` did you mean 'NEAREST'?`, or nothing if no known name is near."""
     folded = {candidate.casefold(): candidate for candidate in names}
     matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
     return f" did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
 def one_line(error: BaseException) -> str:
-    """Return the text of an error as one line, or its class if it has no text.
-
-    Text over 200 characters is cut at a word and ends with `…`. A first word of that length, such
-    as an address, is cut inside.
-    """
+    """Write the text of an error as one line, cut at a word; its class if it has no text."""
     text = " ".join(str(error).split())
     if len(text) > MAX_LENGTH:
+        # a first word of that length, such as an address, is cut inside
         words = text[: MAX_LENGTH - 1].rpartition(" ")[0]
         return f"{words} …" if words else f"{text[: MAX_LENGTH - 1]}…"
     return text.rstrip(".") or type(error).__name__

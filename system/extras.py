@@ -21,7 +21,7 @@ PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in nam
 
 
 def missing(purpose: str, package: str) -> PolyprobeError:
-    """Return the one-line error for a missing package.
+    """Make the one-line error for a missing package.
 
     >>> print(missing("chrF", "sacrebleu"))
     chrF needs the package sacrebleu: pip install 'polyprobe[sentences]'

@@ -17,13 +17,12 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 LOCK, TAB = ".lock", "\t"
-FOREVER = -1.0
 
 
 def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the cells of each line of an option's TSV file; blank lines are skipped.
+    """Yield the number and the stripped cells of each line of an option's TSV file but blank ones.
 
-    Cells are stripped. Quotation marks are ordinary characters.
+    Quotation marks are ordinary characters.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
@@ -38,23 +37,19 @@ def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def part_of(file: Path) -> Path:
-    """Return the temporary file that becomes `file`; an interrupted run's rest is replaced."""
+    """Name the temporary file that becomes `file`; an interrupted run's rest is replaced."""
     return file.with_name(f".{file.name}.part")
 
 
 def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> None:
-    """Let `write` fill a temporary file, then rename it to `file`.
+    """Let `write` fill a temporary file, then rename it to `file`; an error keeps the old content.
 
-    A device or pipe (/dev/stdout) is written to directly. Of processes that write the same file at
-    once, each waits for the one before; the last one's file remains.
-
-    Raises:
-        PolyprobeError: the file cannot be written (no space, no folder, no permission). Its old
-            content is kept. The message ends with `remedy`.
+    Of processes that write the same file at once, each waits for the one before; the last one's
+    file remains. The message of an error ends with `remedy`.
     """
     try:
         if file.exists() and not file.is_file() and not file.is_dir():
-            write(file)
+            write(file)  # a device or pipe, such as /dev/stdout
             return
         part = part_of(file)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -93,10 +88,7 @@ def write_text(path: Path, text: str, remedy: str = "its old content is unchange
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
-    """Yield a new folder that replaces `target` after the block; an error in the block removes it.
-
-    The old folder is deleted once the new one is in place.
-    """
+    """Yield a new folder that replaces `target` after the block, unless an error removes it."""
     new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
     with cleared(new):
         new.mkdir(parents=True)
@@ -146,11 +138,7 @@ def explain_errors(folder: Path) -> Iterator[None]:
 def locked(folder: Path, wait: bool = False) -> Iterator[None]:
     """Make a folder and keep other processes out of it, where its file system has locks.
 
-    The system releases the lock of a killed process. With `wait` a folder in use is waited for,
-    after one line on standard error.
-
-    Raises:
-        PolyprobeError: another process uses the folder.
+    The system releases the lock of a killed process. A folder in use is refused, or waited for.
     """
     lock = FileLock(folder / LOCK)
     made = [place for place in (folder, *folder.parents) if not place.exists()]
@@ -164,7 +152,7 @@ def locked(folder: Path, wait: bool = False) -> Iterator[None]:
                 f"another process is writing to {folder}; wait for it, or choose another --output"
             ) from None
         report(f"another process is writing to {folder}; waiting for it")
-        lock.acquire(timeout=FOREVER)
+        lock.acquire(timeout=-1)  # forever
     except (OSError, NotImplementedError):
         pass  # a file system without locks
     try:

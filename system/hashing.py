@@ -13,12 +13,12 @@ _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
 
 def hash_text(text: str) -> int:
-    """Return the SHA-256 of a text as a number, the same on every machine."""
+    """Compute the SHA-256 of a text as a number, the same on every machine."""
     return int.from_bytes(hashlib.sha256(text.encode("utf-8")).digest(), "big")
 
 
 def hash_json(value: Mapping[str, Any]) -> str:
-    """Return the SHA-256, in hex digits, of a value as JSON; the order of its keys counts."""
+    """Compute the SHA-256, in hex digits, of a value as JSON; the order of its keys counts."""
     return hashlib.sha256(json.dumps(value).encode("ascii")).hexdigest()
 
 
@@ -36,7 +36,7 @@ def shuffle_items(items: Sequence[str], key: str) -> Iterator[str]:
 
 
 def hash_files(files: Iterable[tuple[str, Path]]) -> str:
-    """Return the SHA-256, in hex digits, of files under given names, in the given order."""
+    """Compute the SHA-256, in hex digits, of files under given names, in the given order."""
     digest = hashlib.sha256()
     for name, path in files:
         digest.update(name.encode())
@@ -46,23 +46,18 @@ def hash_files(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def hash_model(folder: Path, file: str | None = None) -> str:
-    """Return the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it.
+    """Compute the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it.
 
     It depends on the relative names and the contents of the files, not on the folder's path.
-    Hidden files are ignored.
     """
-    paths = [folder / file] if file else sorted(_list_files(folder))
+    paths = [folder / file] if file else []
+    for path in sorted(folder.rglob("*")) if file is None else ():
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and path.suffix not in _IGNORED and not hidden:
+            paths.append(path)
     return hash_files((str(path.relative_to(folder)), path) for path in paths)
 
 
 def is_hash(revision: str) -> bool:
-    """Return whether a model's revision is a hash of its files, not a commit."""
+    """Check whether a model's revision is a hash of its files, not a commit."""
     return revision.startswith(HASH)
-
-
-def _list_files(folder: Path) -> Iterator[Path]:
-    """Yield all files that a model may be loaded from."""
-    for path in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and path.suffix not in _IGNORED and not hidden:
-            yield path

@@ -15,31 +15,19 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Declaration(NamedTuple):
-    """What is declared of an option beside its name, type and default.
+    """What is declared of an option beside its name, type and default."""
 
-    Attributes:
-        help: a sentence for `--help` and the documentation.
-        panel: the part of `--help` that lists it; the first part if empty.
-        choices: the allowed values; any if there are none.
-        minimum: the smallest allowed number.
-        maximum: the largest allowed number; without it there is no limit.
-        check: raises an error for a wrong value; not called with None.
-        parse: makes the value of the texts of a repeatable option on the command line.
-        flag: how messages and the command line name it, if not by its own name.
-        metavar: its value in `--help`.
-        local: whether it is only for models in this process, not for served ones.
-    """
-
-    help: str
-    panel: str = ""
-    choices: Collection[str] = ()
-    minimum: int | None = None
-    maximum: int | None = None
-    check: Callable[[Any], None] | None = None
+    help: str  # a sentence for `--help` and the documentation
+    panel: str = ""  # the part of `--help` that lists it; the first part if empty
+    choices: Collection[str] = ()  # the allowed values; any if there are none
+    minimum: int | None = None  # the smallest allowed number
+    maximum: int | None = None  # the largest allowed number
+    check: Callable[[Any], None] | None = None  # refuses a wrong value; not called with None
+    # Makes the value of the texts of a repeatable option on the command line.
     parse: Callable[[list[str]], Any] | None = None
-    flag: str = ""
-    metavar: str | None = None
-    local: bool = False
+    flag: str = ""  # how messages and the command line name it, if not by its own name
+    metavar: str | None = None  # its value in `--help`
+    local: bool = False  # only for models in this process, not for served ones
 
     def refuse(self, value: Any) -> None:
         """Refuse a value that is not allowed."""
@@ -47,33 +35,23 @@ class Declaration(NamedTuple):
             check_option(self.flag, value, self.choices)
         if self.minimum is not None:
             integral = isinstance(value, int) and not isinstance(value, bool)
-            if (
-                not integral
-                or value < self.minimum
-                or (self.maximum is not None and value > self.maximum)
-            ):
-                limits = (
-                    f"at least {self.minimum}"
-                    if self.maximum is None
-                    else f"{self.minimum} to {self.maximum}"
-                )
+            highest = float("inf") if self.maximum is None else self.maximum
+            if not (integral and self.minimum <= value <= highest):
+                limits = f"{self.minimum} to {self.maximum}"
+                limits = f"at least {self.minimum}" if self.maximum is None else limits
                 raise PolyprobeError(f"{self.flag} must be {limits}, got {value!r}")
         if self.check:
             self.check(value)
 
 
 def option(default: Any, text: str, **declaration: Any) -> Any:
-    """Return the field of an option; see `Declaration` for the declaration."""
+    """Make the field of an option; see `Declaration` for the declaration."""
     return field(default=default, metadata={"option": Declaration(text, **declaration)})
 
 
 @dataclass(frozen=True)
 class Options:
-    """A group of options, whose values are checked when it is made.
-
-    Raises:
-        PolyprobeError: a value that is not allowed, or values that exclude each other.
-    """
+    """A group of options, whose values are checked when it is made."""
 
     def __post_init__(self) -> None:
         defaults = {part.name: part.default for part in fields(self)}
@@ -91,11 +69,7 @@ class Options:
 
     @classmethod
     def from_keywords(cls, keywords: Mapping[str, Any], function: Callable[..., Any]) -> Self:
-        """Return the options of the keywords of a function with this signature.
-
-        Raises:
-            PolyprobeError: a keyword that is no option, with the nearest name.
-        """
+        """Make the options of the keywords of a function with this signature."""
         check_keywords(keywords, function)
         return cls(**keywords)
 
@@ -109,7 +83,7 @@ def check_keywords(keywords: Iterable[str], function: Callable[..., Any]) -> Non
 
 
 def collect_options(group: type[Options]) -> dict[str, Declaration]:
-    """Return the options of a group by name; a flag is `--name` unless another is declared.
+    """Collect the options of a group by name; a flag is `--name` unless another is declared.
 
     Other fields of the group, such as the arguments of a command, are not options.
     """
@@ -123,7 +97,7 @@ def collect_options(group: type[Options]) -> dict[str, Declaration]:
 def spell_options(
     group: Options, usual: Collection[str] = (), repeated: Collection[str] = ()
 ) -> list[str]:
-    """Return the words of a command line that give the options of a group their values.
+    """Write the words of a command line that give the options of a group their values.
 
     Args:
         group: options with their values; its other fields are not options.
@@ -131,23 +105,16 @@ def spell_options(
             since a later version may have another default; only empty ones are left out.
         repeated: options whose texts are given one by one, not joined by commas.
     """
-    words = []
-    for part in fields(group):
-        value = getattr(group, part.name)
-        if "option" not in part.metadata or value in (None, "", ()):
+    words, declared = [], collect_options(type(group))
+    for name, default in ((x.name, x.default) for x in fields(group) if x.name in declared):
+        value, flag = getattr(group, name), declared[name].flag
+        if value in (None, "", ()) or (name in usual and value == default):
             continue
-        if part.name in usual and value == part.default:
-            continue
-        flag = collect_options(type(group))[part.name].flag
-        if part.name in repeated:
+        if name in repeated:
             words += [word for text in value for word in (flag, text)]
         else:
-            texts = (
-                value
-                if isinstance(value, tuple)
-                else [f"{value:g}" if isinstance(value, float) else str(value)]
-            )
-            words += [flag, ",".join(texts)]
+            texts = value if isinstance(value, tuple) else [value]
+            words += [flag, ",".join(f"{x:g}" if isinstance(x, float) else str(x) for x in texts)]
     return words
 
 

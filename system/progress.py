@@ -10,12 +10,9 @@ Item = TypeVar("Item")
 
 
 def track(items: Iterable[Item], description: str) -> Iterator[Item]:
-    """Yield the items under a progress bar, which disappears at the end.
-
-    Nothing is drawn into a pipe or a log.
-    """
+    """Yield the items under a progress bar, which disappears at the end."""
     console = Console(stderr=True)
-    hidden = not console.is_terminal
+    hidden = not console.is_terminal  # a pipe or a log
     return iter(rich_track([*items], description, console=console, transient=True, disable=hidden))
 
 

@@ -25,15 +25,11 @@ REMEDIES = {
 
 
 class NoAnswerError(Exception):
-    """No answer: a timeout, a lost connection, HTTP 429 or 5xx. The request is retried.
-
-    `reason` is a few words: `HTTP 429`, `timeout`. `retry_after` are the seconds to wait before the
-    next request, None if the server does not say.
-    """
+    """No answer: a timeout, a lost connection, HTTP 429 or 5xx. The request is retried."""
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
-        self.retry_after = retry_after
+        self.retry_after = retry_after  # seconds; None if the server does not say
 
 
 class BrokenAnswerError(Exception):
@@ -50,25 +46,16 @@ class Pace(NamedTuple):
     The waits double from `first_wait` to `longest_wait`, with a random part of up to `first_wait`,
     so that several processes do not retry at the same moment. A longer Retry-After replaces the
     wait. After a Retry-After above `longest_wait` there is no retry.
-
-    Args:
-        tries: requests for a batch, the first one included.
-        first_wait: seconds before the second request.
-        longest_wait: seconds.
-        give_up: consecutive failed batches after which a run stops.
     """
 
-    tries: int = 5
-    first_wait: float = 1.0
-    longest_wait: float = 60.0
-    give_up: int = 6
+    tries: int = 5  # requests for a batch, the first one included
+    first_wait: float = 1.0  # seconds before the second request
+    longest_wait: float = 60.0  # seconds
+    give_up: int = 6  # consecutive failed batches after which a run stops
 
 
 def run_async(work: Coroutine[Any, Any, Result]) -> Result:
-    """Return the result of a coroutine; use a thread if an event loop runs already (Jupyter).
-
-    Ctrl-C cancels the coroutine, waits for its end and is raised.
-    """
+    """Run a coroutine, in a thread if an event loop runs already (Jupyter)."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -91,10 +78,7 @@ async def run_copies(work: Callable[[], Coroutine[Any, Any, None]], n: int) -> N
 
 
 class Requests:
-    """The requests of one run: limited to a rate, retried according to `Pace`.
-
-    A Retry-After delays all requests of the run.
-    """
+    """The requests of one run: limited to a rate, retried according to `Pace`."""
 
     def __init__(self, pace: Pace, per_second: float | None, timeout: float | None) -> None:
         from aiolimiter import AsyncLimiter
@@ -107,10 +91,7 @@ class Requests:
         self._quiet_until = 0.0
 
     async def send(self, send: Send[Result]) -> Result:
-        """Return the result of `send`, retried; the message of the last failure counts the tries.
-
-        A WrongNumberError is raised at once, without a retry.
-        """
+        """Await `send`, retried; the message of the last failure counts the tries."""
         from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
 
         retrying = AsyncRetrying(
@@ -141,14 +122,14 @@ class Requests:
 
     def _choose_wait(self, state: "RetryCallState") -> float:
         seconds = _read_wait(state)
-        if seconds > 0:
+        if seconds > 0:  # it delays all requests of the run
             now = asyncio.get_running_loop().time()
             self._quiet_until = max(self._quiet_until, now + seconds)
         return max(self._wait(state), seconds)
 
 
 def _read_wait(state: "RetryCallState") -> float:
-    """Return the Retry-After of the last failure in seconds, 0 without one."""
+    """Read the Retry-After of the last failure in seconds, 0 without one."""
     error = state.outcome.exception() if state.outcome else None
     return getattr(error, "retry_after", None) or 0.0
 
@@ -156,10 +137,7 @@ def _read_wait(state: "RetryCallState") -> float:
 def status_failure(
     engine: str, status: int, headers: Mapping[str, str], remedies: Mapping[int, str] = REMEDIES
 ) -> Exception:
-    """Return the exception for an HTTP status.
-
-    RETRIED and 5xx are a NoAnswerError, any other status is a PolyprobeError with a remedy.
-    """
+    """Make the exception for an HTTP status: retried, or a user's mistake with a remedy."""
     if status in RETRIED or status >= 500:
         return NoAnswerError(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
     remedy = remedies.get(status) or REMEDIES.get(status, "check the address")
@@ -167,7 +145,7 @@ def status_failure(
 
 
 def read_retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Return the seconds of a Retry-After header: a number, or a date (RFC 9110, 10.2.3).
+    """Read the seconds of a Retry-After header: a number, or a date (RFC 9110, 10.2.3).
 
     >>> read_retry_after("120")
     120.0
@@ -185,23 +163,22 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 
 def check_address(engine: str, address: str) -> str:
-    """Return the address of an engine without its final slash; an error hides a password."""
+    """Check an engine's address, and cut its final slash; an error hides a password."""
     try:
         parts = urlsplit(address.strip())
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # of the port
         good = False
     if not good:
-        address_text = address.rpartition("@")[2]
         raise PolyprobeError(
-            f"invalid address of {engine}: {address_text!r}; expected an address such as "
-            "http://127.0.0.1:8000"
+            f"invalid address of {engine}: {address.rpartition('@')[2]!r}; expected an address "
+            "such as http://127.0.0.1:8000"
         )
     return address.strip().rstrip("/")
 
 
 def hide_password(address: str) -> str:
-    """Return an address without its user name and password, to be shown or stored.
+    """Write an address without its user name and password, to be shown or stored.
 
     >>> hide_password("http://me:secret@127.0.0.1:8000/v1")
     'http://127.0.0.1:8000/v1'
@@ -212,11 +189,7 @@ def hide_password(address: str) -> str:
 
 @contextmanager
 def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
-    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
-
-    The block may call `response.raise_for_status()` and `response.json()`. `remedies` is {HTTP
-    status: remedy}; REMEDIES has the rest.
-    """
+    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module."""
     import httpx
 
     try:

@@ -19,7 +19,7 @@ ELSEWHERE = "set POLYPROBE_CACHE to another folder"
 
 
 def cache_folder() -> Path:
-    """Return the folder of the scores and translations that later runs reuse.
+    """Find the folder of the scores and translations that later runs reuse.
 
     The first one that is set: POLYPROBE_CACHE, XDG_CACHE_HOME/polyprobe, ~/.cache/polyprobe. A
     relative XDG_CACHE_HOME is ignored, as the XDG specification requires.
@@ -39,33 +39,19 @@ def cache_folder() -> Path:
 class ContentStore:
     """Values by key in one table of an SQLite file, which several processes may use at once.
 
-    Every call opens and closes the file: a file that is deleted meanwhile
-    is created again. The journal is a rollback journal, because network file systems, where homes
-    on clusters often are, do not support WAL.
-
-    Args:
-        file: created with its folder.
-        table: the kind of content, a plural noun; named in error messages.
-        remedy: the last resort in error messages.
-        seal: bytes that the checksums depend on; None for values without a checksum. SQLite does
-            not checksum its pages.
-
-    Raises:
-        PolyprobeError: in every method, if the file is damaged, in use for too long, or cannot be
-            read or written. Stored values are kept.
+    Every call opens and closes the file: a file that is deleted meanwhile is created again. The
+    journal is a rollback journal, because network file systems, where homes on clusters often are,
+    do not support WAL.
     """
 
     file: Path
-    table: str
-    remedy: str = ELSEWHERE
+    table: str  # the kind of content, a plural noun; named in error messages
+    remedy: str = ELSEWHERE  # the last resort in error messages
+    # Bytes that the checksums depend on; None: no checksums. SQLite does not checksum its pages.
     seal: bytes | None = None
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, Any]:
-        """Return {key: value} of the keys that are stored; a value is bytes or text, as added.
-
-        Values that do not match their checksum are reported in one line on standard error, and are
-        absent.
-        """
+        """Find {key: value} of the stored keys; damaged values are reported, and are absent."""
         rows: dict[bytes, Any] = {}
         names = list(dict.fromkeys(keys))
         with self._open() as database:
@@ -82,12 +68,9 @@ class ContentStore:
         return values
 
     def add(self, values: Mapping[bytes, Any]) -> None:
-        """Store {key: value} in one transaction, on disk at return; an old value is replaced.
-
-        With a seal the values are bytes, none of them empty.
-        """
+        """Store {key: value} in one transaction, on disk at return; an old value is replaced."""
         rows = values.items()
-        if self.seal is not None:
+        if self.seal is not None:  # the values are bytes, none of them empty
             rows = {key: self._checksum(key, value) + value for key, value in rows}.items()
         with self._open() as database:
             query = f"INSERT OR REPLACE INTO {self.table} VALUES (?, ?)"
@@ -101,7 +84,7 @@ class ContentStore:
         return row[CHECKSUM:] if isinstance(row, bytes) and intact else None
 
     def count(self) -> int:
-        """Return the number of stored values."""
+        """Count the stored values."""
         with self._open() as database:
             return database.execute(f"SELECT count(*) FROM {self.table}").fetchone()[0]
 

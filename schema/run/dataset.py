@@ -13,11 +13,7 @@ from polyprobe.system.errors import PolyprobeError
 
 
 def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Table]:
-    """Return the splits that a run has scored.
-
-    Raises:
-        PolyprobeError: the dataset cannot be read, or has changed since.
-    """
+    """Read the splits that a run has scored; refuse a dataset that has changed since."""
     if settings.dataset == IN_MEMORY:
         raise PolyprobeError("the run's dataset was in memory, so it cannot be read again")
     also = protocol_of(settings.scoring).columns

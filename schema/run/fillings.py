@@ -19,12 +19,12 @@ CHOSEN = ("prediction", "n_masks", "log_probability")  # columns of the filling 
 
 
 def value_of(log_c: Sequence[float], length_norm: bool) -> float:
-    """Return v of a filling in nats: the sum of log c, or with length normalisation the mean."""
+    """Compute v of a filling in nats: the sum of log c, or with length normalisation the mean."""
     return sum(log_c) / len(log_c) if length_norm else sum(log_c)
 
 
 def find_winner(log_c: Sequence[Sequence[float]], length_norm: bool) -> int:
-    """Return the index of the filling with the highest v(m), of equals the first (fewest masks).
+    """Find the index of the filling with the highest v(m), of equals the first (fewest masks).
 
     Source: X-FACTR (Jiang et al. 2020), section 4.2, v(m) = sum of log c over the m tokens.
     """
@@ -39,7 +39,7 @@ def choose_again(
     normalised: bool,
     folder: object,
 ) -> dict[str, pa.Table]:
-    """Return predictions by language in which another filling wins.
+    """Choose again among the fillings of predictions by language.
 
     Args:
         tables: predictions with their fillings.
@@ -48,26 +48,23 @@ def choose_again(
             are unchanged.
         normalised: whether the run compared by the mean.
         folder: of the run, for messages.
-
-    Raises:
-        PolyprobeError: fewer masks than `max_masks`.
     """
     if length_norm is None and max_masks is None:
         return dict(tables)
     norm = normalised if length_norm is None else length_norm
     for language, table in tables.items():
-        file = f"{folder}/predictions/{language}.parquet"
         longest = count_masks(table)
         if longest and max_masks is not None and max_masks > longest:
             raise PolyprobeError(
-                f"--max-masks {max_masks}: {file} has fillings of {longest} masks at most; "
+                f"--max-masks {max_masks}: {folder}/predictions/{language}.parquet has "
+                f"fillings of {longest} masks at most; "
                 f"choose at most {longest}, or evaluate into another --output"
             )
     return {x: _replace_winners(table, norm, max_masks) for x, table in tables.items()}
 
 
 def count_masks(table: pa.Table) -> int:
-    """Return M, the largest number of masks of the fillings; 0 if no fact was asked."""
+    """Count M, the largest number of masks of the fillings; 0 if no fact was asked."""
     return pc.max(pc.list_value_length(table["fillings"])).as_py() or 0
 
 
@@ -82,11 +79,7 @@ def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) 
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     for name, made in columns.items():
-        table = replace_column(table, name, made)
+        place = table.schema.get_field_index(name)
+        field = table.schema.field(place)
+        table = table.set_column(place, field, pa.array(made, field.type))
     return table
-
-
-def replace_column(table: pa.Table, name: str, values: list[Any]) -> pa.Table:
-    """Return the table with other values in a column, of the same type."""
-    field = table.schema.field(name)
-    return table.set_column(table.schema.names.index(name), field, pa.array(values, field.type))

@@ -7,6 +7,7 @@ under `files` in run.json. results.json also has that of the run.json that it wa
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -66,26 +67,13 @@ PREDICTIONS = pa.schema(
 )
 
 
-class RunKind(NamedTuple):
-    """A kind of run.
-
-    Attributes:
-        schema: of its files.
-        common: the columns that are equal in every language.
-    """
-
-    schema: pa.Schema
-    common: tuple[str, ...]
-
-
-KINDS = {
-    "scores": RunKind(SCORES, ("fact_id", "answers")),
-    "predictions": RunKind(PREDICTIONS, ("fact_id",)),
-}
+# By the kind of a run.
+SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
+COMMON = {"scores": ("fact_id", "answers"), "predictions": ("fact_id",)}  # equal in every language
 
 
 def fill_columns(table: pa.Table, schema: pa.Schema = SCORES) -> pa.Table:
-    """Return a table with all columns of a schema, in its order; those that it lacks are null."""
+    """Give a table all columns of a schema, in its order; those that it lacks are null."""
     columns = [
         table[part.name] if part.name in table.column_names else pa.nulls(len(table), part.type)
         for part in schema
@@ -109,14 +97,10 @@ class Run:
         return settings
 
     def join(self, settings: Settings) -> Settings:
-        """Return the settings of the run to create or resume, with the languages of both calls.
-
-        Nothing is written.
-
-        Raises:
-            PolyprobeError: the folder holds another run.
-        """
-        if (self.folder / "run.json").exists() and self._has_work():
+        """Find the settings of the run to create or resume, with the languages of both calls."""
+        # the first finished language fixes the settings
+        done = any(any(self.folder.glob(f"{kind}/*")) for kind in SCHEMAS)
+        if done and (self.folder / "run.json").exists():
             settings = self._read_settings().resume(settings, self.folder)
         self._settings = settings
         return settings
@@ -128,7 +112,7 @@ class Run:
         self.seal = self.write_json("run.json", value)
 
     def settings(self) -> Settings:
-        """Return the settings in run.json, which is read once."""
+        """Read the settings in run.json, once."""
         if self._settings is None:
             self._settings = self._read_settings()
         return self._settings
@@ -144,26 +128,20 @@ class Run:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
 
     def before(self, model: str) -> Settings | None:
-        """Return the settings of a run to resume with this model, else None."""
-        if not (self.folder / "run.json").exists():
-            return None
-        try:
-            settings = self.settings()
-        except PolyprobeError:  # `open` raises it
-            return None
-        return settings if settings.model == model else None
+        """Find the settings of a run to resume with this model, else None."""
+        with suppress(PolyprobeError):  # `open` raises it
+            if (self.folder / "run.json").exists() and self.settings().model == model:
+                return self.settings()
+        return None
 
     def missing(self, languages: Iterable[str]) -> list[str]:
-        """Return the languages that have no scores or predictions yet."""
+        """List the languages that have no scores or predictions yet."""
         return [language for language in languages if not self._file(language).exists()]
 
     def write(self, language: str, table: pa.Table) -> None:
-        """Write one language's scores or predictions, whole or not at all.
-
-        Columns that the table lacks are null.
-        """
+        """Write a language's scores or predictions, whole or not at all; other columns are null."""
         buffer = pa.BufferOutputStream()
-        schema = KINDS[self.settings().kind].schema
+        schema = SCHEMAS[self.settings().kind]
         pq.write_table(fill_columns(table, schema), buffer, write_page_checksum=True)
         content = buffer.getvalue()
         self._files[language] = hashlib.sha256(content).hexdigest()
@@ -171,12 +149,8 @@ class Run:
         write_whole(self._file(language), lambda part: part.write_bytes(content), GO_ON)
 
     def read(self, language: str) -> pa.Table:
-        """Return one language's scores or predictions.
-
-        Raises:
-            PolyprobeError: no file, one that was changed or cannot be read, or other columns.
-        """
-        schema, file = KINDS[self.settings().kind].schema, self._file(language)
+        """Read a language's scores or predictions, whose hash and columns are checked."""
+        schema, file = SCHEMAS[self.settings().kind], self._file(language)
         remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
         try:
             content = file.read_bytes()
@@ -202,17 +176,13 @@ class Run:
 
     @property
     def remedy(self) -> str:
-        """Return how to make results.json: by the metrics, or first by the missing scores."""
+        """Explain how to make results.json: by the metrics, or first by the missing scores."""
         if missing := self.missing(self.settings().languages):
             return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
         return f"make it with `polyprobe metrics {self.folder}`"
 
     def read_results(self) -> dict[str, Any]:
-        """Return results.json.
-
-        Raises:
-            PolyprobeError: no results.json, one that was changed, or one of other scores.
-        """
+        """Read results.json, which must be of these scores."""
         remedy = self.remedy
         if not (self.folder / "results.json").exists():
             raise PolyprobeError(f"{self.folder} has no results.json; {remedy}")
@@ -231,7 +201,7 @@ class Run:
         return seal
 
     def read_json(self, name: str, remedy: str) -> dict[str, Any]:
-        """Return a JSON file of the run without its checksum, which must agree."""
+        """Read a JSON file of the run without its checksum, which must agree."""
         file = self.folder / name
         try:
             value = json.loads(file.read_text(encoding="utf-8"))
@@ -250,16 +220,8 @@ class Run:
     def _file(self, language: str) -> Path:
         return self.folder / self.settings().kind / f"{language}.parquet"
 
-    def _has_work(self) -> bool:
-        """Return whether any language is done, which fixes the settings."""
-        return any(self.folder.glob("scores/*")) or any(self.folder.glob("predictions/*"))
-
     def check_free(self) -> None:
-        """Refuse a folder of something else; a killed start leaves a part file and a lock.
-
-        Raises:
-            PolyprobeError: the folder cannot be read, or has other files and no run.json.
-        """
+        """Refuse a folder of something else; a killed start leaves a part file and a lock."""
         try:
             names = {file.name for file in self.folder.iterdir()}
         except FileNotFoundError:
@@ -283,16 +245,12 @@ class FinishedRun(NamedTuple):
 
 
 def read_run_tables(run: Run) -> dict[str, pa.Table]:
-    """Return a run's scores or predictions by language, the same facts in all of them.
-
-    Raises:
-        PolyprobeError: a file that cannot be read, or one with other facts or answers.
-    """
+    """Read a run's scores or predictions by language, the same facts in all of them."""
     settings = run.settings()
     tables = {language: run.read(language) for language in settings.languages}
     first = settings.languages[0]
     for language in settings.languages[1:]:
-        for column in KINDS[settings.kind].common:
+        for column in COMMON[settings.kind]:
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(
                     f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "

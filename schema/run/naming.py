@@ -19,14 +19,17 @@ _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scorin
 
 
 def name_runs(runs: Sequence[Run]) -> list[str]:
-    """Return a short and unique name for each run.
+    """Give each run a short and unique name.
 
     A name is the model's, without the owner, and its adapter's. Runs of the same model also have
     the end of their folder's path, and equal folders a number.
     """
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
-    full = [_name_weights(run.settings()) for run in runs]
+    full = []
+    for settings in (run.settings() for run in runs):
+        adapter = settings.further.get("adapter", "").partition("@")[0].rpartition("/")[2]
+        full.append(settings.model_name + (f" + {adapter}" if adapter else ""))
     names = [name.partition("/")[2] if name.count("/") == 1 else name for name in full]
     names = full if len({*names}) < len({*full}) else names
     folders = _shorten([run.folder.resolve() for run in runs])
@@ -41,31 +44,23 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _name_weights(settings: Settings) -> str:
-    """Return the model's name with that of an adapter: `geolm + lora`."""
-    adapter = settings.further.get("adapter", "").partition("@")[0].rpartition("/")[2]
-    return f"{settings.model_name} + {adapter}" if adapter else settings.model_name
-
-
 def _shorten(folders: Sequence[Path]) -> list[str]:
-    """Return as many last parts of each path as tell different folders apart."""
-    depths = range(1, max(len(folder.parts) for folder in folders) + 1)
-    return next(
-        endings
-        for endings in (
-            ["/".join(f.parts[-depth:]).lstrip("/") for f in folders] for depth in depths
-        )
-        if len({*endings}) == len({*folders})
-    )
+    """List as many last parts of each path as tell different folders apart."""
+    endings: list[str] = []
+    depth = 0
+    while len({*endings}) < len({*folders}):
+        depth += 1
+        endings = ["/".join(folder.parts[-depth:]).lstrip("/") for folder in folders]
+    return endings
 
 
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """Return part of the signature → its value in each run, of the parts that differ."""
+    """List the parts of the signature that differ, with their value in each run."""
     return compare_settings([run.settings() for run in runs])
 
 
 def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
-    """Return the same as `list_differing` of settings."""
+    """List the same as `list_differing`, of settings."""
     columns = [
         {**split_signature(run.signature), "model": run.model_name, "revision": revision}
         for run, revision in zip(settings, _list_revisions(settings), strict=True)
@@ -83,7 +78,7 @@ def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
 
 
 def _list_revisions(settings: Sequence[Settings]) -> list[str]:
-    """Return the revisions; that of a served model is a number for all runs whose probes agree."""
+    """List the revisions; that of a served model has a number, by probes that agree."""
     revisions: list[str] = []
     for place, run in enumerate(settings):
         pairs = zip(settings[:place], revisions, strict=True)
@@ -107,13 +102,13 @@ def _list_some(names: Sequence[str]) -> str:
 
 
 def describe_differing(runs: Sequence[Run]) -> str:
-    """Return the differing settings in one line, such as `differ in: dtype float32 / bfloat16`."""
+    """Describe the differing settings in a line, such as `differ in: dtype float32 / bfloat16`."""
     parts = [f"{name} {' / '.join(values)}" for name, values in list_differing(runs).items()]
     return f"differ in: {'; '.join(parts)}" if parts else "equal settings"
 
 
 def split_signature(signature: str) -> dict[str, str]:
-    """Return the parts of a signature by name.
+    """Split a signature into its parts by name.
 
     >>> split_signature("model:geolm@r1|data:geofacts/default")
     {'model': 'geolm@r1', 'data': 'geofacts/default'}
@@ -122,7 +117,7 @@ def split_signature(signature: str) -> dict[str, str]:
 
 
 def shorten_signature(signature: str) -> str:
-    """Return a hash of a signature and its main parts.
+    """Shorten a signature to a hash and its main parts.
 
     >>> shorten_signature("model:geolm@r1|data:geofacts/default|languages:en@1+fr@2|dtype:float32")
     '83915a21: model geolm@r1, data geofacts/default, languages 2, dtype float32'

@@ -15,21 +15,13 @@ _STRIPPED = str.maketrans("", "", ".:。")
 
 
 class Protocol(NamedTuple):
-    """The input of a protocol and the kind of its files.
+    """The input of a protocol and the kind of its files."""
 
-    Attributes:
-        kind: `scores` of candidates, or free `predictions`.
-        whole_relation: candidates are all objects of the relation, templates are bare.
-        contrasts: compares first sub-words, the fact's with the mean of the others'.
-        options: the candidates are options with letters, whose positions have effects.
-        columns: further columns that its scores depend on.
-    """
-
-    kind: str = "scores"
-    whole_relation: bool = False
-    contrasts: bool = False
-    options: bool = False
-    columns: tuple[str, ...] = ()
+    kind: str = "scores"  # of candidates, or free `predictions`
+    whole_relation: bool = False  # candidates are all objects of the relation, templates are bare
+    contrasts: bool = False  # compares first sub-words, the fact's with the mean of the others'
+    options: bool = False  # the candidates are options with letters, whose positions have effects
+    columns: tuple[str, ...] = ()  # further columns that its scores depend on
 
 
 # By the first word of the name in run.json, such as `mpararel-released` or `bmlama-eq8`.
@@ -45,7 +37,7 @@ PROTOCOLS = {
 
 
 def protocol_of(scoring: str) -> Protocol:
-    """Return the protocol of a scoring, by its exact name."""
+    """Find the protocol of a scoring, by its exact name."""
     name = str(scoring).partition("-")[0]
     if name not in PROTOCOLS:
         raise PolyprobeError(f"unknown scoring {scoring!r}; known: {', '.join(PROTOCOLS)}")
@@ -58,7 +50,7 @@ def as_asked(
     first: str | None = None,
     final_stop: str = "none",
 ) -> dict[str, pa.Table]:
-    """Return the rows as a protocol asks them; most protocols take them unchanged.
+    """Change the rows to what a protocol asks; most protocols take them unchanged.
 
     mParaRel: prompts are `bare_template`s, and the candidates of a row are all objects of its
     relation, that is all correct answers of its rows in the order of their first occurrence, the
@@ -70,12 +62,6 @@ def as_asked(
         first: the language whose labels identify objects in rows without ids (default: that of the
             first table).
         final_stop: for mParaRel, a full stop at the end of each prompt, `none` for no stop.
-
-    Returns:
-        Tables with as many rows; changed rows have the columns that are asked, and `flags`.
-
-    Raises:
-        PolyprobeError: see `check_askable`; `answer_forms` that are not lists of text.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
@@ -94,11 +80,7 @@ def as_asked(
 
 
 def read_forms(table: pa.Table) -> list[list[str]]:
-    """Return the accepted forms: the column `answer_forms`, or the labels of correct candidates.
-
-    Raises:
-        PolyprobeError: the column is not lists of text.
-    """
+    """List the accepted forms: the column `answer_forms`, or the labels of correct candidates."""
     rows = zip(table["candidates"].to_pylist(), table["answers"].to_pylist(), strict=True)
     labels = [[candidates[k] for k in answers] for candidates, answers in rows]
     if "answer_forms" not in table.schema.names:
@@ -111,7 +93,7 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 
 
 def _accept_all(table: pa.Table) -> pa.Table:
-    """Return the rows with the `answer_forms` of all rows of the same question.
+    """Give the rows the `answer_forms` of all rows of the same question.
 
     A question is a relation of a subject, known by its id (`subject_id`), or a prompt without ids.
     """
@@ -132,13 +114,7 @@ def _accept_all(table: pa.Table) -> pa.Table:
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
-    """Refuse tables that the protocol cannot ask.
-
-    Raises:
-        PolyprobeError: a table without the subject's label, for mParaRel; a prompt for each
-            candidate, for protocols that ask all candidates in one prompt; rows of one candidate,
-            for protocols that rank the candidates of a row.
-    """
+    """Refuse tables that the protocol cannot ask."""
     protocol = protocol_of(scoring)
     ranked = not protocol.whole_relation and protocol.kind == "scores"
     for language, table in tables.items() if ranked else ():
@@ -167,7 +143,7 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
 
 
 def bare_template(prompt: str, subject: str | None) -> str:
-    r"""Return a prompt lower-cased and without `.`, `:` and `。`, except for the subject's label.
+    r"""Write a prompt lower-cased and without `.`, `:` and `。`, except for the subject's label.
 
     Exact occurrences of the label stay; a subject that is inflected in the prompt is not found and
     is lower-cased too.
@@ -175,30 +151,24 @@ def bare_template(prompt: str, subject: str | None) -> str:
     >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
     'the capital of St. Lucia is [Y]'
     """
-    parts = (_without_case(part, subject) for part in prompt.split(SLOT))
-    return SLOT.join(parts).strip()
-
-
-def _without_case(text: str, subject: str | None) -> str:
-    if not subject:
-        return text.lower().translate(_STRIPPED)
-    return subject.join(part.lower().translate(_STRIPPED) for part in text.split(subject))
+    kept = subject or SLOT  # without a subject there is nothing else to keep
+    texts = (
+        kept.join(text.lower().translate(_STRIPPED) for text in part.split(kept))
+        for part in prompt.split(SLOT)
+    )
+    return SLOT.join(texts).strip()
 
 
 class Objects(NamedTuple):
-    """The objects of each relation, and the correct ones of each row.
+    """The objects of each relation, and the correct ones of each row."""
 
-    Attributes:
-        places: first occurrence of each object as (row, index into candidates), by relation.
-        answers: numbers of each row's correct objects in that list.
-    """
-
+    # First occurrence of each object as (row, index into candidates), by relation.
     places: dict[str, list[tuple[int, int]]]
-    answers: list[list[int]]
+    answers: list[list[int]]  # numbers of each row's correct objects in that list
 
 
 def list_relation_objects(table: pa.Table) -> Objects:
-    """Return the objects of a split's relations, in the order of their first occurrence.
+    """List the objects of a split's relations, in the order of their first occurrence.
 
     An object is identified by its id (`candidate_ids`, or `object_id` of a row with one answer),
     without one by its label, so that homonyms without ids are one object.
@@ -252,7 +222,7 @@ def _ask_relations(table: pa.Table, objects: Objects, stop: str) -> pa.Table:
 
 
 def mark_repeated(table: pa.Table) -> pa.Array:
-    """Return for each row the names of `subjects.Repeated` that hold for its fact, by labels."""
+    """List for each row the names of `subjects.Repeated` that hold for its fact, by labels."""
     columns = ("fact_id", "subject", "candidates", "answers", "relation")
     facts: dict[str, tuple[str, str, str]] = {}
     for part in table.select(columns).to_batches(max_chunksize=1000):

@@ -17,18 +17,13 @@ OTHERS = "other relations"
 
 
 class Choice(NamedTuple):
-    """The rows to keep; sorted, so that equal choices are equal.
+    """The rows to keep; sorted, so that equal choices are equal."""
 
-    Attributes:
-        relations: only the rows of these; None: of all.
-        exclude: relations and flags whose rows are left out, also those of `relations`.
-    """
-
-    relations: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
+    relations: tuple[str, ...] | None = None  # only the rows of these; None: of all
+    exclude: tuple[str, ...] = ()  # relations and flags to leave out, also those of `relations`
 
     def as_json(self) -> dict[str, Any]:
-        """Return relations and exclude as JSON has them."""
+        """Make lists of both, as JSON has them."""
         relations = None if self.relations is None else [*self.relations]
         return {"relations": relations, "exclude": [*self.exclude]}
 
@@ -46,7 +41,7 @@ ALL_ROWS = Choice()
 def make_choice(
     relations: str | Iterable[str] | None = None, exclude: str | Iterable[str] | None = None
 ) -> Choice:
-    """Return the choice of these relations, without `exclude`; None is all and nothing.
+    """Make the choice of these relations, without `exclude`; None is all and nothing.
 
     Both are lists, or texts with commas as on the command line (`exclude="none"`: nothing).
     """
@@ -57,14 +52,11 @@ def make_choice(
 
 
 def choose_to_score(
-    table: pa.Table,
-    relations: str | Iterable[str] | None,
-    exclude: str | Iterable[str] | None,
+    table: pa.Table, relations: str | Iterable[str] | None, exclude: str | Iterable[str] | None
 ) -> Choice:
-    """Return the choice of an evaluation.
+    """Make the choice of an evaluation, by default without the flag `second_answers`.
 
-    If `exclude` is None, rows with the flag `second_answers` are left out where a dataset has any,
-    unless `relations` are given.
+    If `relations` are given, nothing is left out by default.
     """
     if exclude is None and relations is None and SECOND_ANSWERS in list_relations_and_flags(table):
         exclude = [SECOND_ANSWERS]
@@ -72,7 +64,7 @@ def choose_to_score(
 
 
 def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[str] = ()) -> Chosen:
-    """Return the rows of a table that a choice keeps, and count the others.
+    """Find the rows of a table that a choice keeps, and count the others.
 
     A row counts for the first reason: `other relations`, then the names in `exclude` in their
     order.
@@ -86,13 +78,9 @@ def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[st
         PolyprobeError: an unknown relation or flag, or no row left.
     """
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
+    both = {*list_relations_and_flags(table), *names_elsewhere}
     _check("relation", "--relations", choice.relations or (), {*relations, *names_elsewhere})
-    _check(
-        "relation or flag",
-        "--exclude",
-        choice.exclude,
-        {*list_relations_and_flags(table), *names_elsewhere},
-    )
+    _check("relation or flag", "--exclude", choice.exclude, both)
     rows, left_out = [], Counter[str]()
     for row, (relation, names) in enumerate(zip(relations, flags, strict=True)):
         excluded = choice.relations is not None and relation not in choice.relations
@@ -113,7 +101,7 @@ def choose_rows(
     sample: int | None = None,
     among: Sequence[int] | None = None,
 ) -> list[int]:
-    """Return row numbers in dataset order; they depend on relation and id alone.
+    """Choose row numbers, in dataset order; they depend on relation and id alone.
 
     `among` are the rows to choose from, in order (default: all). `limit` takes the first rows.
     `sample` takes facts, with all rows (templates) of each: it numbers each relation's n facts by
@@ -149,7 +137,7 @@ def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> Non
 
 
 def _spread(relations: list[str], ids: list[str]) -> list[int]:
-    """Return all row numbers in the order in which samples take them."""
+    """Order all row numbers as samples take them."""
     digests = [hashlib.sha256(name.encode()).hexdigest() for name in ids]
     order = sorted(range(len(ids)), key=lambda row: (relations[row], digests[row]))
     places = {}
@@ -160,7 +148,7 @@ def _spread(relations: list[str], ids: list[str]) -> list[int]:
 
 
 def describe_choice(choice: Choice) -> str:
-    """Return a choice in words.
+    """Describe a choice in words.
 
     >>> describe_choice(make_choice(["P36", "P19"], ["second_answers"]))
     'relations P19, P36; without second_answers'
@@ -171,7 +159,7 @@ def describe_choice(choice: Choice) -> str:
 
 
 def list_relations_and_flags(table: pa.Table) -> set[str]:
-    """Return the relations and flags of a table."""
+    """List the relations and flags of a table."""
     flags = {name for names in _read_flags(table) for name in names}
     return {*table["relation"].to_pylist(), *flags}
 
@@ -183,16 +171,11 @@ def _read_flags(table: pa.Table) -> Sequence[Sequence[str]]:
 
 
 def _sort(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(names), key=_order))
-
-
-def _order(name: str) -> tuple[int, str]:
-    """Return a key that sorts P36 before P101."""
-    return len(name), name
+    return tuple(sorted(set(names), key=lambda name: (len(name), name)))  # P36 before P101
 
 
 def _check(kind: str, option: str, names: Iterable[str], choices: Collection[str]) -> None:
     for name in names:
         if name not in choices:
-            listed = ", ".join(sorted(choices, key=_order))
+            listed = ", ".join(_sort(choices))
             raise PolyprobeError(f"unknown {kind} {name!r} in {option}; known: {listed}")
