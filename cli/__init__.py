@@ -23,7 +23,6 @@ from .eval import demo, evaluate
 from .groups import groups
 from .list import list_kinds
 from .metrics import metrics, report
-from .options import example
 from .publish import export, install, push
 from .relate import relate
 from .tokens import tokens
@@ -48,50 +47,36 @@ app = typer.Typer(
 )
 INTERRUPTED = 130  # how typer ends on Ctrl-C
 EVERYDAY, MORE = "Everyday commands", "More commands"
-COMMANDS = {
+# Each command with the arguments of its example; groups have one for each subcommand.
+COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
     EVERYDAY: {
-        "demo": demo,
-        "build": build,
-        "install": install,
-        "eval": evaluate,
-        "compare": compare,
-        "report": report,
-        "push": push,
+        "demo": (demo, "--output demo-run"),
+        "build": (build, ""),
+        "install": (install, ""),
+        "eval": (evaluate, "geolm --dataset geofacts --languages en,es,el --output runs/geo"),
+        "compare": (compare, "runs/geo runs/other --output differences.html"),
+        "report": (report, "runs/geo runs/other --output both.html --figure rankc.pdf"),
+        "push": (push, "metrics/rankc OWNER/rankc --dry-run"),
     },
     MORE: {
-        "list": list_kinds,
-        "audit": audit,
-        "tokens": tokens,
-        "metrics": metrics,
-        "groups": groups,
-        "relate": relate,
-        "board": board,
-        "export": export,
-        "cache": cache,
+        "list": (list_kinds, "scorings"),
+        "audit": (audit, "geofacts --html audit.html"),
+        "tokens": (tokens, "geolm --dataset geofacts --languages en,es,el"),
+        "metrics": (metrics, "runs/geo --by-relation"),
+        "groups": (groups, "runs/geo --by continent"),
+        "relate": (relate, "runs/geo --with subwords,script --output relate.html"),
+        "board": (board, "runs/geo runs/other --output leaderboard"),
+        "export": (export, "runs/geo --format latex"),
+        "cache": (cache, ""),
     },
 }
-EXAMPLES = {
-    "demo": "polyprobe demo --output demo-run",
-    "list": "polyprobe list scorings",
-    "audit": "polyprobe audit geofacts --html audit.html",
-    "tokens": "polyprobe tokens geolm --dataset geofacts --languages en,es,el",
-    "eval": "polyprobe eval geolm --dataset geofacts --languages en,es,el --output runs/geo",
-    "metrics": "polyprobe metrics runs/geo --by-relation",
-    "compare": "polyprobe compare runs/geo runs/other --output differences.html",
-    "groups": "polyprobe groups runs/geo --by continent",
-    "relate": "polyprobe relate runs/geo --with subwords,script --output relate.html",
-    "report": "polyprobe report runs/geo runs/other --output both.html --figure rankc.pdf",
-    "board": "polyprobe board runs/geo runs/other --output leaderboard",
-    "export": "polyprobe export runs/geo --format latex",
-    "install": "polyprobe install",
-    "push": "polyprobe push metrics/rankc OWNER/rankc --dry-run",
-}
 for panel, commands in COMMANDS.items():
-    for name, command in commands.items():
+    for name, (command, arguments) in commands.items():
         if isinstance(command, typer.Typer):
             app.add_typer(command, name=name, rich_help_panel=panel)
         else:
-            app.command(name, epilog=example(EXAMPLES[name]), rich_help_panel=panel)(command)
+            epilog = f"Example: polyprobe {name} {arguments}".rstrip()
+            app.command(name, epilog=epilog, rich_help_panel=panel)(command)
 
 
 @app.callback(invoke_without_command=True)
@@ -106,11 +91,9 @@ def start(
 
 
 def run() -> None:
-    """Run the command line, and end the process before Python's teardown.
-
-    In the teardown a thread of Arrow that still closes a file aborts the process
-    (apache/arrow#45214), after the command has done its work.
-    """
+    """Run the command line, and end the process before Python's teardown."""
+    # In the teardown a thread of Arrow that still closes a file aborts the process
+    # (apache/arrow#45214), after the command has done its work.
     try:
         main()
     except SystemExit as end:

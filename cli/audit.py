@@ -10,8 +10,7 @@ from rich.console import Console
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import check_dataset, parse_splits, take_options, write_json
-from .outputs import Outputs
+from .options import Outputs, check_dataset, parse_splits, take_options, write_json
 
 
 @dataclass(frozen=True)

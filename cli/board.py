@@ -11,8 +11,7 @@ from polyprobe.schema.names import split_list
 from polyprobe.system.errors import check_ending
 from polyprobe.system.options import option
 
-from .options import say, take_options
-from .outputs import PictureOutputs
+from .options import PictureOutputs, say, take_options
 
 
 def check_table(file: Path) -> None:

@@ -17,7 +17,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.names import split_list
 
-from .options import example, one_of, take_options
+from .options import one_of, take_options
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -65,7 +65,7 @@ def add_recipe(name: str) -> None:
         folder = build_dataset(name, split_list(config), mirror, output)
         typer.echo(f"Wrote {name} to {folder}.")
 
-    line = example(f"polyprobe build {name} --config {RECIPES[name].configs[0]}")
+    line = f"Example: polyprobe build {name} --config {configs[0]}"
     app.command(name, help=f"Build {RECIPES[name].title}.", epilog=line)(build)
 
 
@@ -74,7 +74,7 @@ for name in RECIPES:
 
 
 @app.command(
-    BALANCED, epilog=example("polyprobe build balanced --source mpararel --languages en,de,pl,fi")
+    BALANCED, epilog="Example: polyprobe build balanced --source mpararel --languages en,de,pl,fi"
 )
 @take_options(BalancedRequest)
 def balanced(
@@ -108,7 +108,7 @@ def balanced(
     typer.echo(f"To build it again: {notes.command}{''.join(places)}")
 
 
-@app.command(OWN, epilog=example("polyprobe build own facts.csv --templates templates.toml"))
+@app.command(OWN, epilog="Example: polyprobe build own facts.csv --templates templates.toml")
 @take_options(OwnRequest)
 def own(
     facts: Annotated[
@@ -147,7 +147,7 @@ def own(
 
 @app.command(
     "sentences",
-    epilog=example("polyprobe build sentences geofacts --languages es,ca --translator apertium"),
+    epilog="Example: polyprobe build sentences geofacts --languages es,ca --translator apertium",
 )
 @take_options(SentenceRequest)
 def sentences(
@@ -191,10 +191,7 @@ def sentences(
 
 
 def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
-    """Print the cost of each chosen language (`material.COSTS`), then of the other languages.
-
-    Only the cheapest `limit` of the other languages are shown; None shows all.
-    """
+    """Print the cost of each chosen language, then of the `limit` cheapest others, or all."""
     console = Console()
     steps, rest = (costs.filter(asked=is_step).drop("asked") for is_step in (True, False))
     if steps.height:
@@ -208,19 +205,14 @@ def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
 
 
 def show_notes(notes: "Notes") -> None:
-    """Print how many of the source's facts became rows, and why the others were excluded.
-
-    If several templates were requested, print how many relations have how many.
-    """
+    """Print how many of the source's facts became rows, and why the others were excluded."""
     from polyprobe.builder.recipes.balanced.build import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
     typer.echo(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
     if notes.left_out.height:
-        places = notes.left_out["detail"].replace("", IN_TOTAL)
-        Console().print(
-            draw_table(("reason", "where", "facts"), notes.left_out.with_columns(places))
-        )
+        rows = notes.left_out.with_columns(notes.left_out["detail"].replace("", IN_TOTAL))
+        Console().print(draw_table(("reason", "where", "facts"), rows))
         typer.echo(
             f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages"
         )
@@ -231,11 +223,11 @@ def show_notes(notes: "Notes") -> None:
         Console().print(f"missing templates were taken from {borrowed[0]}", highlight=False)
     for reason, count in notes.repairs.items():
         Console().print(f"in the source: {count:,} {reason}", highlight=False, markup=False)
-    if notes.used_templates.height:
+    if notes.used_templates.height:  # several were requested
         relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
-        rows = f"{notes.rows:,} rows of {notes.facts:,} facts"
-        typer.echo(f"{rows}; templates (relations): {', '.join(parts)}")
+        made = f"{notes.rows:,} rows of {notes.facts:,} facts"
+        typer.echo(f"{made}; templates (relations): {', '.join(parts)}")
 
 
 def show_sentences(notes: "SentenceNotes") -> None:
@@ -246,12 +238,13 @@ def show_sentences(notes: "SentenceNotes") -> None:
     console.print(draw_table(SENTENCE_HEAD, notes.costs))
     if notes.lost.height:
         console.print(draw_table(LOST, notes.lost))
-    names = ", ".join(f"{lang}: {name}" for lang, name in notes.settings.lemmatizers.items())
-    typer.echo(f"translator: {notes.settings.translator}; lemmatizer: {names}")
+    settings = notes.settings
+    names = ", ".join(f"{lang}: {name}" for lang, name in settings.lemmatizers.items())
+    typer.echo(f"translator: {settings.translator}; lemmatizer: {names}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:
-    """Return rows as a table, with numbers aligned to the right."""
+    """Draw rows as a table, with numbers aligned to the right."""
     table = Table()
     for name, kind in zip(head, rows.dtypes, strict=True):
         table.add_column(name, justify="right" if kind.is_integer() else "left")

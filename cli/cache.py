@@ -13,7 +13,7 @@ from rich.text import Text
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
 
-from .options import example, say
+from .options import say
 
 if TYPE_CHECKING:
     from polyprobe.eval.work.score_store import Stored
@@ -24,7 +24,7 @@ cache = typer.Typer(
 ABOUT = ("revision", "scoring", "dtype")
 
 
-@cache.command(epilog=example("polyprobe cache info"))
+@cache.command(epilog="Example: polyprobe cache info")
 def info() -> None:
     """List stored scores, one row for each model and its settings."""
     from polyprobe.eval.work.score_store import list_stores
@@ -38,7 +38,7 @@ def info() -> None:
         say(f"no scores are stored in {folder}")
 
 
-@cache.command(epilog=example("polyprobe cache clear --model bloom --dry-run"))
+@cache.command(epilog="Example: polyprobe cache clear --model bloom --dry-run")
 def clear(
     model: Annotated[
         str | None, typer.Option(help="Only models with this text in their name.")
@@ -65,7 +65,7 @@ def clear(
 
 
 def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
-    """Return the stores whose model name contains a text; None selects all."""
+    """Choose the stores whose model name contains a text; None selects all."""
     if model is None:
         return stores
     if not model:  # a shell variable that is not set must not clear everything
@@ -78,10 +78,7 @@ def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
 
 
 def draw_stores(stores: "list[Stored]") -> Table:
-    """Return a table with one row for each store.
-
-    Further settings are shown of rows that differ in nothing else.
-    """
+    """Draw a row for each store; further settings are shown of rows that differ only in them."""
     table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
     table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
     for name in ABOUT:
@@ -101,7 +98,7 @@ def draw_stores(stores: "list[Stored]") -> Table:
 
 
 def _list_differing(store: "Stored", stores: "list[Stored]") -> str:
-    """Return the settings that a store has not in common with those of the same row otherwise."""
+    """List the settings that a store has not in common with those of the same row otherwise."""
 
     def key(row: "Stored") -> tuple[str, ...]:
         return (row.name, *(row.identity.get(name, "") for name in ABOUT))
@@ -115,17 +112,14 @@ def _list_differing(store: "Stored", stores: "list[Stored]") -> str:
 
 
 def _describe_store(store: "Stored") -> str:
-    """Return a line about a store that ends with its file name."""
     about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
     return f"{_name_store(store)} ({about}): {_count_total([store])}, {store.file.name}"
 
 
 def _name_store(store: "Stored") -> str:
-    """Return the name of a store's model."""
     return store.name if store.identity else "(damaged file)"
 
 
 def _count_total(stores: "list[Stored]") -> str:
-    """Return the total numbers of rows and bytes in words."""
     rows, size = sum(store.rows for store in stores), sum(store.size for store in stores)
     return f"{rows:,} rows, {decimal(size)}"

@@ -9,8 +9,7 @@ import typer
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.system.errors import PolyprobeError
 
-from .options import take_options
-from .outputs import MapOutputs
+from .options import MapOutputs, take_options
 
 
 @dataclass(frozen=True)

@@ -73,7 +73,7 @@ def demo(
 
 
 def group_means(pairs: dict[str, float]) -> dict[str, float]:
-    """Return the mean of each group of pairs, by the number of languages in the training data."""
+    """Average each group of pairs, by the number of languages in the training data."""
     groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
     for pair, value in pairs.items():
         groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)

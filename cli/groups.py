@@ -8,8 +8,7 @@ import typer
 
 from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
 
-from .options import checked, take_options
-from .outputs import PageOutputs
+from .options import PageOutputs, checked, take_options
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,7 @@ from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import say, take_options
-from .outputs import MapOptions, PageOptions
+from .options import MapOptions, PageOptions, say, take_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,13 +43,6 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
                 f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
             )
 
-    def check_pairs(self) -> None:
-        """Refuse figures of pairs that are unknown or not computed."""
-        from polyprobe.analysis.figures.figures import choose_figures
-        from polyprobe.analysis.figures.results import check_pair_figures
-
-        check_pair_figures(split_list(self.pairs), choose_figures(self.figures or ()))
-
     def list_parts(self, results: dict[str, Any], folder: Path) -> "Iterator[Part]":
         """Yield the parts of the finding of a run that were asked for."""
         from polyprobe.report.finding import Part
@@ -77,10 +69,12 @@ def metrics(
     """Recompute results.json and the report from the scores, without the model."""
     options = MetricsOptions(**keywords)
     from polyprobe.analysis.figures.compute import compute_results
+    from polyprobe.analysis.figures.figures import choose_figures
+    from polyprobe.analysis.figures.results import check_pair_figures
     from polyprobe.schema.run.folder import FinishedRun, Run
 
     if options.pairs:
-        options.check_pairs()
+        check_pair_figures(split_list(options.pairs), choose_figures(options.figures or ()))
     for run in map(Run, runs):
         if options.pairs and run.settings().kind == "predictions":
             raise PolyprobeError(
@@ -127,7 +121,7 @@ def show_run(finished: "FinishedRun", parts: "Sequence[Part]" = ()) -> None:
 
     console = Console()
     for block in render(make_run_finding(finished.results, parts), console.width):
-        console.print(Text(block) if isinstance(block, str) else block)
+        console.print(Text(block) if isinstance(block, str) else block)  # lines are wrapped
     file = finished.run.folder / "report.html"
     try:
         write_pages([finished], file)

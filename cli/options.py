@@ -1,8 +1,8 @@
-"""Options that several commands share, their checks, and their output of one line."""
+"""Options that several commands share, their checks, and what they print and write."""
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import Field, fields
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import Field, dataclass, fields
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import typer
 from rich.console import Console, RenderableType
 
+from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
-from polyprobe.system.options import Declaration, Options, collect_options
+from polyprobe.system.options import Declaration, Options, collect_options, option
 
 if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture
-
+    from polyprobe.report.finding import Finding
 
 PICTURES = "Pictures for papers"
 # The parts of the help of a command, in order.
@@ -28,11 +29,6 @@ PANELS = (
 )
 Function = TypeVar("Function", bound=Callable[..., Any])
 _Value = TypeVar("_Value")
-
-
-def example(line: str) -> str:
-    """Return the epilog of a command's help."""
-    return f"Example: {line}"
 
 
 def take_options(group: type[Options]) -> Callable[[Function], Function]:
@@ -50,7 +46,7 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
             for part in fields(group)
             if part.name in declared
         ]
-        panels = list(dict.fromkeys([*PANELS, *(option.panel for option in declared.values())]))
+        panels = list(dict.fromkeys([*PANELS, *(x.panel for x in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
 
@@ -71,41 +67,39 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
     return change
 
 
-def _make_parameter(part: "Field[Any]", option: Declaration) -> Parameter:
-    """Return the parameter of a command for the field of an option."""
-    keywords: dict[str, Any] = {"help": option.help, "metavar": option.metavar}
-    if option.panel:
-        keywords["rich_help_panel"] = option.panel
+def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
+    """Make the parameter of a command for the field of an declaration."""
+    keywords: dict[str, Any] = {"help": declaration.help, "metavar": declaration.metavar}
+    keywords |= {"rich_help_panel": declaration.panel} if declaration.panel else {}
     kind: Any = str
     if part.type == Path | None:
         kind = Path
     elif isinstance(part.default, bool) or part.type == bool | None:
         kind = bool
-    elif option.minimum is not None:
+    elif declaration.minimum is not None:
         kind = int
-        upper = "" if option.maximum is None else f"<={option.maximum}"
-        limits = f"{option.minimum}<=x{upper}" if upper else f"x>={option.minimum}"
+        limits = f"{declaration.minimum}<=x<={declaration.maximum}"
+        limits = f"x>={declaration.minimum}" if declaration.maximum is None else limits
         keywords["metavar"] = f"<int range> [{limits}]"
-    elif option.parse:
+    elif declaration.parse:
         kind = list[str]
     elif isinstance(part.default, int | float):
         kind = type(part.default)
     switch = part.default is True or part.type == bool | None
-    words = [f"{option.flag}/--no-{option.flag[2:]}" if switch else option.flag]
+    words = [f"{declaration.flag}/--no-{declaration.flag[2:]}" if switch else declaration.flag]
     info = typer.Option(part.default, *words, **keywords)
     kind = kind | None if part.default is None else kind
     return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
 
 
 def one_of(names: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
-    """Return the callback of an option or argument that accepts only known names.
-
-    Options that may be repeated are lists with commas.
+    """Make the callback of an option or argument that accepts only known names.
 
     It is called while the command line is read, before a command imports anything.
     """
 
     def check(parameter: typer.CallbackParam, value: Any) -> Any:
+        # options that may be repeated are lists with commas
         for text in [value] if isinstance(value, str) else split_list(value):
             check_option(parameter.opts[0], text, names)
         return value
@@ -114,7 +108,7 @@ def one_of(names: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
 
 
 def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value | None]:
-    """Return the callback of an option whose value a function refuses by an error."""
+    """Make the callback of an option whose value a function refuses by an error."""
 
     def call(value: _Value | None) -> _Value | None:
         if value is not None:
@@ -131,42 +125,8 @@ def check_dataset(name: str) -> None:
     check_dataset_name(name)
 
 
-def check_page_file(file: Path) -> None:
-    """Refuse a file that is not named like a page."""
-    check_ending("--output", file, (".html",))
-
-
-def check_figure_file(file: Path) -> None:
-    """Refuse a file name with another ending, and PDF or PNG without their writer."""
-    from polyprobe.report.pictures.draw import check_figure
-
-    check_figure(file)
-
-
-def save_chosen(
-    pictures: "Mapping[str, Picture]",
-    file: Path,
-    draw: str | None,
-    order: str = "given",
-    names: str = "codes",
-) -> None:
-    """Save the named picture (default: the first), and print the name of its file.
-
-    Raises:
-        PolyprobeError: an unknown name, an order that the picture does not have, or the file cannot
-            be written.
-    """
-    from polyprobe.report.pictures.draw import save_picture
-    from polyprobe.report.pictures.order import arrange
-
-    draw = next(iter(pictures)) if draw is None else draw
-    check_option("--draw", draw, pictures)
-    save_picture(arrange(pictures[draw], order), file, names == "names")
-    say(f"figure: {file} ({draw})")
-
-
 def parse_splits(text: str | None) -> list[str] | None:
-    """Return the split names of languages, with underscores; None, for all, stays None.
+    """Write languages as names of splits, with underscores; None, for all, stays None.
 
     >>> parse_splits("en, zh-hans"), parse_splits(None)
     (['en', 'zh_hans'], None)
@@ -179,16 +139,11 @@ def parse_splits(text: str | None) -> list[str] | None:
     return [code.replace("-", "_") for code in codes]
 
 
-def say(line: str) -> None:
-    """Print one line without wrapping."""
-    Console().print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def show(parts: Iterable[RenderableType]) -> None:
+def say(*lines: RenderableType) -> None:
     """Print tables, and lines without wrapping."""
-    console = Console()
-    for part in parts:
-        console.print(part, markup=False, highlight=False, soft_wrap=isinstance(part, str))
+    for line in lines:
+        whole = isinstance(line, str)
+        Console().print(line, markup=False, highlight=False, soft_wrap=whole)
 
 
 def write_json(file: Path, data: Any) -> None:
@@ -197,3 +152,135 @@ def write_json(file: Path, data: Any) -> None:
 
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     write_text(file, text, "choose another --json")
+
+
+def _check_page(file: Path) -> None:
+    check_ending("--output", file, (".html",))
+
+
+def _check_figure(file: Path) -> None:
+    from polyprobe.report.pictures.draw import check_figure
+
+    check_figure(file)
+
+
+@dataclass(frozen=True)
+class PictureOptions(Options):
+    """A picture in a file."""
+
+    figure: Path | None = option(
+        None,
+        "Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
+        panel=PICTURES,
+        check=_check_figure,
+    )
+    draw: str | None = option(
+        None,
+        "Name of the picture that --figure saves (default: the first); an unknown name lists all "
+        "names.",
+        panel=PICTURES,
+    )
+    order: str = ORDERS[0]  # an option of pictures of languages, see `MapOptions`
+    names: str = LABELS[0]
+
+    def check(self) -> None:
+        """Refuse options of the picture without --figure."""
+        super().check()
+        for part in fields(self) if self.figure is None else ():
+            if part.name in ("draw", "order", "names") and getattr(self, part.name) != part.default:
+                raise PolyprobeError(f"--{part.name} requires --figure FILE")
+
+    def save(self, pictures: "Mapping[str, Picture]") -> None:
+        """Save the named picture (default: the first), and print the name of its file."""
+        if self.figure is None:
+            return
+        from polyprobe.report.pictures.draw import save_picture
+        from polyprobe.report.pictures.order import arrange
+
+        name = next(iter(pictures)) if self.draw is None else self.draw
+        check_option("--draw", name, pictures)
+        save_picture(arrange(pictures[name], self.order), self.figure, self.names == "names")
+        say(f"figure: {self.figure} ({name})")
+
+
+@dataclass(frozen=True)
+class MapOptions(PictureOptions):
+    """Pictures of languages, in an order and with labels."""
+
+    order: str = option(
+        ORDERS[0],
+        "Order of languages in the picture: given, similarity (clusters), family or script.",
+        panel=PICTURES,
+        choices=ORDERS,
+    )
+    names: str = option(
+        LABELS[0],
+        "Labels of the languages in the picture: codes or names.",
+        panel=PICTURES,
+        choices=LABELS,
+    )
+
+
+@dataclass(frozen=True)
+class PageOptions(Options):
+    """A page in a file."""
+
+    page: Path | None = option(
+        None,
+        "Write an HTML report to this file.",
+        flag="--output",
+        metavar="FILE",
+        check=_check_page,
+    )
+
+
+@dataclass(frozen=True)
+class Outputs(Options):
+    """Files that a command writes beside its text."""
+
+    json_file: Path | None = option(
+        None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
+    )
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        from polyprobe.report.show import render
+
+        say(*render(finding, Console().width))
+        if self.json_file:
+            write_json(self.json_file, as_json())
+
+
+@dataclass(frozen=True)
+class PictureOutputs(PictureOptions, Outputs):
+    """Also a picture."""
+
+    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
+        """Print a finding, and write the files that were named."""
+        super().write(finding, as_json)
+        self.save(finding.pictures)
+
+
+@dataclass(frozen=True)
+class PageOutputs(PageOptions, PictureOptions, Outputs):
+    """Also a picture, and a page, of the finding itself unless another writer is given."""
+
+    def write(
+        self,
+        finding: "Finding",
+        as_json: Callable[[], Any],
+        write_page: "Callable[[Finding, Path], Any] | None" = None,
+    ) -> None:
+        """Print a finding, and write the files that were named."""
+        super().write(finding, as_json)
+        if self.page:
+            from polyprobe.report.page.page import write_finding
+
+            (write_page or write_finding)(finding, self.page)
+            say(f"report: {self.page}")
+        self.save(finding.pictures)
+
+
+@dataclass(frozen=True)
+class MapOutputs(MapOptions, PageOutputs):
+    """Also order and labels of languages in the picture."""

@@ -64,18 +64,15 @@ def export(
         written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
     else:
         refuse({"card": card}, format)
-        asked = parse_splits(languages)
-        dataset = find_dataset(source, format)
-        folder = output or Path(f"{dataset.name}-{format}")
-        written = export_dataset(
-            dataset, format, folder, config, asked, dataset_id, scoring or "bmlama"
-        )
+        dataset, splits = find_dataset(source, format), parse_splits(languages)
+        folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
+        written = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)
     for path in written:
         typer.echo(path)
 
 
 def find_dataset(given: Path, format: str) -> Path:
-    """Return the dataset folder as `eval --dataset` finds it, else as `push` does."""
+    """Find the dataset folder as `eval --dataset` does, else as `push` does."""
     from polyprobe.schema.locate import locate
 
     if (given / "run.json").is_file():
@@ -88,8 +85,7 @@ def refuse(options: Mapping[str, object], format: str) -> None:
     """Refuse options of other formats."""
     for name, value in options.items():
         if value is not None:
-            option = name.replace("_", "-")
-            raise PolyprobeError(f"--{option} is not an option of --format {format}")
+            raise PolyprobeError(f"--{name} is not an option of --format {format}")
 
 
 def push(

@@ -10,8 +10,7 @@ from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 
-from .options import checked, parse_splits, take_options
-from .outputs import MapOutputs
+from .options import MapOutputs, checked, parse_splits, take_options
 
 
 def check_items(texts: str) -> None:

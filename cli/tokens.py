@@ -8,8 +8,7 @@ import typer
 from polyprobe.scoring.options import check_model, check_model_revision
 from polyprobe.system.options import option
 
-from .options import check_dataset, checked, parse_splits, take_options
-from .outputs import Outputs
+from .options import Outputs, check_dataset, checked, parse_splits, take_options
 
 TEXTS = ("answers", "candidates")  # as in analysis.tokens, which imports pyarrow
 

@@ -23,17 +23,7 @@ from mkdocs.structure.files import File, Files
 from polyprobe.system.options import collect_options
 
 ROOT = Path(__file__).parents[1]
-ROOMS = (
-    "analysis",
-    "builder",
-    "eval",
-    "metrics",
-    "publish",
-    "report",
-    "schema",
-    "scoring",
-    "system",
-)
+ROOMS = sorted({file.parent.name for file in ROOT.glob("*/__init__.py")} - {"tests"})
 PACKAGE = TemporaryDirectory(prefix="polyprobe-docs-")
 HEAD = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 TABLE = re.compile(r"^<!-- table (\S+) (\d+) -->$", re.MULTILINE)

@@ -39,17 +39,11 @@ class Role(Enum):
 
 
 class Estimate(NamedTuple):
-    """A value with its uncertainty.
-
-    Attributes:
-        value: the value; None: undefined.
-        interval: its 95% interval, [low, high]; None: unknown.
-        half: half the width of an interval of its parts, shown after `±`; None: unknown.
-    """
+    """A value with its uncertainty; None: undefined or unknown."""
 
     value: float | None
-    interval: Sequence[float] | None = None
-    half: float | None = None
+    interval: Sequence[float] | None = None  # 95%, [low, high]
+    half: float | None = None  # half the width of an interval of its parts, shown after `±`
 
 
 class Cell(NamedTuple):
@@ -61,90 +55,51 @@ class Cell(NamedTuple):
 
 
 class Column(NamedTuple):
-    """A column of a table.
+    """A column of a table."""
 
-    Attributes:
-        head: its heading; lines of a long one are separated by newlines.
-        role: of its values.
-        key: name in CSV; by default the head.
-        width: the least width of the terminal that shows it; None: in CSV, and on the page on
-            request.
-        percent: in LaTeX, values are shown in percent, as in papers; else with two decimals.
-        help: explanation of the heading on the page.
-    """
-
-    head: str
+    head: str  # lines of a long one are separated by newlines
     role: Role = Role.VALUE
-    key: str = ""
+    key: str = ""  # name in CSV; by default the head
+    # The least width of the terminal that shows it; None: in CSV, and on the page on request.
     width: int | None = 0
-    percent: bool = False
-    help: str = ""
+    percent: bool = False  # in LaTeX, as in papers; else values have two decimals
+    help: str = ""  # explanation of the heading on the page
 
 
 class Table(NamedTuple):
-    """A table of raw values.
-
-    Attributes:
-        columns: heading, role and key of each column.
-        rows: values, of types that fit the roles; a `Cell` has its own role.
-        title: line above the table.
-        ruled: has rules in the terminal.
-        dense: has one space between columns in the terminal, not two.
-        sections: places of the rows that start a section, below a rule.
-        limit: number of rows in the terminal; None: all; 0: no table.
-        noun: what a row is, in the plural, for the line below a table with a limit.
-        folded: line that the page shows instead, until a reader selects it; empty: not folded.
-    """
+    """A table of raw values."""
 
     columns: Sequence[Column]
-    rows: Sequence[Sequence[Any]]
-    title: str = ""
-    ruled: bool = False
-    dense: bool = False
-    sections: Sequence[int] = ()
-    limit: int | None = None
-    noun: str = "rows"
-    folded: str = ""
+    rows: Sequence[Sequence[Any]]  # of types that fit the roles; a `Cell` has its own role
+    title: str = ""  # line above the table
+    ruled: bool = False  # has rules in the terminal
+    dense: bool = False  # has one space between columns in the terminal, not two
+    sections: Sequence[int] = ()  # places of the rows that start a section, below a rule
+    limit: int | None = None  # number of rows in the terminal; None: all; 0: no table
+    noun: str = "rows"  # what a row is, for the line below a table with a limit
+    folded: str = ""  # line that the page shows instead, until a reader selects it
 
 
 class Part(NamedTuple):
-    """A part of a finding.
+    """A part of a finding: tables and lines of text, in order."""
 
-    Attributes:
-        title: heading on the page.
-        blocks: tables, and lines of text, in order.
-        pictures: names of the finding's pictures that the page draws here.
-        heading: line above the part in the terminal; empty: none.
-    """
-
-    title: str
+    title: str  # heading on the page
     blocks: Sequence[Table | str]
-    pictures: Sequence[str] = ()
-    heading: str = ""
+    pictures: Sequence[str] = ()  # names of the finding's pictures that the page draws here
+    heading: str = ""  # line above the part in the terminal
 
 
 class Finding(NamedTuple):
-    """What an analysis shows.
+    """What an analysis shows."""
 
-    Attributes:
-        title: what was measured, of which run and dataset.
-        parts: tables, lines and pictures.
-        lead: the answer in one sentence, on the page.
-        settings: signatures and options, on the page.
-        notes: what the figures mean and count, one line each.
-        cautions: why a figure or test is inexact or omitted, one line each.
-        terms: glossary of the page: term and meaning.
-        pictures: pictures by name, in the order of `--draw`.
-    """
-
-    title: str
+    title: str  # what was measured, of which run and dataset
     parts: Sequence[Part]
-    lead: str = ""
-    settings: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    cautions: Sequence[str] = ()
-    terms: Sequence[tuple[str, str]] = ()
-    pictures: Mapping[str, Picture] = {}
+    lead: str = ""  # the answer in one sentence, on the page
+    settings: Sequence[str] = ()  # signatures and options, on the page
+    notes: Sequence[str] = ()  # what the figures mean and count, one line each
+    cautions: Sequence[str] = ()  # why a figure or test is inexact or omitted, one line each
+    terms: Sequence[tuple[str, str]] = ()  # glossary of the page: term and meaning
+    pictures: Mapping[str, Picture] = {}  # by name, in the order of `--draw`
 
     @property
     def tables(self) -> list[Table]:

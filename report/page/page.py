@@ -34,19 +34,12 @@ class Drawing(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """An SVG element of a page.
+    """An SVG element of a page; heat maps of the same languages share one."""
 
-    Attributes:
-        id: of the element; also the name of the file that the page saves.
-        svg: the first picture.
-        pictures: name and choice of each; heat maps of the same languages share an element.
-        heats: what the script needs to draw these heat maps; None: another picture.
-    """
-
-    id: str
-    svg: str
-    pictures: list[tuple[str, Mapping[str, str]]]
-    heats: dict[str, Any] | None = None
+    id: str  # also the name of the file that the page saves
+    svg: str  # the first picture
+    pictures: list[tuple[str, Mapping[str, str]]]  # name and choice of each
+    heats: dict[str, Any] | None = None  # what the script needs to draw these heat maps
 
 
 class Block(NamedTuple):
@@ -88,15 +81,9 @@ def write_finding(
 ) -> None:
     """Write a finding as a page.
 
-    Args:
-        finding: its parts, pictures and notes.
-        output: the HTML file.
-        files: names of files beside the page, to download.
-        drawings: title of a part → its pictures with choices of another kind than their names.
-        data: further values for the page's script; `runs` are those with examples.
-
-    Raises:
-        PolyprobeError: the file cannot be written, or has another ending than .html.
+    `files` are names of files beside the page, to download. `drawings` are, by title of a part,
+    pictures with choices of another kind than their names. `data` are further values for the page's
+    script; `runs` are those with examples.
     """
     check_output(output)
     parts = []

@@ -126,8 +126,14 @@ function keepInAddress() {
 }
 
 function followHash() {
-  const [index, ...pair] = location.hash.slice(1).split("/").map(decodeURIComponent);
-  if (!RUNS[index] || pair.length !== 2) return;
+  let parts = [];
+  try {
+    parts = location.hash.slice(1).split("/").map(decodeURIComponent);
+  } catch {
+    return; // a malformed address
+  }
+  const [index, ...pair] = parts;
+  if (!RUNS[index] || pair.length !== 2 || !pair.every((code) => code in DATA.names)) return;
   if (showSelect()) showSelect().value = RUNS[index].name;
   choose(pair);
   byId("examples-block").scrollIntoView();

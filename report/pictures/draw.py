@@ -19,11 +19,7 @@ _FOREIGN = re.compile(r"[\u0590-\u1dff\u2e80-\uffef]")
 
 
 def check_figure(file: Path) -> None:
-    """Refuse a file name with another ending; PDF and PNG if their writer is missing.
-
-    Raises:
-        PolyprobeError: another ending than .svg, .pdf or .png, or no vl-convert-python.
-    """
+    """Refuse a file name with another ending; PDF and PNG if their writer is missing."""
     check_ending("--figure", file, ENDINGS)
     if file.suffix.lower() != ".svg":
         require(f"--figure {file.name}", "vl_convert")

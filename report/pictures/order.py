@@ -8,7 +8,7 @@ import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.analysis.figures.results import mean_known
-from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
+from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
 
@@ -76,10 +76,15 @@ def arrange(picture: Picture, order: str) -> Picture:
         raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
     if isinstance(picture, Boxes):
         places = _order_labels(picture.labels, order)
-        series = {name: [row[i] for i in places] for name, row in picture.series.items()}
-        return picture._replace(labels=[picture.labels[i] for i in places], series=series)
+        boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
+        return picture._replace(labels=[picture.labels[i] for i in places], series=boxes)
     if isinstance(picture, Bars):
-        return _arrange_bars(picture, _order_labels(picture.labels, order))
+        places = _order_labels(picture.labels, order)
+        series = []
+        for name, *lists in picture.series:  # optional ones are empty
+            ordered: list[Any] = [[x[i] for i in places] if x else () for x in lists]
+            series.append(Series(name, *ordered))
+        return picture._replace(labels=[picture.labels[i] for i in places], series=series)
     if list(picture.rows) != list(picture.columns):
         rows, columns = (_order_labels(x, order) for x in (picture.rows, picture.columns))
         return _arrange_heat(picture, rows, columns)
@@ -107,19 +112,6 @@ def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -
     return order_languages(labels, order, values)
 
 
-def _arrange_bars(bars: Bars, places: Sequence[int]) -> Bars:
-    series = [
-        row._replace(
-            values=[row.values[i] for i in places],
-            bounds=[row.bounds[i] for i in places] if row.bounds else (),
-            marks=[row.marks[i] for i in places] if row.marks else (),
-            tips=[row.tips[i] for i in places] if row.tips else (),
-        )
-        for row in bars.series
-    ]
-    return bars._replace(labels=[bars.labels[i] for i in places], series=series)
-
-
 def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> Heat:
     cells: Any = np.ix_(rows, columns)
     return heat._replace(
@@ -144,16 +136,15 @@ def name_labels(labels: Sequence[str]) -> list[str]:
     >>> name_labels(["el", "en-fr", "en", "en_old", "P17"])
     ['Greek', 'English – French', 'English (en)', 'English (en_old)', 'P17']
     """
-    names = [" – ".join(map(show_language, _split_label(label))) for label in labels]
+    names = []
+    for label in labels:
+        parts = label.split("-")
+        is_pair = len(parts) == 2 and all(map(find_language, parts))
+        names.append(" – ".join(map(show_language, parts if is_pair else [label])))
     return [
         f"{name} ({label})" if names.count(name) > 1 and name != label else name
         for name, label in zip(names, labels, strict=True)
     ]
-
-
-def _split_label(label: str) -> list[str]:
-    parts = label.split("-")
-    return parts if len(parts) == 2 and all(map(find_language, parts)) else [label]
 
 
 def list_labels(picture: Picture) -> list[str]:
