@@ -32,12 +32,10 @@ _Value = TypeVar("_Value")
 
 
 def take_options(group: type[Options]) -> Callable[[Function], Function]:
-    """Give a command the options of a group, which it receives as keywords.
+    """Give a command the options of a group, which it receives as keywords."""
 
-    Their values are checked when the group is made, not by typer, so that a mistake has the same
-    words as in a script.
-    """
-
+    # The values are checked when the group is made, not by typer, so that a mistake has the same
+    # words as in a script.
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
         declared = collect_options(group)

@@ -1,8 +1,4 @@
-"""The shape of every result that people read: titles, tables of raw values, lines and pictures.
-
-An analysis returns numbers; `report/findings/` makes a `Finding` of them; `report/show.py` writes
-it to the terminal, CSV, Markdown and LaTeX, and `report/page/` as a page. No writer computes.
-"""
+"""The shape of every result that people read: titles, tables of raw values, lines and pictures."""
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
@@ -12,10 +8,7 @@ from polyprobe.metrics.pictures.picture import Picture
 
 
 class Role(Enum):
-    """What a column holds; the role decides alignment and format. `None` is shown as `–`.
-
-    A string in a column of numbers is shown as it is, such as "" in a row without that number.
-    """
+    """What a column holds, which decides alignment and format; strings are shown as they are."""
 
     NAME = auto()  # short text, left, never wrapped
     LABEL = auto()  # text, left, wrapped

@@ -46,10 +46,7 @@ def hash_files(files: Iterable[tuple[str, Path]]) -> str:
 
 
 def hash_model(folder: Path, file: str | None = None) -> str:
-    """Compute the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it.
-
-    It depends on the relative names and the contents of the files, not on the folder's path.
-    """
+    """Compute the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it."""
     paths = [folder / file] if file else []
     for path in sorted(folder.rglob("*")) if file is None else ():
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)

@@ -1,8 +1,4 @@
-"""Options declared once: each is a field of a frozen dataclass, with default, help and check.
-
-The command line, the keywords of functions, the checks and the tables of the documentation are made
-from these fields.
-"""
+"""Options declared once: each is a field of a frozen dataclass, with default, help and check."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -83,10 +79,7 @@ def check_keywords(keywords: Iterable[str], function: Callable[..., Any]) -> Non
 
 
 def collect_options(group: type[Options]) -> dict[str, Declaration]:
-    """Collect the options of a group by name; a flag is `--name` unless another is declared.
-
-    Other fields of the group, such as the arguments of a command, are not options.
-    """
+    """Collect the options of a group by name; a flag is `--name` unless another is declared."""
     declared = {x.name: x.metadata["option"] for x in fields(group) if "option" in x.metadata}
     return {
         name: declaration._replace(flag=declaration.flag or f"--{name.replace('_', '-')}")

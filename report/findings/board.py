@@ -140,11 +140,7 @@ def _list_notes(board: Board) -> list[str]:
 
 
 def write_models(board: Board, ending: str) -> str:
-    """Write the table of the models in the format of a file's ending, one of `TABLES`.
-
-    CSV has all figures with all digits: the mean, `_low` and `_high` of its 95% interval, and
-    `_plus_minus`; unknown values are empty. LaTeX, for the package booktabs, has shares in percent.
-    """
+    """Write the table of the models in the format of a file's ending; CSV has all figures."""
     if ending == ".csv":
         return to_csv(list_models(board, [*board.figures]))
     table = list_models(board, board.columns)
@@ -155,13 +151,9 @@ def write_models(board: Board, ending: str) -> str:
 
 
 def _draw(board: Board) -> dict[str, Picture]:
-    """Draw the pictures by name.
-
-    For each figure of a column: `FIGURE-size`, the figure over the parameter count with its
-    regression line (figure 4 of Qi et al. 2023), if a count is known; `FIGURE`, bars with
-    intervals; `FIGURE-accuracy`, the figure over accuracy.
-    """
+    """Draw `FIGURE-size` of each column, bars as `FIGURE`, and `FIGURE-accuracy`."""
     pictures: dict[str, Picture] = {}
+    # as figure 4 of Qi et al. 2023, if a parameter count is known
     if any(count is not None for count in board.list_values(PARAMETERS)):
         pictures |= {f"{name}-size": _draw_over_size(board, name) for name in board.columns}
     for name in board.columns:

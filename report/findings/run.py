@@ -57,10 +57,7 @@ SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("sha
 
 
 def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> Finding:
-    """Make the finding of a run: first `parts`, then figures by language, errors and notes.
-
-    Undefined values are excluded from means, and counted in the notes.
-    """
+    """Make the finding of a run: first `parts`, then figures by language, errors and notes."""
     figures, names = list_columns(results), list_named(results)
     tables = [_make_languages_table(results, figures)] if figures else []
     if "error_types" in results:
@@ -71,18 +68,14 @@ def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> 
 
 
 def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigure]) -> Table:
-    """Make the table of languages, means and floors.
-
-    A pair figure of a language is its mean over the other languages. An accuracy whose interval is
-    not above that of the most frequent answers is bold.
-    """
+    """Make the table of languages, with means over pairs, and of means and floors."""
     intervals = results["intervals"]
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
     values = [list_by_language(results, figure) for figure in figures]
     rows: list[list[Any]] = []
     for language in results["languages"]:
         first, *rest = (of_language[language] for of_language in values)
-        bold = is_above_floor(results, language) is False
+        bold = is_above_floor(results, language) is False  # no better than frequent answers
         rows.append([language, Cell(first, bold=bold), *rest, bounds.get(language)])
     sections = [len(rows)]
     rows.append(["mean", *(results["mean"][figure.name] for figure in figures), ""])
@@ -130,10 +123,7 @@ def make_relations_table(results: Mapping[str, Any]) -> Table:
 
 
 def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Table:
-    """Make the table of accuracy by popularity; no rows if it was not computed.
-
-    Without `repeat`, a language is named in its first row only.
-    """
+    """Make the table of accuracy by popularity; no rows if it was not computed."""
     rows = []
     for language, fifths in results.get("by_popularity", {}).items():
         for place, part in enumerate(fifths["parts"]):
@@ -168,10 +158,7 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
 
 
 def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
-    """Make the table of RankC within each language and with the others; no rows without templates.
-
-    With the view by template also the accuracy of the worst and the best template.
-    """
+    """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
     columns = [

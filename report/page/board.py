@@ -17,11 +17,7 @@ from .page import write_finding
 
 
 def write_board(board: Board, folder: Path) -> None:
-    """Write the page, README.md for a static Space, board.csv, board.tex and board.json.
-
-    Raises:
-        PolyprobeError: see `check_folder`; or a file cannot be written.
-    """
+    """Write the page, README.md for a static Space, board.csv, board.tex and board.json."""
     check_folder(folder)
     finding, numbers = make_board_finding(board), board.as_json()
     files = {

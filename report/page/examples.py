@@ -29,21 +29,16 @@ RANKED = 12  # candidates that are listed at most, besides the right ones
 
 @dataclass(frozen=True)
 class Answers:
-    """The best candidates of a run; all arrays are [facts, languages].
-
-    `best` is an index into the candidates, undefined where `shared`, the number of candidates with
-    the best score, is above one: equal scores are a tie. `scores` are [facts, most candidates] by
-    language, absent candidates masked.
-    """
+    """The best candidates of a run; all arrays are [facts, languages]."""
 
     fact_ids: list[str]
     relations: list[str]
     right: list[list[int]]
     languages: list[str]
-    best: np.ndarray
-    shared: np.ndarray
+    best: np.ndarray  # index into the candidates, undefined in a tie
+    shared: np.ndarray  # number of candidates with the best score; above one: a tie
     correct: np.ndarray
-    scores: list[np.ma.MaskedArray]
+    scores: list[np.ma.MaskedArray]  # [facts, most candidates], absent ones masked, by language
 
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
@@ -53,9 +48,9 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
     tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     scores = [masked_scores(table) for table in tables]
-    tops = [_best(of_language) for of_language in scores]
-    best = np.stack([best for best, _ in tops], axis=1)
-    shared = np.stack([shared for _, shared in tops], axis=1)
+    ties = [np.asarray((x == x.max(axis=1, keepdims=True)).sum(axis=1)) for x in scores]
+    best = np.stack([x.argmax(axis=1) for x in scores], axis=1)
+    shared = np.stack(ties, axis=1)
     hits = np.array([np.isin(row, gold) for row, gold in zip(best, right, strict=True)])
     return Answers(
         fact_ids=tables[0]["fact_id"].to_pylist(),
@@ -90,11 +85,6 @@ def count_kinds(kinds: np.ndarray) -> np.ndarray:
     return np.stack([(kinds == kind).sum(axis=0) for kind in range(len(KINDS))], axis=1)
 
 
-def _best(scores: np.ma.MaskedArray) -> tuple[np.ndarray, np.ndarray]:
-    top = scores.max(axis=1, keepdims=True)
-    return scores.argmax(axis=1), np.asarray((scores == top).sum(axis=1))
-
-
 def collect_examples(
     settings: Settings,
     answers: Answers,
@@ -104,21 +94,31 @@ def collect_examples(
     """Collect the page's examples for every pair of languages, about `budget` bytes of JSON.
 
     Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
-    `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, see
-    `_row`, one for each language), `total` (facts in the run) and `note` (why there are no texts,
+    `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, a prompt
+    and `_rank` of each language), `total` (facts in the run) and `note` (why there are no texts,
     else None). The dataset is loaded unless `texts` has all languages.
     """
     names = read_relation_names(settings.dataset)
     kinds = classify_answers(answers)
-    order = list(choose_facts(kinds))
     tables, note = _load_texts(settings, answers, texts or {})
+    # Rows are found by their keys: the dataset may have others, in another order.
+    ids = next(iter(tables.values()))["fact_id"].to_pylist() if tables else []
+    row_of, keys = {key: row for row, key in enumerate(key_rows(ids))}, key_rows(answers.fact_ids)
     facts, size = [], 0
-    for fact, rows in zip(order, _texts(tables, answers, order), strict=True):
+    for fact in choose_facts(kinds):
+        rows: list[list[Any]] = []
+        for place, language in enumerate(answers.languages):
+            prompt = labels = None
+            if tables:
+                row = row_of[keys[fact]]
+                columns = (tables[language][name] for name in ("prompt", "candidates"))
+                prompt, labels = (column[row].as_py() for column in columns)
+            rows.append([prompt, *_rank(answers, fact, place, labels)])
         entry = {
             "id": answers.fact_ids[fact],
             "relation": names.get(answers.relations[fact], answers.relations[fact]),
             "right": answers.right[fact],
-            "rows": [_row(answers, fact, place, text) for place, text in enumerate(rows)],
+            "rows": rows,
         }
         size += len(json.dumps(entry, ensure_ascii=False).encode())
         if size > budget:
@@ -132,11 +132,8 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
     """Yield facts until every pair has its examples of every kind, the most useful first.
 
     Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
-    that serves more pairs comes earlier, so that any start of the sequence covers the most.
-
-    Args:
-        kinds: [facts, pairs], small integers.
-        examples: wanted for each kind and pair; fewer where there are fewer.
+    that serves more pairs comes earlier, so that any start of the sequence covers the most. `kinds`
+    are [facts, pairs]; there are fewer `examples` where there are fewer facts.
     """
     pairs = np.arange(kinds.shape[1])
     totals = count_kinds(kinds)
@@ -164,48 +161,29 @@ def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
 
 def _load_texts(
     settings: Settings, answers: Answers, texts: Mapping[str, pa.Table]
-) -> tuple[dict[str, pa.Table] | None, str | None]:
-    """Load the rows as the run asked them, or None and the reason."""
+) -> tuple[Mapping[str, pa.Table], str | None]:
+    """Load the rows as the run asked them, or none and the reason."""
     if set(answers.languages) <= set(texts):
-        return {language: texts[language] for language in answers.languages}, None
+        return texts, None
     try:
         tables = load_again(settings, answers.languages)
     except PolyprobeError as error:
-        return None, f"The texts of the examples are not at hand: {error}."
+        return {}, f"The texts of the examples are not at hand: {error}."
     stop = settings.further.get(FINAL_STOP, "none")
     return as_asked(tables, settings.scoring, final_stop=stop), None
 
 
-def _texts(
-    tables: dict[str, pa.Table] | None, answers: Answers, facts: list[int]
-) -> Iterator[Sequence[dict[str, Any] | None]]:
-    """Yield prompt and candidates in each language for each fact, None without texts."""
-    if tables is None:
-        yield from ([None] * len(answers.languages) for _ in facts)
-        return
-    ids = next(iter(tables.values()))["fact_id"].to_pylist()
-    row_of = {key: row for row, key in enumerate(key_rows(ids))}
-    keys = key_rows(answers.fact_ids)
-    for fact in facts:
-        row = row_of[keys[fact]]
-        yield [
-            {name: table[name][row].as_py() for name in ("prompt", "candidates")}
-            for table in tables.values()
-        ]
-
-
-def _row(answers: Answers, fact: int, place: int, text: dict[str, Any] | None) -> list[Any]:
-    """List [prompt, ranking, sharers of the best score, number of candidates not listed].
+def _rank(answers: Answers, fact: int, place: int, labels: Sequence[str] | None) -> list[Any]:
+    """List [ranking, sharers of the best score, number of candidates not listed].
 
     The ranking has [rank, index, label, score] of the first `RANKED` candidates and of the right
-    ones. Without texts prompt and labels are null.
+    ones; without texts labels are null.
     """
     scores = answers.scores[place][fact].compressed()
     order = np.argsort(-scores, kind="stable").tolist()
     ranking = [
-        [rank, index, text["candidates"][index] if text else None, round(float(scores[index]), 3)]
+        [rank, index, labels[index] if labels else None, round(float(scores[index]), 3)]
         for rank, index in enumerate(order, start=1)
         if rank <= RANKED or index in answers.right[fact]
     ]
-    prompt = text["prompt"] if text else None
-    return [prompt, ranking, int(answers.shared[fact, place]), len(order) - len(ranking)]
+    return [ranking, int(answers.shared[fact, place]), len(order) - len(ranking)]

@@ -246,11 +246,7 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
 
 
 def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
-    """Draw the pictures of a run with several templates; none of another run.
-
-    `ceiling`: RankC within each language and with others. With the view by template also `split`,
-    the shares of the inconsistency, and `templates`, the accuracies of the worst and best template.
-    """
+    """Draw `ceiling`, `split` and `templates` of a run with several templates; else nothing."""
     if WITHIN.name not in results:
         return {}
     languages: Sequence[str] = results["languages"]

@@ -39,12 +39,10 @@ def write_report(
 ) -> dict[str, Picture]:
     """Write the report of one run, or of several side by side, and return its pictures by name.
 
-    The report is one HTML file; None: only the pictures.
-
-    Several runs are compared with the first one, over the facts that both have. The texts of the
-    examples come from the dataset. If it is missing or has changed, the report has fact ids and
-    candidate numbers instead, and a note. With a choice of scored rows the figures are computed
-    again, as results.json has its intervals; that file stays.
+    The report is one HTML file; None: only the pictures. Several runs are compared with the first
+    one, over the facts that both have. The texts of the examples come from the dataset. If it is
+    missing or has changed, the report has fact ids and candidate numbers instead, and a note. With
+    a choice of scored rows the figures are computed again; results.json stays.
 
     Raises:
         PolyprobeError: not a run folder, missing scores, or the output cannot be written.
@@ -79,13 +77,7 @@ def _compare(first: FinishedRun, second: FinishedRun, choice: Choice) -> Compari
 def write_comparison(
     runs: tuple[Run, Run], outcome: PairOutcome, output: Path | None, choice: Choice = ALL_ROWS
 ) -> dict[str, Picture]:
-    """Write two compared runs as one HTML file: the effect of sentences, or a report of both.
-
-    Returns its pictures by name; without an `output` it does this alone.
-
-    Raises:
-        PolyprobeError: a run without results, or the output cannot be written.
-    """
+    """Write two compared runs, as `write_report` does: the effect of sentences, or both reports."""
     if outcome.wording:
         finding = make_versions_finding(outcome)
         if output:
@@ -109,10 +101,7 @@ def _read_finished(run: Run, choice: Choice, options: MetricOptions | None = Non
 def write_pages(
     runs: Sequence[FinishedRun], output: Path | None, compared: Sequence[Comparison | str] = ()
 ) -> dict[str, Picture]:
-    """Write the report of runs that are in memory, see `write_report`; return its pictures.
-
-    `compared` are the comparisons of the first run with each of the others, or why there is none.
-    """
+    """Write the report of runs in memory, and of the comparisons of the first one with others."""
     decoded = all(finished.run.settings().kind == "predictions" for finished in runs)
     names = name_runs([finished.run for finished in runs])
     for finished in runs:

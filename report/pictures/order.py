@@ -22,13 +22,8 @@ def order_languages(
 ) -> list[int]:
     """Order languages: list their places.
 
-    `family` also puts the languages of a branch side by side. Languages of a branch or a script
-    are sorted by English name. Languages missing from `schema/languages.tsv` come last, as given.
-
-    Args:
-        languages: codes.
-        order: one of `ORDERS`.
-        values: `en-fr` → value, as in results.json; `similarity` needs them.
+    Languages of a branch or a script are sorted by English name; those missing from
+    `schema/languages.tsv` come last, as given. `similarity` needs values, `en-fr` → value.
     """
     assert order in ORDERS, order
     places = [*range(len(languages))]

@@ -1,8 +1,4 @@
-"""The run on disk: settings, one file of scores for each language, results; written whole.
-
-Each file has a SHA-256: run.json and results.json under their key `sha256`, the files of scores
-under `files` in run.json. results.json also has that of the run.json that it was computed from.
-"""
+"""The run on disk: settings, one file of scores for each language, results; written whole."""
 
 import hashlib
 import json
@@ -22,6 +18,8 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import hash_json
 
+# Where run.json and results.json have their own SHA-256, results.json that of the run.json that it
+# was computed from, and run.json those of the files of scores.
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
 PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"

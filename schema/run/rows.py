@@ -54,10 +54,7 @@ def make_choice(
 def choose_to_score(
     table: pa.Table, relations: str | Iterable[str] | None, exclude: str | Iterable[str] | None
 ) -> Choice:
-    """Make the choice of an evaluation, by default without the flag `second_answers`.
-
-    If `relations` are given, nothing is left out by default.
-    """
+    """Make the choice of an evaluation, by default of all rows without `second_answers`."""
     if exclude is None and relations is None and SECOND_ANSWERS in list_relations_and_flags(table):
         exclude = [SECOND_ANSWERS]
     return make_choice(relations, exclude)
