@@ -50,6 +50,16 @@ def format_interval(bounds: Sequence[float] | None) -> str:
     return f"{format_value(bounds[0])} to {_mark_end(bounds[1], bounds)}"
 
 
+def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
+    """Format a value with its interval in brackets, if it has one."""
+    return format_value(value) + (f" ({format_interval(bounds)})" if bounds else "")
+
+
+def name_units(clusters: str, single: str = "facts") -> str:
+    """Name what is resampled in the plural: clusters, or single facts or rows."""
+    return single if clusters == "none" else f"{clusters}s"
+
+
 def _mark_end(value: float, bounds: Sequence[float]) -> str:
     return f"{format_value(value)}{'*' if has_no_width(bounds) else ''}"
 
@@ -194,11 +204,9 @@ def to_csv(table: Table) -> str:
 def _list_raw(value: Any, role: Role) -> list[Any]:
     """List the values of a cell, one for each of its column's keys."""
     # The column decides how many values a cell has, the cell what its value means.
-    actual = role
-    if isinstance(value, Cell):
-        value, actual = value.value, value.role or role
-    if actual in (Role.LOW, Role.HIGH) and value is not None:
-        value = value[actual is Role.HIGH]
+    value, role_of_cell, _ = value if isinstance(value, Cell) else Cell(value)
+    if (role_of_cell or role) in (Role.LOW, Role.HIGH) and value is not None:
+        value = value[(role_of_cell or role) is Role.HIGH]
     if role is Role.ESTIMATE:
         value, bounds, half = value if isinstance(value, Estimate) else Estimate(value)
         return [value, *(bounds or (None, None)), half]
@@ -270,11 +278,10 @@ def percent(value: float | None) -> str:
     return "--" if value is None else f"{100 * round(value, 3):z.1f}".replace("-", "$-$")
 
 
-def _format_latex(value: Any, column: Column) -> str:
+def _format_latex(cell: Any, column: Column) -> str:
     """Format a cell: values in percent or with two decimals, other roles as in the terminal."""
-    role, bold = column.role, False
-    if isinstance(value, Cell):
-        value, role, bold = value.value, value.role or role, value.bold
+    value, role, bold = cell if isinstance(cell, Cell) else Cell(cell)
+    role = role or column.role
     show: Callable[[float | None], str] = percent if column.percent else _round
     if role not in _PERCENT or isinstance(value, str) or value is None:
         text = _escape_signs(format_cell(value, role))

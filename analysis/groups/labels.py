@@ -9,7 +9,7 @@ import pyarrow as pa
 from polyprobe.analysis.compare.sentences.gender import read_genders
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.languages import list_traits
-from polyprobe.schema.run.dataset import load_again
+from polyprobe.schema.run.folder import load_again
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import TAB, read_tsv

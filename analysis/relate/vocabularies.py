@@ -18,8 +18,7 @@ from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.identity import place_rows
 from polyprobe.schema.load import read_splits
-from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP, SERVED

@@ -16,7 +16,7 @@ from polyprobe.analysis.compare.sentences.several import Several
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
-from polyprobe.report.show import NARROW, NO_WIDTH, has_no_width
+from polyprobe.report.show import NARROW, NO_WIDTH, has_no_width, name_units
 
 LEVEL = 0.05
 EXAMPLES = 3  # of each direction in the terminal
@@ -95,7 +95,7 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         f"{comparison.n_queries:,} rows, {len(comparison.languages)} languages: "
         f"{', '.join(comparison.languages)}; {settings['test']}, "
         f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} "
-        f"{_name_units(comparison, 'facts')}"
+        f"{name_units(settings['clusters'])}"
     )
     yield from _list_left_out(comparison, comparison.names, " and ")
     for name, count in comparison.left_out_rows.items():
@@ -118,11 +118,6 @@ def _list_left_out(
         pairs = zip(comparison.left_out, names, strict=True)
         counts = separator.join(f"{count:,} of {name}" for count, name in pairs)
         yield f"excluded (only in one run): rows, {counts}"
-
-
-def _name_units(comparison: Comparison, single: str) -> str:
-    clusters = comparison.settings["clusters"]
-    return single if clusters == "none" else f"{clusters}s"
 
 
 def _count_significant(
@@ -148,7 +143,8 @@ def explain_least(comparison: Comparison) -> str | None:
         return None
     return (
         f"p ({correction}) cannot fall below .05 with {comparison.n_units:,} "
-        f"{_name_units(comparison, 'rows')} and {n_resamples:,} resamples; least possible p: "
+        f"{name_units(settings['clusters'], 'rows')} and {n_resamples:,} resamples; least possible "
+        "p: "
         f"{', '.join(figures)}"
     )
 
@@ -346,8 +342,8 @@ def make_several_finding(several: Several) -> Finding:
         blocks += _make_relations_tables(comparison)
     if "n_resamples" in settings:
         test = settings.get("test", "randomisation")
-        units = "facts" if settings["clusters"] == "none" else f"{settings['clusters']}s"
-        blocks.append(f"p: {test}, {settings['n_resamples']:,} resamples of {units}")
+        resamples = f"{settings['n_resamples']:,} resamples of {name_units(settings['clusters'])}"
+        blocks.append(f"p: {test}, {resamples}")
     for wording, comparison in zip(wordings, several.comparisons, strict=True):
         blocks += [f"{wording}: {line}" for line in list_notes_of_wording(comparison)]
     title = f"{', '.join(wordings)} − {reference}"

@@ -13,7 +13,7 @@ from polyprobe.analysis.groups.groups import (
 from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.show import format_p_value, format_value
+from polyprobe.report.show import format_p_value, format_value, name_units
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
@@ -139,7 +139,7 @@ def _list_notes(groups: Groups) -> Iterator[str]:
         yield f"{missing:,} of {len(labels.groups):,} {kind} are in no group and left out"
     if bootstrap.n_resamples:
         within = bootstrap.clusters == groups.by == "relation"  # see clusters_within
-        resampled = "facts" if within or bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
+        resampled = name_units("none" if within else bootstrap.clusters)
         yield f"95%: bootstrap, {bootstrap.n_resamples:,} resamples of {resampled}"
     yield "errors: the group's share of the errors, relative to its share of the rows"
     yield f"p of χ² assumes independent rows; the permuted p keeps rows of a {unit} together"

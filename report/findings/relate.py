@@ -10,7 +10,7 @@ from polyprobe.analysis.relate.relate import Correlations, Related
 from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.intervals import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
-from polyprobe.report.show import format_interval, format_p_value, format_value
+from polyprobe.report.show import format_interval, format_p_value, format_value, name_units
 from polyprobe.schema.run.naming import name_runs, shorten_signature
 
 COLUMNS = (
@@ -68,8 +68,7 @@ def _list_notes(correlations: Correlations) -> Iterator[str]:
     yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
     blocks = f" within the same {options.within}" if options.within else ""
     yield f"Mantel p: {options.resamples:,} permutations of the languages{blocks}, or all if fewer"
-    units = "facts" if bootstrap.clusters == "none" else f"{bootstrap.clusters}s"
-    resamples = f"{bootstrap.n_resamples:,} resamples of {units}"
+    resamples = f"{bootstrap.n_resamples:,} resamples of {name_units(bootstrap.clusters)}"
     yield f"95%: bootstrap of r, {resamples}; languages are fixed"
     if correlations.control:
         yield f"partial: controls for {correlations.control.name}; residuals are permuted"

@@ -29,10 +29,11 @@ from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.show import (
     NO_WIDTH,
-    format_interval,
     format_p_value,
     format_value,
     has_no_width,
+    name_units,
+    with_interval,
 )
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.naming import shorten_signature
@@ -42,7 +43,7 @@ from polyprobe.schema.run.settings import Settings
 MANY = 10  # more languages than this are counted, not listed
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
-QUANTITIES = {"answer": "answer", "right": "right"}
+QUANTITIES = ("answer", "right")
 EFFECTS = {
     "within": "differ in one language",
     "between": "differ in two languages",
@@ -180,10 +181,10 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
 def make_split_table(results: Mapping[str, Any]) -> Table:
     """Make the table of the split of the inconsistency; no rows if it was not computed."""
     split = results.get("templates", {})
-    quantities = {name: title for name, title in QUANTITIES.items() if name in split}
+    quantities = [name for name in QUANTITIES if name in split]
     columns = [Column("answers", Role.LABEL)]
-    for title in quantities.values():
-        columns += [Column(title), Column("95%", Role.INTERVAL)]
+    for name in quantities:
+        columns += [Column(name), Column("95%", Role.INTERVAL)]
     rows = [
         [title, *(x for q in quantities for x in (split[q][name], split[q][f"{name}_ci"]))]
         for name, title in EFFECTS.items()
@@ -252,7 +253,7 @@ def _list_notes(
 def _list_resampling(results: Mapping[str, Any]) -> Iterator[str]:
     resampling = results["resampling"]
     if resampling["n_resamples"]:
-        unit = "facts" if resampling["clusters"] == "none" else f"{resampling['clusters']}s"
+        unit = name_units(resampling["clusters"])
         yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
         if WITHIN.name in results and unit != "relations":
             enough = len(results["by_relation"]) >= ENOUGH_RELATIONS
@@ -265,7 +266,7 @@ def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:
     for name, p_values in results.get("p_values", {}).items():
         value, p = results["mean"][name], p_values.get("mean")
         if value is not None and p is not None:
-            interval = _show_estimate(value, results["intervals"]["mean"][name])
+            interval = with_interval(value, results["intervals"]["mean"][name])
             yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
 
 
@@ -280,10 +281,10 @@ def _list_means(
     for figure in FIGURES:
         name = figure.name
         if name in names and figure.per == ALL:
-            yield f"{figure.title}: {_show_estimate(results[name], results.get(f'{name}_ci'))}"
+            yield f"{figure.title}: {with_interval(results[name], results.get(f'{name}_ci'))}"
         elif name in names:
             mean = results["mean"][name]
-            yield f"{figure.title}: mean {_show_estimate(mean, bounds.get(name))}"
+            yield f"{figure.title}: mean {with_interval(mean, bounds.get(name))}"
 
 
 def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:
@@ -295,16 +296,12 @@ def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterato
         named_keys = [key for key in keys if figures[key].name in names]
         for language, values in languages.items() if keys else ():
             bounds = {key: values.get(f"{key}_ci") for key in named_keys}
-            cells = (f"{x} {_show_estimate(values.get(x), bounds.get(x))}" for x in keys)
+            cells = (f"{x} {with_interval(values.get(x), bounds.get(x))}" for x in keys)
             yield f"{module} {language}: {', '.join(cells)}"
         if named_keys and len(languages) > 1:
             means = {x: mean_known(of.get(x) for of in languages.values()) for x in named_keys}
             cells = (f"{key} {format_value(mean)}" for key, mean in means.items())
             yield f"{module} mean: {', '.join(cells)}"
-
-
-def _show_estimate(value: float | None, bounds: list[float] | None) -> str:
-    return format_value(value) + (f" ({format_interval(bounds)})" if bounds else "")
 
 
 def list_options(results: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from polyprobe.report.findings.comparison import (
     make_counts_table,
     make_differences_table,
 )
-from polyprobe.report.show import format_percent
+from polyprobe.report.show import format_percent, with_interval
 
 from .parts import (
     ACCURACY,
@@ -22,7 +22,6 @@ from .parts import (
     list_leads,
     list_signatures,
     make_runs_part,
-    with_interval,
 )
 
 EXAMPLES = 20  # of each direction and language

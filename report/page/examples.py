@@ -13,8 +13,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
 from polyprobe.schema.run.settings import Settings

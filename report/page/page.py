@@ -50,14 +50,6 @@ class Block(NamedTuple):
     is_ordered: bool
 
 
-class Section(NamedTuple):
-    """A part of a page: its title, tables and lines, and drawn pictures."""
-
-    title: str
-    blocks: Sequence[Table | str]
-    drawings: Block
-
-
 class Head(NamedTuple):
     """The heading of a column; a hidden one is shown on request."""
 
@@ -91,8 +83,8 @@ def write_finding(
         drawn = (drawings or {}).get(part.title)
         if drawn is None:
             drawn = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
-        parts.append(Section(part.title, part.blocks, _make_block(drawn)))
-    figures = [figure for part in parts for figure in part.drawings.figures]
+        parts.append((part, _make_block(drawn)))
+    figures = [figure for _, block in parts for figure in block.figures]
     heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
     name = "report" if "runs" in data else "finding"

@@ -19,7 +19,7 @@ from polyprobe.report.findings.run import (
     make_relations_table,
     make_templates_part,
 )
-from polyprobe.report.show import NO_WIDTH, format_interval, format_p_value, format_value
+from polyprobe.report.show import NO_WIDTH, format_p_value, format_value, with_interval
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.schema.run.rows import describe_choice, make_choice
@@ -91,7 +91,7 @@ class RunPart(NamedTuple):
 
     def estimate(self, figure: RunFigure, name: str) -> tuple[float | None, list[float] | None]:
         """Find a figure's value and interval, of a language, a pair or `mean`."""
-        bounds = self.results.get("intervals", {})
+        bounds = self.results["intervals"]
         if figure.per == ALL:
             return self.results.get(figure.name), self.results.get(f"{figure.name}_ci")
         if name == "mean":
@@ -223,12 +223,6 @@ def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
     return cells
 
 
-def with_interval(value: float | None, bounds: Sequence[float] | None) -> str:
-    """Format a value with its interval in brackets, if it has one."""
-    interval = "" if bounds is None else f" ({format_interval(bounds)})"
-    return format_value(value) + interval
-
-
 def _list_columns(report: Report, first: str) -> list[Column]:
     heads = [*(part.name for part in report.parts), *(two.title for two in report.between)]
     return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
@@ -347,10 +341,10 @@ def _describe_run(part: RunPart, explain: bool) -> str:
         ("rankc_adjusted", "an adjusted", "chance, 1: the same ranking"),
     ):  # fmt: skip
         if mean.get(name) is not None:
+            shown = name == "rankc_subject" and results["intervals"]
+            bounds = results["intervals"]["mean"][name] if shown else None
             text += f"; its rankings agree between languages with {title} RankC of "
-            text += format_value(mean[name])
-            if name == "rankc_subject" and results.get("intervals"):
-                text += f" ({format_interval(results['intervals']['mean'][name])})"
+            text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."
 

@@ -72,7 +72,7 @@ def _list_heats(
                 f"at or above the mean by {figure.title} and {second.title}": high.common,
                 "by one of them": [*high.first, *high.second],
             }
-            cells = {x: _find_cells(results["languages"], pairs) for x, pairs in squares.items()}
+            cells = {x: _frame(results["languages"], pairs) for x, pairs in squares.items()}
             options = choice | {"high by": second.heading}
             name = f"{figure.name}+{second.name}{end}"
             yield Drawing(name, heat._replace(squares=cells), options)
@@ -82,14 +82,15 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
     """Draw a heat map; the pointer shows intervals, and for RankC the values within languages."""
     results, languages = part.results, part.results["languages"]
     low, high, chance = find_scale(figure, parts)
-    bounds = results.get("intervals", {}).get(figure.name, {})
+    bounds = results["intervals"].get(figure.name, {})
     within = results.get(WITHIN.name) if figure.name == "rankc" else None
     details = {}
-    for (i, first), (j, second) in permutations(enumerate(languages), 2):
-        details[i, j] = _describe_interval(_of_pair(bounds, first, second))
+    for cell, ci in _find_cells(languages, bounds).items():
+        details[cell] = _describe_interval(ci)
         if within:
-            values = ", ".join(f"{x} {format_value(within[x])}" for x in (first, second))
-            details[i, j] += f"\nwithin over templates: {values}"
+            pair = (languages[place] for place in cell)
+            values = ", ".join(f"{x} {format_value(within[x])}" for x in pair)
+            details[cell] += f"\nwithin over templates: {values}"
     return Heat(
         _title([part]),
         languages,
@@ -121,32 +122,29 @@ def _title(parts: Sequence[RunPart]) -> str:
     return f"{parts[0].name} on {data}" if len(parts) == 1 else data
 
 
-def _of_pair(values: Mapping[str, Any], first: str, second: str) -> Any:
-    """Find the value of a pair, in this order if the order counts."""
-    key = f"{first}-{second}"
-    return values.get(key if key in values else f"{second}-{first}")
+def _find_cells(languages: Sequence[str], values: Mapping[str, Any]) -> dict[tuple[int, int], Any]:
+    """Find the value of each cell, `en-fr` → value; the order of a pair may count."""
+    cells = {}
+    for (i, first), (j, second) in permutations(enumerate(languages), 2):
+        key = f"{first}-{second}"
+        cells[i, j] = values.get(key if key in values else f"{second}-{first}")
+    return cells
+
+
+def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
+    matrix = np.full([len(languages)] * 2, np.nan)
+    for cell, value in _find_cells(languages, values).items():
+        matrix[cell] = np.nan if value is None else value
+    return matrix
+
+
+def _frame(languages: Sequence[str], pairs: Iterable[str]) -> list[tuple[int, int]]:
+    cells = _find_cells(languages, dict.fromkeys(pairs, True))
+    return [cell for cell, is_framed in cells.items() if is_framed]
 
 
 def _describe_interval(bounds: Sequence[float] | None) -> str:
     return f" ({bounds[0]:z.3f} to {bounds[1]:z.3f})" if bounds else ""
-
-
-def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
-    """Make [languages, languages] of `en-fr` → value; the order of a pair may count."""
-    matrix = np.full([len(languages)] * 2, np.nan)
-    for (i, first), (j, second) in permutations(enumerate(languages), 2):
-        value = _of_pair(values, first, second)
-        matrix[i, j] = np.nan if value is None else value
-    return matrix
-
-
-def _find_cells(languages: Sequence[str], pairs: Iterable[str]) -> list[tuple[int, int]]:
-    framed = set(pairs)
-    return [
-        (i, j)
-        for (i, first), (j, second) in permutations(enumerate(languages), 2)
-        if {f"{first}-{second}", f"{second}-{first}"} & framed
-    ]
 
 
 def _list_differences(
@@ -163,10 +161,9 @@ def _list_differences(
         end = ceil(20 * max([0.05, *changes]) - 1e-9) / 20
         low = [row.name for row in rows.values() if (row.p_adjusted or 1) < LEVEL]
         details = {}
-        for (i, first), (j, second) in permutations(enumerate(languages), 2):
-            row = _of_pair(rows, first, second)
+        for cell, row in _find_cells(languages, rows).items():
             p = f", p = {format_p_value(row.p_adjusted)}" if row else ""
-            details[i, j] = f"{_describe_interval(row.ci)}{p}" if row else ""
+            details[cell] = f"{_describe_interval(row.ci)}{p}" if row else ""
         heat = Heat(
             two.title,
             languages,
@@ -177,7 +174,7 @@ def _list_differences(
             end,
             diverging=True,
             mark=("no difference", 0.0),
-            squares={f"p < {LEVEL}": _find_cells(languages, low)},
+            squares={f"p < {LEVEL}": _frame(languages, low)},
             similar=_fill(languages, part.results[figure.name]),
             details=details,
         )
@@ -191,7 +188,7 @@ def _draw_accuracy(report: Report) -> Bars:
     rates = parts[0].results["accuracy"]
     ordered = sorted(report.languages, key=lambda language: -(rates.get(language) or -1))
     for part in parts:
-        bounds = part.results.get("intervals", {}).get("accuracy", {})
+        bounds = part.results["intervals"].get("accuracy", {})
         values = [*map(part.results["accuracy"].get, ordered)]
         series.append(Series(part.name, values, [*map(bounds.get, ordered)]))
     levels = [("chance", part.results.get("chance", {}).get("accuracy")) for part in parts]
@@ -250,32 +247,25 @@ def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
     if WITHIN.name not in results:
         return {}
     languages: Sequence[str] = results["languages"]
-    bounds = results.get("intervals", {}).get(WITHIN.name, {})
+    bounds = results["intervals"].get(WITHIN.name, {})
     within = [results[WITHIN.name][x] for x in languages]
     series = [Series("within the language", within, [bounds.get(x) for x in languages])]
     if results.get(BETWEEN.name):
         between = list_by_language(results, BETWEEN)
         series.append(Series("with the other languages", [between[x] for x in languages]))
-    pictures: dict[str, Picture] = {
-        "ceiling": Bars("RankC of different templates", languages, series, "RankC")
-    }
+    pictures: dict[str, Picture] = {}
+    pictures["ceiling"] = Bars("RankC of different templates", languages, series, "RankC")
     if "templates" in results:
-        views = results["templates"]
-        series = [
-            Series(
-                QUANTITIES[name],
-                [views[name][share] for share in PARTS_OF_SPLIT],
-                [views[name][f"{share}_ci"] for share in PARTS_OF_SPLIT],
-            )
-            for name in QUANTITIES
-            if name in views
-        ]
+        views, series = results["templates"], []
+        for name, split in ((name, views[name]) for name in QUANTITIES if name in views):
+            ends = [split[f"{share}_ci"] for share in PARTS_OF_SPLIT]
+            series.append(Series(name, [split[share] for share in PARTS_OF_SPLIT], ends))
         title = "Split of the inconsistency"
         pictures["split"] = Bars(title, [*PARTS_OF_SPLIT.values()], series, "share")
-        ends = views["by_language"]
-        series = [Series(f"{x} template", [ends[y][x] for y in ends]) for x in ("worst", "best")]
+        spread = views["by_language"].values()
+        series = [Series(f"{x} template", [y[x] for y in spread]) for x in ("worst", "best")]
         title = "Accuracy by template, mean over relations"
-        pictures["templates"] = Bars(title, [*ends], series, "accuracy")
+        pictures["templates"] = Bars(title, [*views["by_language"]], series, "accuracy")
     return pictures
 
 

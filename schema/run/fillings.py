@@ -41,13 +41,8 @@ def choose_again(
 ) -> dict[str, pa.Table]:
     """Choose again among the fillings of predictions by language.
 
-    Args:
-        tables: predictions with their fillings.
-        length_norm: compare by the mean of log c, or by the sum; None: as the run did.
-        max_masks: only fillings of at most so many masks; None: all. If both are None the tables
-            are unchanged.
-        normalised: whether the run compared by the mean.
-        folder: of the run, for messages.
+    `length_norm` compares by the mean of log c, not by the sum; None: as the run did, which
+    `normalised` tells. `max_masks` takes only fillings of at most so many masks; None: all.
     """
     if length_norm is None and max_masks is None:
         return dict(tables)
@@ -56,9 +51,9 @@ def choose_again(
         longest = count_masks(table)
         if longest and max_masks is not None and max_masks > longest:
             raise PolyprobeError(
-                f"--max-masks {max_masks}: {folder}/predictions/{language}.parquet has "
-                f"fillings of {longest} masks at most; "
-                f"choose at most {longest}, or evaluate into another --output"
+                f"--max-masks {max_masks}: {folder}/predictions/{language}.parquet has fillings of "
+                f"{longest} masks at most; choose at most {longest}, or evaluate into another "
+                "--output"
             )
     return {x: _replace_winners(table, norm, max_masks) for x, table in tables.items()}
 
@@ -79,7 +74,6 @@ def _replace_winners(table: pa.Table, length_norm: bool, max_masks: int | None) 
         for name, value in zip(columns, values, strict=True):
             columns[name].append(value)
     for name, made in columns.items():
-        place = table.schema.get_field_index(name)
-        field = table.schema.field(place)
+        place, field = table.schema.get_field_index(name), table.schema.field(name)
         table = table.set_column(place, field, pa.array(made, field.type))
     return table

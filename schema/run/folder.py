@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -11,8 +11,12 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from polyprobe.schema.checks import COLUMNS
 from polyprobe.schema.columns import UNREADABLE
+from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.load import IN_MEMORY, read_splits
 from polyprobe.schema.run.fillings import FILLING
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
@@ -255,4 +259,20 @@ def read_run_tables(run: Run) -> dict[str, pa.Table]:
                     f"{settings.kind}/{first}.parquet ({column} differs); delete it and run the "
                     "same `polyprobe eval` again"
                 )
+    return tables
+
+
+def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Table]:
+    """Read the splits that a run has scored; refuse a dataset that has changed since."""
+    if settings.dataset == IN_MEMORY:
+        raise PolyprobeError("the run's dataset was in memory, so it cannot be read again")
+    also = protocol_of(settings.scoring).columns
+    tables = read_splits(settings.dataset, settings.config, languages)
+    for language, table in tables.items():
+        complete = {*COLUMNS} <= {*table.column_names}  # equal rows were checked before the run
+        if not complete or fingerprint(table, also) != settings.fingerprint[language]:
+            raise PolyprobeError(
+                f"'{language}' of {settings.data_name} has changed since the run was made; repeat "
+                "the run, or restore the dataset"
+            )
     return tables

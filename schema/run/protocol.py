@@ -54,24 +54,12 @@ def as_asked(
 
     mParaRel: prompts are `bare_template`s, and the candidates of a row are all objects of its
     relation, that is all correct answers of its rows in the order of their first occurrence, the
-    same in every language. `answers` are indices into them.
-
-    Args:
-        tables: the whole split of each language, parallel (see `load_facts`).
-        scoring: the protocol's name.
-        first: the language whose labels identify objects in rows without ids (default: that of the
-            first table).
-        final_stop: for mParaRel, a full stop at the end of each prompt, `none` for no stop.
+    same in every language. `answers` are indices into them. The labels of the language `first`
+    (default: that of the first table) identify objects without ids. `final_stop` ends each prompt.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
-        accepted = {}
-        for language, table in tables.items():
-            try:
-                accepted[language] = _accept_all(table)
-            except PolyprobeError as error:
-                raise PolyprobeError(f"language '{language}': {error}") from error
-        return accepted
+        return {language: _accept_all(table, language) for language, table in tables.items()}
     if not protocol_of(scoring).whole_relation:
         return dict(tables)
     objects = list_relation_objects(tables[first or next(iter(tables))])
@@ -92,12 +80,14 @@ def read_forms(table: pa.Table) -> list[list[str]]:
     return [[*filter(None, f or [])] or label for f, label in zip(forms, labels, strict=True)]
 
 
-def _accept_all(table: pa.Table) -> pa.Table:
-    """Give the rows the `answer_forms` of all rows of the same question.
-
-    A question is a relation of a subject, known by its id (`subject_id`), or a prompt without ids.
-    """
-    forms_of_rows, questions = read_forms(table), table["prompt"].to_pylist()
+def _accept_all(table: pa.Table, language: str) -> pa.Table:
+    """Give the rows the `answer_forms` of all rows of the same question."""
+    try:
+        forms_of_rows = read_forms(table)
+    except PolyprobeError as error:
+        raise PolyprobeError(f"language '{language}': {error}") from error
+    # a question is a relation of a subject, known by its id, or a prompt without ids
+    questions = table["prompt"].to_pylist()
     if "subject_id" in table.column_names:
         ids = zip(table["relation"].to_pylist(), table["subject_id"].to_pylist(), strict=True)
         questions = [pair if pair[1] else text for pair, text in zip(ids, questions, strict=True)]
@@ -108,9 +98,8 @@ def _accept_all(table: pa.Table) -> pa.Table:
         list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(questions, forms_of_rows, strict=True)
     ]
     columns = [name for name in table.schema.names if name != "answer_forms"]
-    return table.select(columns).append_column(
-        "answer_forms", pa.array(merged, pa.list_(pa.string()))
-    )
+    forms = pa.array(merged, pa.list_(pa.string()))
+    return table.select(columns).append_column("answer_forms", forms)
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:

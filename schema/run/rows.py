@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import groupby
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -61,18 +60,9 @@ def choose_to_score(
 
 
 def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[str] = ()) -> Chosen:
-    """Find the rows of a table that a choice keeps, and count the others.
+    """Find the rows of a table that a choice keeps, and count the others by their first reason.
 
-    A row counts for the first reason: `other relations`, then the names in `exclude` in their
-    order.
-
-    Args:
-        table: rows with `relation`; without the column `flags`, or null there, a row has none.
-        choice: what to keep.
-        names_elsewhere: further names that are no mistake, as of rows that were left out earlier.
-
-    Raises:
-        PolyprobeError: an unknown relation or flag, or no row left.
+    An unknown name is refused, except for `names_elsewhere`, as of rows left out earlier.
     """
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
     both = {*list_relations_and_flags(table), *names_elsewhere}
@@ -105,20 +95,24 @@ def choose_rows(
     the SHA-256 of their id, k = 0, 1, ..., and takes those with the smallest (k + 1/2) / n. So
     relations keep their shares to within one fact, every language and machine gets the same facts,
     a larger sample includes the smaller one, and the sample is stable under small changes of the
-    dataset. If N is larger than the dataset, return all rows. The id is `published_row` if the
-    dataset has that column, so that a repaired dataset and the published one give the same facts;
-    else `fact_id`.
+    dataset.
     """
     among = [*range(len(table))] if among is None else [*among]
     if sample is None:
         return among[:limit]
     table = table.take(among)
+    # a repaired dataset and the published one give the same facts
     names = table["published_row" if "published_row" in table.schema.names else "fact_id"]
     ids = names.to_pylist()
     relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
-    facts = list(relation_of)
-    order = _spread(list(relation_of.values()), facts)
-    facts_of_sample = {facts[i] for i in order[:sample]}
+    digests = {name: hashlib.sha256(name.encode()).hexdigest() for name in relation_of}
+    totals, counts, places = Counter(relation_of.values()), Counter[str](), {}
+    for name in sorted(relation_of, key=digests.__getitem__):
+        relation = relation_of[name]
+        places[name] = (counts[relation] + 0.5) / totals[relation]
+        counts[relation] += 1
+    order = sorted(relation_of, key=lambda name: (places[name], digests[name]))
+    facts_of_sample = {*order[:sample]}
     return [row for row, name in zip(among, ids, strict=True) if name in facts_of_sample]
 
 
@@ -131,17 +125,6 @@ def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> Non
             f"{len(rows):,} chosen ones, so RankC would compare different candidates; score more "
             "rows, or name one language (--languages)"
         )
-
-
-def _spread(relations: list[str], ids: list[str]) -> list[int]:
-    """Order all row numbers as samples take them."""
-    digests = [hashlib.sha256(name.encode()).hexdigest() for name in ids]
-    order = sorted(range(len(ids)), key=lambda row: (relations[row], digests[row]))
-    places = {}
-    for _, part in groupby(order, key=lambda row: relations[row]):
-        rows = list(part)
-        places.update({row: (k + 0.5) / len(rows) for k, row in enumerate(rows)})
-    return sorted(order, key=lambda row: (places[row], digests[row]))
 
 
 def describe_choice(choice: Choice) -> str:

@@ -8,8 +8,7 @@ import pyarrow as pa
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import key_rows, place_rows, split_fact
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 

@@ -10,8 +10,7 @@ from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.shared.intervals import Resampling, share, summarize
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import place_rows
-from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.system.errors import PolyprobeError
 
 COLUMN = "popularity"

@@ -14,8 +14,7 @@ from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.schema.identity import key_rows, name_candidates, place_rows
-from polyprobe.schema.run.dataset import load_again
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked
 
 SUBJECT = "[X]"
