@@ -73,7 +73,7 @@ def read_scores(folder: Path):
 
 
 def read_translations(folder: Path):
-    store = ContentStore(folder / "translations.sqlite", "translations", seal=b"", older=True)
+    store = ContentStore(folder / "translations.sqlite", "translations", seal=b"")
     return [store.find([key]).get(key) for key in TRANSLATIONS]
 
 
