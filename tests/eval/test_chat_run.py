@@ -15,7 +15,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
-from tests.making.facts import PROMPTS, write_facts
+from tests.making.facts import write_facts
 from tests.making.trainers import follow, make_trainer, ours, save_once, saved_figures
 from tests.scoring.templates import CASES
 
@@ -166,15 +166,6 @@ def test_prompts_that_begin_with_the_slot(scoring, model):
     assert first != second
 
 
-def test_a_conversation_has_room(model):
-    """A head that the model cannot read is an error that names the length."""
-    scorer = load_scorer(model, chat=True, system="Paris " * 3000)
-    with pytest.raises(
-        PolyprobeError, match=r"a sentence becomes \d+ tokens, the model reads 2048"
-    ):
-        scorer.score([PROMPTS["en"].format("France")], [["Paris"]])
-
-
 @pytest.mark.parametrize("scoring", ["bmlama", "letters"])
 def test_the_callback_measures_what_a_run_does(scoring, facts, tmp_path):
     folder = save_once(tmp_path / "models", "gpt2")
@@ -187,13 +178,5 @@ def test_the_callback_measures_what_a_run_does(scoring, facts, tmp_path):
     want = saved_figures(trainer, facts, tmp_path / "saved", **chosen)
     assert {name: logged[name] for name in want} == pytest.approx(want, abs=1e-9)
     assert saved_figures(trainer, facts, tmp_path / "plain", scoring=scoring) != want
-    with pytest.raises(PolyprobeError, match="--system is for --chat"):
-        follow(trainer, facts, system="A")
     with pytest.raises(PolyprobeError, match="has no such variable"):
         follow(trainer, facts, chat=True, chat_options={"thinking": True})
-
-
-def test_the_callback_refuses_a_masked_model(facts, tmp_path):
-    trainer, _ = make_trainer(save_once(tmp_path, "bert"), tmp_path / "out")
-    with pytest.raises(PolyprobeError, match="--chat is for decoder-only models, .* is masked"):
-        follow(trainer, facts, chat=True)

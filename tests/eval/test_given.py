@@ -172,7 +172,6 @@ def test_names_of_rows_may_be_one_text(place):
          r"unknown argument 'language' in ConsistencyCallback\(\); did you mean 'languages'"),
         (lambda m: load_scorer(m), r"no tokenizer; add tokenizer=AutoTokenizer"),
         (lambda m: load_scorer(m, tokenizer="gpt2"), "a str as tokenizer; add tokenizer="),
-        (lambda m: load_scorer("geolm", tokenizer="gpt2"), "'geolm' has its own tokenizer"),
         (lambda m: load_scorer(torch.nn.Linear(2, 2), tokenizer=0), "an? int as tokenizer"),
         (lambda m: load_scorer(m, device="cpu"), "a model object has its own device; leave it out"),
         (lambda m: load_scorer("geolm", device=0), "unknown --device 0; known: auto, cpu, cuda"),

@@ -67,15 +67,3 @@ def test_a_revision_that_is_not_there_is_named(served, tmp_path):
     assert "error: unknown model 'me/tiny'" in result.stderr
     assert "nope" in result.stderr
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.acceptance
-def test_no_network_is_one_line(tmp_path):
-    write_facts(tmp_path / "facts")
-    result = run_polyprobe(
-        "eval", "me/none", "--dataset", "facts", "--output", "run",
-        home=tmp_path / "home", folder=tmp_path, offline=True,
-    )  # fmt: skip
-    assert result.returncode == 1
-    assert "error: unknown model 'me/none', or the Hub cannot be reached" in result.stderr
-    assert "Traceback" not in result.stderr

@@ -182,20 +182,9 @@ def test_languages_added_later_have_the_objects_of_the_first(place, tmp_path):
 
 def test_going_on_with_another_scoring_is_refused(place, tmp_path):
     model, data = str(place / "model"), str(place / "facts")
-    for scoring in ("object", "mpararel"):
-        evaluate_model(model, data, output=tmp_path / scoring, limit=1, scoring=scoring)
-    for was, now in (("object", "object-bytes"), ("mpararel", "mpararel-released"),
-                     ("object", "bmlama")):  # fmt: skip
-        exact = "bmlama-eq8" if now == "bmlama" else now
-        with pytest.raises(PolyprobeError, match=f"scoring: '{was}', asked for '{exact}'"):
-            evaluate_model(model, data, output=tmp_path / was, limit=1, scoring=now)
-
-
-def test_rows_without_subjects_are_refused_for_every_caller():
-    """The training callback has no check of its own."""
-    rows = table(("P36", "Italy", "Italy: [Y].", ["Rome", "Paris"], [0])).drop_columns("subject")
-    with pytest.raises(PolyprobeError, match="needs a column 'subject' of text; it has none"):
-        as_asked({"en": rows}, "mpararel")
+    evaluate_model(model, data, output=tmp_path, limit=1, scoring="object")
+    with pytest.raises(PolyprobeError, match="scoring: 'object', asked for 'bmlama-eq8'"):
+        evaluate_model(model, data, output=tmp_path, limit=1)
 
 
 def test_a_dataset_without_subjects_is_reported_before_a_folder_is_made(place, tmp_path):
@@ -281,24 +270,3 @@ def test_a_final_stop_is_asked_and_signed(place, tmp_path):
     assert scores != Run(tmp_path / "none").read("en")["scores"].to_pylist()
     with pytest.raises(PolyprobeError, match="final_stop"):  # not the same run
         evaluate_model(model, facts, output=tmp_path / "stop", **options)
-
-
-def test_the_report_shows_the_final_stop(place, tmp_path):
-    evaluate_model(
-        str(place / "model"), str(place / "facts"), output=tmp_path, scoring="mpararel",
-        final_stop="。",
-    )  # fmt: skip
-    write_report([tmp_path], tmp_path / "page.html")
-    assert '法国的首都是[Y]。"' in (tmp_path / "page.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize(
-    ("stop", "scoring", "message"),
-    [
-        (".", "bmlama", "--final-stop is for --scoring mpararel, not bmlama"),
-        ("!", "mpararel", "'!'"),
-    ],
-)
-def test_a_final_stop_that_cannot_be_asked(place, stop, scoring, message):
-    with pytest.raises(PolyprobeError, match=message):
-        evaluate_model(str(place / "model"), str(place / "facts"), scoring=scoring, final_stop=stop)

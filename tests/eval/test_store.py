@@ -51,14 +51,6 @@ def test_a_query_given_twice_is_kept_once(tmp_path):
     assert store.find(prompts, candidates) == known
 
 
-def test_nothing_to_add_stores_nothing(tmp_path):
-    store = ScoreStore(tmp_path, IDENTITY)
-    store.add([], [], [])
-    assert store.find([], []) == []
-    assert names(store) == {store.file.name}
-    assert rows(store.file) == {}
-
-
 def test_the_file_has_the_documented_content(tmp_path):
     store = ScoreStore(tmp_path, IDENTITY, "owner/model")
     store.add(["in [Y]"], [["a", "b"]], [QueryScores([-1.5, 0.25], [1, 2], [1])])
@@ -113,28 +105,6 @@ def test_every_part_of_the_identity_separates(name, tmp_path):
         assert ScoreStore(tmp_path, other).find(prompts, candidates) == [None, None]
     again = ScoreStore(tmp_path, dict(reversed(IDENTITY.items())))
     assert again.find(prompts, candidates) == known
-
-
-@pytest.mark.parametrize(
-    ("prompt", "candidates"),
-    [
-        ("in [Y]", ["b", "a", "cd"]),
-        ("in [Y]", ["a", "b", "c", "d"]),
-        ("in [Y]", ["a", "bc", "d"]),
-        ("in [Y]", ["ab", "cd"]),
-        ("in [Y]", ["a", "b"]),
-        ("in [Y]", ["a", "b", "cd", ""]),
-        ("in [Y]", ['a", "b', "cd"]),
-        ("in [Y]a", ["b", "cd"]),
-        ("in [Y] ", ["a", "b", "cd"]),
-        ("In [Y]", ["a", "b", "cd"]),
-    ],
-)
-def test_another_query_is_another_query(prompt, candidates, tmp_path):
-    store = ScoreStore(tmp_path, IDENTITY)
-    known = QueryScores([-1.0, -2.0, -3.0], [1, 1, 1], [])
-    store.add(["in [Y]"], [["a", "b", "cd"]], [known])
-    assert store.find(["in [Y]", prompt], [["a", "b", "cd"], candidates]) == [known, None]
 
 
 # What separates texts in one way or another to write a list, letters, two of them surrogates.

@@ -1,7 +1,5 @@
 """Damage to a file of the score store: missing rows or a one-line error, never a wrong score."""
 
-import sqlite3
-
 import pytest
 
 from polyprobe.eval.work.score_store import ScoreStore
@@ -111,10 +109,3 @@ def test_no_flipped_bit_and_no_cut_gives_a_wrong_score(tmp_path, capsys):
     assert served > 0
     assert refused > 0
     capsys.readouterr()
-
-
-def test_every_commit_is_synced(tmp_path):
-    """FULL: a commit is on disk before the call returns, also after a loss of power."""
-    database = sqlite3.connect(tmp_path / "x.sqlite")
-    assert database.execute("PRAGMA synchronous").fetchall() == [(2,)]
-    assert database.execute("PRAGMA journal_mode").fetchall() == [("delete",)]

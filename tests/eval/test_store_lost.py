@@ -213,19 +213,3 @@ def test_without_rights_a_store_can_be_read_and_writing_is_one_line(open_place):
         PolyprobeError, match="^cannot use .*: unable to open database file; .*POLYPROBE_C"
     ):
         ScoreStore(open_place, IDENTITY | {"model": "other"})
-
-
-@pytest.mark.parametrize("what", ["*.sqlite", "."])
-def test_a_file_without_permission_is_one_line_and_stays(what, open_place):
-    store = ScoreStore(open_place, IDENTITY)
-    prompts, candidates, known = queries(1)
-    store.add(prompts, candidates, known)
-    folder = store.file.parent
-    [closed] = folder.glob(what) if what != "." else [folder]
-    closed.chmod(0)
-    become_nobody()
-    with pytest.raises(PolyprobeError, match="^cannot use .*: unable to open .*set POLYPROBE_C"):
-        ScoreStore(open_place, IDENTITY).find(prompts, candidates)
-    os.seteuid(os.getuid())
-    closed.chmod(0o755)
-    assert ScoreStore(open_place, IDENTITY).find(prompts, candidates) == known

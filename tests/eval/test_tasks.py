@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
-from polyprobe.eval.work.fill import PROMPT_START, make_tasks, plan_work, queries_of
+from polyprobe.eval.work.fill import PROMPT_START, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, ScoreStore, list_stores, split_scores
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import Run
@@ -76,20 +76,6 @@ def test_what_is_known_leaves_the_other_tasks_as_they_were(small):
 def test_a_query_of_two_languages_is_scored_in_the_first(small):
     asked = {"en": [query("a"), query("b")], "ru": [query("b"), query("c")]}
     assert prompts(make_tasks(asked, set())) == [(0, "en", ["a", "b"]), (1, "ru", ["c"])]
-
-
-def test_equal_lists_of_candidates_are_one_in_memory():
-    rows = {"prompt": ["a", "b"], "candidates": [["x", "y"]] * 2}
-    first, second = queries_of(pa.table(rows))
-    assert first == ("a", ("x", "y"))
-    assert first[1] is second[1]
-
-
-def test_a_language_waits_for_the_tasks_of_those_before_it(tmp_path, small):
-    table = {n: pa.table({"prompt": [n], "candidates": [["x", "y"]]}) for n in "ab"}
-    queries = {language: queries_of(rows) for language, rows in table.items()}
-    work = plan_work(queries, ScoreStore(tmp_path, {"model": "m"}))
-    assert [work.tasks_up_to(language) for language in "ab"] == [1, 2]
 
 
 def test_what_is_unknown_is_kept_with_its_query():
@@ -204,13 +190,10 @@ def test_two_processes_in_one_run_folder_are_reported(place, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("who", [{"devices": 2}, {"ray": "local"}])
 @pytest.mark.acceptance
-def test_whoever_scores_the_files_are_the_same(who, place, tmp_path):
-    if "ray" in who:
-        pytest.importorskip("ray")
+def test_whoever_scores_the_files_are_the_same(place, tmp_path):
     here = run(place, tmp_path / "here", device="cpu", cache=False)
-    assert run(place, tmp_path / "there", device="cpu", cache=False, **who) == here
+    assert run(place, tmp_path / "there", device="cpu", cache=False, devices=2) == here
     texts = [(tmp_path / name / "run.json").read_text() for name in ("here", "there")]
     assert texts[0] == texts[1]
 
@@ -221,16 +204,3 @@ def test_the_store_that_is_cleared_in_mid_run_is_reported(place, tmp_path, monke
         PolyprobeError, match="language 'en': 8 queries are missing from the score store"
     ):
         run(place, tmp_path / "a")
-
-
-@pytest.mark.parametrize(
-    ("choices", "message"),
-    [
-        ({"devices": 0}, "--devices must be at least 1, got 0"),
-        ({"devices": 2, "ray": "auto"}, "--devices and --ray were both given; choose one"),
-        ({"devices": 2, "scoring": "xfactr"}, "--scoring xfactr decodes in one process"),
-    ],
-)
-def test_choices_of_workers_that_cannot_be(choices, message, place, tmp_path):
-    with pytest.raises(PolyprobeError, match=message):
-        run(place, tmp_path / "a", **choices)

@@ -8,8 +8,6 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import parse_qs
 
-from tests.hub.contents import DATE
-
 if TYPE_CHECKING:
     from tests.hub.server import HubServer
 
@@ -22,68 +20,24 @@ READ_ONLY = "Forbidden: you must use a write token to upload to a repository."
 class Token(NamedTuple):
     """A user's access token.
 
-    `role` is one of read, write and fineGrained; `organisations` are the organisations with
-    write permission; `writes`, for a fine-grained token only, the writable namespaces and
-    repositories (OWNER/NAME).
+    `role` is read or write; `organisations` are the organisations with write permission.
     """
 
     user: str
     role: str = "write"
     organisations: tuple[str, ...] = ()
-    writes: tuple[str, ...] = ()
 
     def owns(self, namespace: str) -> bool:
         return namespace in (self.user, *self.organisations)
 
     def may_write(self, name: str) -> bool:
-        namespace = name.split("/")[0]
-        if self.role == "fineGrained" and not {namespace, name} & {*self.writes}:
-            return False
-        return self.role != "read" and self.owns(namespace)
+        return self.role != "read" and self.owns(name.split("/")[0])
 
     def whoami(self) -> dict[str, Any]:
-        """Return the answer of `/api/whoami-v2`; without the token."""
-        return {
-            "type": "user",
-            "id": user_id(self.user),
-            "name": self.user,
-            "fullname": self.user.title(),
-            "email": f"{self.user}@example.org",
-            "emailVerified": True,
-            "canPay": False,
-            "isPro": False,
-            "avatarUrl": "",
-            "orgs": [describe_organisation(name) for name in self.organisations],
-            "auth": {"type": "access_token", "accessToken": self.describe()},
-        }
-
-    def describe(self) -> dict[str, Any]:
-        """Return the token's name, role and, if fine-grained, its scopes."""
-        told = {"displayName": "test", "role": self.role, "createdAt": DATE}
-        if self.role != "fineGrained":
-            return told
-        rights = ["repo.content.read", "repo.write"]
-        scoped = [
-            {
-                "entity": {"_id": user_id(name), "type": type_of(name), "name": name},
-                "permissions": rights,
-            }
-            for name in self.writes
-        ]
-        return told | {"fineGrained": {"canReadGatedRepos": False, "global": [], "scoped": scoped}}
-
-
-def describe_organisation(name: str) -> dict[str, Any]:
-    told = {"type": "org", "id": user_id(name), "name": name, "fullname": name.title()}
-    return told | {"isEnterprise": False, "avatarUrl": "", "roleInOrg": "write"}
-
-
-def type_of(name: str) -> str:
-    return "model" if "/" in name else "user"
-
-
-def user_id(name: str) -> str:
-    return name.encode().hex().ljust(24, "0")[:24]
+        """Return what clients read of the answer of `/api/whoami-v2`."""
+        organisations = [{"type": "org", "name": name} for name in self.organisations]
+        auth = {"type": "access_token", "accessToken": {"displayName": "test", "role": self.role}}
+        return {"type": "user", "name": self.user, "orgs": organisations, "auth": auth}
 
 
 class Request(NamedTuple):

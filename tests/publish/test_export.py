@@ -3,8 +3,6 @@
 import json
 import math
 import re
-import shutil
-import subprocess
 from datetime import UTC, datetime
 from itertools import chain, combinations
 from pathlib import Path
@@ -14,8 +12,6 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from polyprobe.analysis.figures.figures import BY_NAME
-from polyprobe.analysis.figures.results import list_rows_of_run
 from polyprobe.publish.export import RUN_FORMATS, export_run, tables
 from polyprobe.schema.run.folder import Run
 from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
@@ -52,14 +48,6 @@ def test_every_format_has_its_place_in_the_run(wide):
     }
 
 
-@pytest.mark.parametrize("name", RUN_FORMATS)
-def test_a_second_export_writes_the_same_bytes(run, name):
-    first = export_run(run, name, dataset_id=ID)
-    content = first.read_bytes()
-    assert export_run(run, name, dataset_id=ID) == first
-    assert first.read_bytes() == content
-
-
 def test_eval_results_are_read_by_the_hub_client(run):
     entries = parsed(export_run(run, "eval-results", dataset_id=ID))
     mean = read_results(run)["mean"]
@@ -94,13 +82,6 @@ def test_a_partial_run_is_reported_where_the_hub_would_show_it(tmp_path, capsys,
         assert said.err.count("\n") == 1
     else:
         assert said.err == ""
-
-
-def test_a_partial_run_in_a_card_is_reported_too(tmp_path, capsys):
-    (tmp_path / "README.md").write_text("# model\n")
-    run = make_wide(tmp_path, 3, sample=7)
-    export_run(run, "model-index", card=tmp_path / "README.md")
-    assert "is of a sample of 7 rows" in capsys.readouterr().err
 
 
 def test_the_choice_of_rows_is_in_the_model_index(tmp_path, capsys):
@@ -193,12 +174,6 @@ def test_csv_holds_every_number_of_the_results(run):
         assert known, f"{name}: {value}"
 
 
-def test_every_figure_is_described(run):
-    names = {row.figure for row in list_rows_of_run(read_results(run))}
-    counts = ("right_in_exactly_", "k_share.")
-    assert {name for name in names if not name.startswith(counts)} <= set(BY_NAME)
-
-
 def test_model_index_is_read_by_the_hub_client(run):
     results = read_results(run)
     block = export_run(run, "model-index", dataset_id=ID).read_text(encoding="utf-8")
@@ -282,23 +257,6 @@ def test_latex_of_many_languages_goes_on_below(wide):
 def test_latex_escapes(char):
     escaped = tables.escape(char)
     assert escaped == f"\\{char}" or re.fullmatch(r"\\text[a-z]+\{\}", escaped)
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex with booktabs")
-def test_latex_compiles(wide, run, tmp_path):
-    tables = [export_run(folder, "latex") for folder in (wide, run)]
-    odd = tables.escape(r"&%$#_{}\~^<>|")
-    body = "\n".join([odd, *(rf"\input{{{table}}}" for table in tables)])
-    style = r"\documentclass[twocolumn]{article}\usepackage{booktabs}"  # as the paper
-    document = f"{style}\\begin{{document}}\n{body}\n"
-    (tmp_path / "d.tex").write_text(document + "\\end{document}\n", encoding="utf-8")
-    done = subprocess.run(
-        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "d.tex"],
-        cwd=tmp_path, capture_output=True, timeout=120,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-1000:]
-    assert b"Overfull \\hbox" not in done.stdout
 
 
 def test_a_signature_of_many_languages_is_short_and_still_tells_the_data_apart(tmp_path):

@@ -116,12 +116,6 @@ def test_a_browser_sorts_by_any_column(folder, browser):
     assert page.locator("[aria-sort=ascending]").inner_text().startswith("model")
 
 
-def test_a_browser_shows_a_single_run(tmp_path, browser):
-    run = write_run(tmp_path / "run", write_facts(tmp_path / "facts"), {"en": SCORES["en"]})
-    write_board(make_board([run.folder]), tmp_path / "board")
-    assert names(open_page(browser, tmp_path / "board" / "index.html")) == ["synthetic"]
-
-
 def test_a_browser_shows_figures_over_the_size(folder, browser):
     page = open_page(browser, folder / "index.html")
     titles = page.locator(".figure:visible svg > text").all_text_contents()
@@ -163,8 +157,3 @@ def test_a_browser_shows_chosen_figures_and_languages(tmp_path, browser):
     rankc = results[0]["rankc"]
     row = part.locator("tbody tr", has_text="one").locator("td").all_inner_texts()
     assert row[2] == f"{(rankc['en-ru'] + rankc['en-zh_hans']) / 2:.3f}"
-
-
-def test_a_telephone_shows_the_board_without_scrolling_sideways(folder, browser):
-    page = open_page(browser, folder / "index.html", viewport={"width": 390, "height": 800})
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -53,13 +53,6 @@ def test_a_page_has_the_results_of_the_run(place, tmp_path):
     assert f"{error:.3f}" in texts
 
 
-def test_the_command_writes_the_page_of_a_run(place):
-    said = CliRunner().invoke(app, ["metrics", str(place / "order"), "--resamples", "40"])
-    assert said.exit_code == 0, said.output
-    assert "no report" not in said.output
-    read_page(place / "order" / "report.html")
-
-
 def test_two_runs_are_compared_fact_by_fact(tmp_path):
     runs = [write_predictions(tmp_path / x, said) for x, said in (("a", FIRST), ("b", SECOND))]
     write_report([run.folder for run in runs], tmp_path / "page.html")

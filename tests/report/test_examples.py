@@ -116,16 +116,6 @@ def test_the_right_candidate_is_listed_behind_the_best_ones(tmp_path, monkeypatc
     assert [row[3] for row in rows] == [3, 2, 2]
 
 
-def test_relations_have_the_names_of_the_card(tmp_path):
-    folder = write_facts(tmp_path / "facts")
-    config = SimpleNamespace(name="small", relations=Counter({"P36": 4, "P37": 4}))
-    with (folder / "README.md").open("a") as card:
-        card.write(relations_table([config], {"P36": "capital"}))
-    run = write_run(tmp_path / "run", folder, SCORES)
-    found = collect_examples(run.settings(), read_answers(run, list(PICKS)), 1_000_000)
-    assert {fact["relation"] for fact in found["facts"]} == {"capital", "P37"}
-
-
 def test_the_card_of_a_dataset_on_the_hub_is_read_from_the_cache(tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     folder = tmp_path / "datasets--acme--facts"

@@ -75,7 +75,7 @@ def cluster(distances, languages):
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(6))
 def test_similarity_keeps_the_languages_of_a_cluster_together(seed):
     languages = LANGUAGES[:12]
     heat = make_heat(languages, seed)
@@ -131,14 +131,6 @@ def test_an_order_moves_cells_with_their_languages(order):
     assert read(moved, every) == read(heat, every)
     assert read(moved, moved.squares["high"]) == read(heat, heat.squares["high"])
     assert np.isnan(np.diagonal(moved.values)).all()
-
-
-def test_distances_are_ordered_by_the_similarity_beside_them():
-    heat = make_heat(LANGUAGES[:9])
-    distances = heat._replace(values=1 - heat.values, similar=heat.values)
-    ordered = arrange(distances, "similarity")
-    assert ordered.rows == arrange(heat, "similarity").rows
-    assert ordered.similar == pytest.approx(1 - ordered.values, nan_ok=True)
 
 
 def test_both_directions_of_a_pair_count():
@@ -242,19 +234,10 @@ def test_the_text_of_an_svg_is_text(tmp_path):
     assert {"a $b$ γλώσσα", "RankC", "chance", "English", "Russian", "0.05"} <= set(texts)
     shown = [f"{x:.2f}" for x in heat.values[~np.isnan(heat.values)]]
     assert [text for text in texts if text in shown][: len(shown)] == shown  # by rows
-    assert "zh_hans" in read_texts(save(heat, tmp_path / "p.svg"))
-
-
-def test_text_with_marks_of_html_stays_as_it_is(tmp_path):
-    texts = read_texts(save(BARS._replace(title='<b>"&amp;'), tmp_path / "p.svg"))
-    assert '<b>"&amp;' in texts
-
-
-def test_a_file_has_no_variables_and_a_background(tmp_path):
-    for picture in PICTURES.values():
-        svg = save(picture, tmp_path / "p.svg").decode()
-        assert "var(" not in svg
-        assert f'<rect width="100%" height="100%" fill="{COLOURS["back"]}"/>' in svg
+    svg = save(heat._replace(title='<b>"&amp;'), tmp_path / "p.svg")
+    assert {"zh_hans", '<b>"&amp;'} < {*read_texts(svg)}
+    assert "var(" not in svg.decode()
+    assert f'<rect width="100%" height="100%" fill="{COLOURS["back"]}"/>' in svg.decode()
 
 
 def draw(picture, **options):
@@ -288,19 +271,6 @@ def test_cells_have_the_colours_of_the_ramp_and_frames():
         for colour, place, (_, frame) in zip(FRAMES, inside, frames, strict=True)
     ]
     assert {"x", "y"} <= {x.text for x in select(svg, "text")}
-
-
-@pytest.mark.parametrize(
-    "picture",
-    [
-        make_heat(["en", "ru"], squares={x: [(0, 1)] for x in ("a", "b", "c")}),
-        BARS._replace(series=[BARS.series[0]._replace(bounds=[[0.4, 0.6]])]),
-    ],
-    ids=["squares", "bounds"],
-)
-def test_nothing_of_a_picture_is_left_out(picture):
-    with pytest.raises(ValueError, match=r"zip\(\) argument 2 is|argument 3 is"):
-        draw_svg(picture)
 
 
 def test_a_scale_of_differences_has_zero_in_the_middle():
@@ -448,18 +418,6 @@ def test_curves_and_boxes_have_their_values():
     heights = [float(x.get("height")) for x in select(svg, "rect", "box")]
     assert heights[0] == pytest.approx(heights[1], abs=0.1)
     assert {"a", "b", "en", "rank"} <= {x.text for x in select(svg, "text")}
-
-
-@pytest.mark.parametrize(("codes", "names"), [(4, 4), (17, 17)])
-def test_a_page_finds_the_cells_and_their_codes(codes, names):
-    languages = LANGUAGES[:codes]
-    svg = draw(make_heat(languages), names={x: f"{x}!" for x in languages[:names]})
-    [cells] = [x for x in svg.iter(f"{SVG}g") if x.get("class") == "cells"]
-    left, top, size = (float(cells.get(f"data-{x}")) for x in ("left", "top", "size"))
-    ways = [read_way(x)[:2] for x in cells]
-    assert ways == [[left + size * j, top + size * i] for i in range(codes) for j in range(codes)]
-    shown = [x.get("data-code") for x in select(svg, "text", "rows")]
-    assert shown == languages
 
 
 def test_letters_of_other_scripts_are_text_in_svg_and_named_elsewhere(tmp_path, capfd):

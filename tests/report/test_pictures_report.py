@@ -44,6 +44,11 @@ def run(tmp_path, facts):
     return write_run(tmp_path / "run", facts, SCORES)
 
 
+@pytest.fixture
+def other(tmp_path, facts):
+    return write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+
+
 def list_cells(picture):
     """Return the cells of a heat map as drawn: [rows, columns] of colours, None where empty."""
     svg = ElementTree.fromstring(draw_svg(picture))
@@ -125,8 +130,7 @@ def test_every_picture_is_saved_also_of_one_language(tmp_path, facts, run):
     assert len(list((tmp_path / "pictures").iterdir())) == 3 * 3 + 2 + 3  # as documented
 
 
-def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, facts, run):
-    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+def test_two_runs_have_their_numbers_one_scale_and_differences(tmp_path, run, other):
     found = write_report([run.folder, other.folder], None)
     assert {"rankc-1", "rankc-2", "rankc-1-2", "rankc+coverlap-2", "accuracy"} <= set(found)
     assert {"reliability-zh_hans-1", "reliability-en-2"} <= set(found)
@@ -188,8 +192,7 @@ def test_the_command_saves_a_picture_or_a_page_or_both(tmp_path, run):
     assert output == f"report: {page}figure: {picture} (rankc_adjusted)"  # as the page's first
 
 
-def test_compare_saves_the_same_differences(tmp_path, facts, run):
-    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+def test_compare_saves_the_same_differences(tmp_path, run, other):
     runs, files = [str(run.folder), str(other.folder)], [tmp_path / "a.svg", tmp_path / "b.svg"]
     for command, file in zip(("report", "compare"), files, strict=True):
         options = [*runs, "--figure", str(file), "--draw", "rankc-1-2"]
@@ -199,19 +202,18 @@ def test_compare_saves_the_same_differences(tmp_path, facts, run):
 
 
 def test_an_unknown_picture_lists_the_known_ones(tmp_path, run):
-    arguments = ["report", str(run.folder), "--figure", str(tmp_path / "p.pdf"), "--draw", "rank"]
+    arguments = ["report", str(run.folder), "--figure", str(tmp_path / "p.svg"), "--draw", "rank"]
     result = CliRunner().invoke(app, arguments)
     assert isinstance(result.exception, PolyprobeError)
     assert re.search(
         "unknown --draw 'rank'; did you mean 'rankc'. known: rankc_adjusted, .*, reliability-en",
         str(result.exception),
     )
-    assert not (tmp_path / "p.pdf").exists()
+    assert not (tmp_path / "p.svg").exists()
 
 
-def test_files_and_page_agree(tmp_path, facts, run, browser):
+def test_files_and_page_agree(tmp_path, run, other, browser):
     """Order, names and colours of each heat map, and the ends of its scale."""
-    other = write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
     runs = [run.folder, other.folder]
     found = write_report(runs, tmp_path / "page.html")
     page = open_page(browser, tmp_path / "page.html")

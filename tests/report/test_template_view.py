@@ -11,13 +11,13 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.facts import ScoredFacts, follow_templates
+from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further import templates as further
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
-from polyprobe.report.findings.run import QUANTITIES, SHARES, make_split_table
+from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.page import write_report
 from polyprobe.report.page.pictures import draw_each_template, draw_templates
 from polyprobe.schema.run.folder import SCORES, fill_columns, load_again
@@ -103,10 +103,6 @@ def test_candidates_of_mpararel_are_those_of_the_relation(run, monkeypatch):
     assert [*map(len, candidates)] != [*map(len, published)]
 
 
-def test_following_rows():
-    assert follow_templates(["a", "b", "a", "c", "a", "b"]).tolist() == [2, 5, 4, 3, 0, 1]
-
-
 def test_rankc_of_templates_equals_loops_over_rows(run, results):
     scores, _, ids, _ = list_columns(run)
     following = {}
@@ -131,14 +127,6 @@ def test_rankc_of_templates_equals_loops_over_rows(run, results):
         assert results["rankc_disattenuated"][pair] == pytest.approx(corrected)
     low, high = results["intervals"]["mean"]["rankc_templates"]
     assert low < results["mean"]["rankc_templates"] < high
-
-
-def test_between_is_at_most_the_mean_of_within(results):
-    """Languages have a part of their own, so the inequality of expectations holds with room."""
-    own = results["rankc_templates"]
-    for one, other in combinations(CITIES, 2):
-        between = results["rankc_other_template"][f"{one}-{other}"]
-        assert between < (own[one] + own[other]) / 2
 
 
 def test_each_template_equals_loops(run, results):
@@ -301,13 +289,6 @@ def test_a_browser_finds_the_templates_of_a_relation(tmp_path, browser):
     assert f"within over templates: en {within['en']:.3f}, ru {within['ru']:.3f}" in tip
 
 
-def test_one_language_has_no_split_between_languages(run, results):
-    part = find_results(run, FEW, options=ASKED)
-    for name in ("between", *(x for x in part["templates"]["answer"] if x.startswith("share"))):
-        part["templates"]["answer"][name] = part["templates"]["right"][name] = None
-    assert [row[0] for row in make_split_table(part).rows] == ["differ in one language"]
-
-
 def test_pictures(results):
     pictures = draw_templates(results) | draw_each_template(results)
     assert [*pictures][:4] == ["ceiling", "split", "templates", "templates-en-P36"]
@@ -323,15 +304,6 @@ def test_pictures(results):
     assert pictures["split"].series[0].values[0] == answer["share_languages"]
     plain = {name: x for name, x in results.items() if name != "templates"}
     assert [*draw_templates(plain)] == ["ceiling"]
-
-
-def test_a_dataset_that_is_gone_is_named(tmp_path):
-    run = make_run(tmp_path)
-    (tmp_path / "facts").rename(tmp_path / "moved")
-    said = CliRunner().invoke(app, ["metrics", str(run.folder), "--by-template"])
-    assert said.exit_code == 1
-    assert "Traceback" not in said.output
-    assert find_results(run, FEW)["rankc_templates"]  # needs no dataset
 
 
 def test_relations_with_templates_of_one_name_have_their_own_sentences(tmp_path):

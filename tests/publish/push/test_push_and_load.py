@@ -2,9 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.build import build_balanced, build_dataset
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from tests.builder.tiny_facts import CAPITALS, serve
+from polyprobe.builder.build import build_dataset
 from tests.hub.client import run_client, run_polyprobe
 from tests.metrics.cases import CASES, RESULTS
 from tests.publish.push.clients import TOKEN, hub_token
@@ -42,29 +40,16 @@ for name in {names}:
 """
 
 
-def bmlama(request, tmp_path):
-    return request.getfixturevalue("bmlama")
-
-
 def fluent_mlama(request, tmp_path):
     mirror = request.getfixturevalue("upstream")
     return build_dataset("fluent-mlama", ("es", "es-sentence"), mirror, tmp_path / "fluent-mlama")
-
-
-def balanced(request, tmp_path):
-    serve(request.getfixturevalue("monkeypatch"), "tiny", CAPITALS)
-    return build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path / "balanced")[0]
 
 
 def geofacts(request, tmp_path):
     return ROOT / "datasets" / "geofacts"
 
 
-DATASETS = [
-    geofacts,
-    balanced,
-    *(pytest.param(make, marks=pytest.mark.upstream) for make in (bmlama, fluent_mlama)),
-]
+DATASETS = [geofacts, pytest.param(fluent_mlama, marks=pytest.mark.upstream)]
 
 
 @pytest.mark.slow

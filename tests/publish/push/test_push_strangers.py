@@ -83,9 +83,7 @@ def test_a_repository_that_somebody_makes_meanwhile(api, hub, folder, monkeypatc
     [
         ("v1.0", "'v1.0' is not a branch of me/geofacts"),
         ("refs/pr/1", "is not a branch name"),
-        ("0" * 40, "is not a branch name"),
         ("a b", "is not a branch name"),
-        ("", "is not a branch name"),
     ],
 )
 def test_what_is_not_a_branch(revision, message, api, hub, folder):
@@ -143,13 +141,6 @@ def test_a_licence_that_the_hub_does_not_know_makes_no_repository(api, hub, fold
     with pytest.raises(PolyprobeError, match=r"answered 400 .*license.*nothing was changed there"):
         run(folder, "me/geofacts")
     assert ("dataset", "me/geofacts") not in hub.repositories
-
-
-def test_each_licence_that_forbids_is_named(api, folder):
-    edit(folder / "README.md", "license: other", "license: [unknown, cc-by-nd-4.0]")
-    with pytest.raises(PolyprobeError, match="--despite-license cc-by-nd-4.0"):
-        run(folder, "me/geofacts", despite_license=["unknown"])
-    run(folder, "me/geofacts", despite_license=["unknown", "cc-by-nd-4.0"])
 
 
 def test_links_that_lead_out_of_the_folder(folder, tmp_path):
