@@ -1,7 +1,9 @@
 """Entities in a prompt: sex and kinds from X-FACTR's archive, grammatical gender and number."""
 
 import re
+import tomllib
 from collections.abc import Iterable, Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,30 +14,11 @@ SG, PL = "SG", "PL"
 SEXES = {"male": MASC, "female": FEM}
 SAMPLES = ("TREx", "mTREx", "mTRExf")
 
-# kind: names of classes, or last words of names
-KINDS = {
-    "human": "human, fictional human, human biblical figure, human who may be fictional",
-    "country": "country, sovereign state, state with limited recognition, island nation, nation",
-    "continent": "continent, subcontinent",
-    "city": "city, town, village, municipality, comune, commune, settlement, city/town, capital, "
-    "borough, neighborhood, suburb",
-    "region": "region, province, state, county, department, prefecture, territory, voivodeship, "
-    "canton, district, oblast, republic, community",
-    "island": "island, archipelago, island group",
-    "river": "river",
-    "mountain": "mountain, range",
-    "language": "language, macrolanguage",
-    "company": "business, enterprise, company, manufacturer, developer, publisher, airline",
-    "record label": "record label",
-    "club": "club, team",
-    "band": "musical group, band, duo",
-    "profession": "profession, occupation, position",
-    "university": "university, college",
-    "Hungarian town": "town in Hungary",
-}
+# Names of classes of Wikidata, or their last words, by kind.
+KINDS = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text(encoding="utf-8"))
 NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "member", "nation")
 NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
-NAMES = {name: kind for kind, names in KINDS.items() for name in names.split(", ")}
+NAMES = {name: kind for kind, names in KINDS.items() for name in names}
 
 # Private characters around labels in a sentence for `Rules.join`: before X, before Y, after both.
 X_MARK, Y_MARK, END = "\ue000", "\ue001", "\ue002"

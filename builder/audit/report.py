@@ -1,5 +1,6 @@
 """The audit as JSON, as tables for a terminal, and as an HTML page."""
 
+import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
@@ -13,25 +14,9 @@ from rich.text import Text
 from . import Audit
 from .checks import CHECKS
 
-DEFINITIONS = {
-    "not parallel": "rows whose candidates are other entities, or in another order, than in the "
-    "reference: by ids if all languages have them, otherwise by the pairs of answers observed in "
-    "the data. For a homonym any observed translation counts as the same entity.",
-    "second answer": "rows with a distractor that is the answer of another row with the same "
-    "prompt, or that the data itself gives for the same subject and relation.",
-    "label twice": "rows in which two candidates have the same label, ignoring case.",
-    "invisible": "rows with an invisible character that is not part of the spelling, such as "
-    "U+200B, U+00A0 or U+FEFF, in prompt, subject or candidates.",
-    "mixed alphabets": "rows with a word in two of Latin, Greek and Cyrillic where one would do, "
-    "such as a Latin A in a Greek word, in prompt, subject or candidates.",
-    "prompt shared": "rows whose prompt is that of another row with another answer.",
-    "answer last": "answers that are the last of several candidates.",
-    "p of positions": "p-value of a chi-square test that the positions of the answers are random.",
-    "labels as in": "distinct labels spelled as in the reference, of those compared.",
-    "ceiling": "RankC with the reference of a model that ranks the same entities alike in all "
-    "languages, at random. A value below 1 is due to the dataset.",
-    "ceiling, answer first": "the same for random rankings with the answer first.",
-}
+DEFINITIONS = tomllib.loads(
+    files(__package__).joinpath("definitions.toml").read_text(encoding="utf-8")
+)
 
 
 def to_json(audit: Audit) -> dict[str, Any]:

@@ -1,11 +1,7 @@
 """The dataset card and `eval.yaml`: text of `recipes/NAME/card.md`, figures of the Parquet files.
 
 The fields of `eval.yaml`, the benchmark file that the Hub reads, are documented at
-https://huggingface.co/docs/hub/eval-results. The name of the framework "could be your own", from a
-list maintained by the Hub. polyprobe is not in that list yet, so the Hub marks the field as invalid
-(as in huggingface.js#2096) and shows no leaderboard. `inspect-ai` would be accepted but wrong: its
-solvers and scorers generate and judge text, while polyprobe ranks candidates by probability and
-compares languages.
+https://huggingface.co/docs/hub/eval-results.
 """
 
 import re
@@ -36,6 +32,8 @@ def render_benchmark(name: str, configs: Mapping[str, Sequence[str]], title: str
     benchmark = {
         "name": source.data.get("pretty_name", title or name),
         "description": first_paragraph(source.text),
+        # Not in the Hub's list yet, so that it shows no leaderboard (as in huggingface.js#2096).
+        # Frameworks in the list would be wrong: they generate and judge text.
         "evaluation_framework": "polyprobe",
         "tasks": [
             # `.eval_results/` of model repositories uses the same ids.

@@ -5,12 +5,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    check_address,
-    hide_password,
-    http_failures,
-)
+from polyprobe.system.sending import BrokenAnswerError, check_address, hide_password, http_failures
 
 from ..codes import check_pair, current
 from ..translator import Terms, Translator
