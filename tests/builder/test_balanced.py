@@ -255,7 +255,7 @@ def allowed(entity, others, labels, languages):
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(worlds(), st.sampled_from([("en",), ("fr", "en"), ("en", "fr", "ru")]), st.integers(2, 5))
 def test_every_invariant_against_brute_force(world, languages, size):
     known, labels, templates, told = world
@@ -457,7 +457,7 @@ def count(languages, facts, labels, templates, told):
     return len(asked), len({f[0] for f in asked}), len(labelled)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(worlds(), st.permutations(LANGUAGES), st.integers(1, 3))
 def test_counts_and_greedy_order_against_brute_force(world, languages, size):
     known, *sides = world

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES as SCHEMA
@@ -66,6 +67,7 @@ def write_run(
     scores: Mapping[str, list[list[float]]],
     model: str = "synthetic",
     rows: int | None = None,
+    bootstrap: Bootstrap | None = None,
 ) -> Run:
     """Write run.json, scores/ and results.json; scores may cover only the dataset's first rows."""
     tables = load_facts(str(dataset), None, list(scores))
@@ -78,7 +80,7 @@ def write_run(
     run.open(settings)
     for language, values in scores.items():
         write_scores(run, language, tables[language].slice(0, rows), values)
-    compute_results(run)
+    compute_results(run, bootstrap or Bootstrap())
     return run
 
 
@@ -103,7 +105,7 @@ def make_random_run(folder, languages, seed=0, rows=240):
         x: [(level * part + random.normal(size=len(part))).tolist() for part in common]
         for x, level in zip(languages, np.linspace(0.2, 2, len(languages)), strict=True)
     }
-    return write_run(folder, "geofacts", scores, model="/gone/synthetic", rows=rows)
+    return write_run(folder, "geofacts", scores, "/gone/synthetic", rows, Bootstrap(50))
 
 
 def read_files(folder):

@@ -37,7 +37,7 @@ def test_sign_is_not_rounded(row, sign):
     assert compare_contrasts([row]).tolist() == [sign]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 12), min_size=2, max_size=9), min_size=1, max_size=20))
 def test_signs_are_those_of_whole_numbers(rows):
     """Tenths, which doubles cannot represent, and 2^-24ths, which they can, like models' floats."""
@@ -47,7 +47,7 @@ def test_signs_are_those_of_whole_numbers(rows):
         assert compare_contrasts(values).tolist() == expected
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), min_size=2, max_size=6), st.integers(-2, 2))
 def test_signs_near_a_tie_are_those_of_fractions(others, steps):
     """The fact is at the mean of the counterfacts, or one or two floats from it."""

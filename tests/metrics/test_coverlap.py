@@ -31,7 +31,7 @@ def test_counts(predictions, references, answers, both, either):
 PROBABILITIES = st.lists(st.sampled_from([0, 1 / 3, 0.5, 1]), min_size=4, max_size=4)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(one=PROBABILITIES, other=PROBABILITIES)
 def test_matrix_is_the_ratio_of_expected_counts(one, other):
     """Enumerate the correct queries, independently in both languages, with probabilities."""

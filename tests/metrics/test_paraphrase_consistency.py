@@ -53,7 +53,7 @@ TUPLES = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(tuples=TUPLES)
 def test_figures_are_those_of_a_double_loop_over_templates(tuples):
     predictions, references, groups = map(list, zip(*tuples, strict=True))

@@ -50,7 +50,7 @@ PERSISTENCE = st.sampled_from([0.1, 0.5, 0.9, 0.98])
 DEPTH = st.integers(1, 6)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(pools=draw_pools(largest=4), p=PERSISTENCE, k=DEPTH)
 def test_equals_enumeration_of_tie_breaks(pools, p, k):
     check_against_enumeration(pools, p, k)
@@ -72,7 +72,7 @@ def check_against_enumeration(pools, p, k):
         assert values[f"top_k_overlap@{k}"][query] == pytest.approx(fmean(top), abs=1e-12)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pools=draw_pools(largest=9, levels=5), p=PERSISTENCE, k=DEPTH)
 def test_released_equals_a_loop_over_sets_of_unequal_size(pools, p, k):
     values = overlap_per_query(*pools, p=p, k=k, ties="released")

@@ -50,7 +50,7 @@ def test_equals_enumeration_of_tie_breaks_in_larger_pools(pools, weights):
     assert rankc_per_query(*pools, weights) == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=1000, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(
     orders=st.integers(1, 12).flatmap(
         lambda n: st.tuples(st.permutations(range(n)), st.permutations(range(n)))
@@ -135,7 +135,7 @@ def test_adjusted_without_any_pool_of_two():
     np.testing.assert_array_equal(matrix, [[1, np.nan], [np.nan, 1]])
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(pools=draw_pools(largest=9, languages=4, levels=5), weights=st.sampled_from(sorted(WEIGHTS)))
 @pytest.mark.acceptance
 def test_matrix_equals_pairs(pools, weights):

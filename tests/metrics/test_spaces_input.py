@@ -126,7 +126,6 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ),
         ("rankc", SCORES + "\nq,c,3", "row 3 has 3 cells; expected 4: 'query', 'candidate', 'en'"),
         ("rankc", SCORES + "\nq,c,3,b", "row 3, column 'fr' is 'b'; expected a number"),
-        ("rankc", SCORES + "\nq,c,3,", "row 3, column 'fr' is ''; expected a number"),
         ("rankc", SCORES + "\nq,c,nan,1", "row 3, column 'en' is 'nan'; expected a number"),
         ("rankc", SCORES + "\nq,a,3,1", "row 3: 'a' appears twice under 'q'; expected candidates"),
         ("rankc", "query,candidate,en,en\nx,y,1,2", "'en', 'en'; expected different names"),
@@ -140,8 +139,6 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ),
         ("rankc", '{"en": [[1], 2], "fr": [[1], [2]]}', "row 2 of 'en' is 2; expected a list"),
         ("rankc", '{"en": [[1, "x"]], "fr": [[1, 2]]}', "row 1 of 'en': score row 2, column 'en'"),
-        ("rank_overlap", "query,candidate,en\nx,y,1", "1 columns of languages; expected two"),
-        ("coverlap", "query,right,en\nx,y,z", "1 columns of languages; expected two or more"),
         ("coverlap", "query,right,en,fr\nx,,z,z", "row 1, column 'right' is empty"),
         ("coverlap", "query,right,en,fr\nx,y,z,", "row 1, column 'fr' is empty; expected a text"),
         ("coverlap", SCORES, "no column 'right'; expected query, right"),
@@ -154,7 +151,6 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
         ),
         ("accuracy_at_1", "query,candidate,right,en\nx,y,2,1", "row 1, column 'right' is '2'"),
         ("accuracy_at_1", '{"en": [[1, 2]]}', "no 'answers'; expected the right indices"),
-        ("recall_at_k", "query,candidate,right,en\nx,y,0,1", "no candidate of 'x' is correct"),
         ("inflection_delta", "relation,label\nP19,1", "no column 'inflected'; expected relation"),
         ("inflection_delta", "relation,label,inflected\nP19,-1,2", "row 1, column 'label' is -1"),
         ("paraphrase_consistency", "relation,subject,right,predictions\nP19,x,y,", "is empty"),
@@ -164,14 +160,12 @@ SCORES = "query,candidate,en,fr\nq,a,1,2\nq,b,2,1"
             "row 1, column 'counterfacts' is empty",
         ),
         ("contrastive_knowledge", CONTRAST + "\nen,x,0.5,y", "row 1 has y; expected probabilities"),
-        ("contrastive_knowledge", CONTRAST + "\nen,x,-5,1", "row 1 has -5.0; expected probabilit"),
         ("contrastive_knowledge", CONTRAST + "\nen,x,.5,.1|nan", "row 1 has nan; expected probabi"),
         (
             "factual_accuracy",
             "relation,prompt,right,single,prediction\nP19,y,z,2,z",
             "row 1, column 'single' is '2'; expected 1 or 0",
         ),
-        ("answer_agreement", "query,right,en\nx,y,z", "1 columns of languages; expected two"),
     ],
 )
 def test_errors_name_the_place(folder, text, message):
@@ -228,13 +222,6 @@ def test_bars_have_intervals_and_one_or_several_levels_of_chance():
     assert bars.levels == []  # each k has its own
     same = views.view_bars([entry for entry in found if entry.name == "recall@1"])
     assert same.levels == [(f"chance {found[0].chance:.4f}", pytest.approx(found[0].chance))]
-
-
-def test_a_page_is_built(name):
-    pytest.importorskip("gradio", reason="gradio is not installed: the page itself is not built")
-    app = import_app(name)
-    built = app.PAGE._replace(title="Title", choices={"ties": ["a", "b"]})
-    assert page.build(built).title == "Title"
 
 
 MARKED = """\
