@@ -53,17 +53,17 @@ def build_dataset(
     A folder in which another process builds is waited for, here and in the functions below.
     """
     selection = choose_configs(name, configs)
-    with open_folder(name, output, mirror) as folder:
+    with open_folder(name, output) as folder:
+        check_mirror(mirror)
         write_configs(folder, name, selection, mirror)
     return folder
 
 
 @contextmanager
-def open_folder(name: str, output: Path | None, mirror: Path | None = None) -> Iterator[Path]:
+def open_folder(name: str, output: Path | None) -> Iterator[Path]:
     """Give the folder of a dataset, which no other process uses meanwhile."""
     folder = output or Path("datasets", name)
     with explain_missing_extras("building"), locked(folder, wait=True):
-        check_mirror(mirror)
         yield folder
 
 
@@ -106,12 +106,13 @@ def build_balanced(
     Other configurations in the folder are kept. `announce` receives the costs of the languages
     (`material.COSTS`) before anything is built.
     """
-    name, command = request.name, request.command
     request.check_names()
-    with open_folder(BALANCED, output, mirror) as folder:
+    with open_folder(BALANCED, output) as folder:
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
 
+        name, command = request.name, request.command
+        check_mirror(mirror)
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
         recover(folder, name)
         check_same(folder, name, command)
@@ -185,9 +186,10 @@ def build_sentences(
     if isinstance(engine, str):
         engine = load_translator(engine, **(translator_options or {}))
     request = SentenceRequest(dataset, config, engine.name, tuple(languages), **options)
-    with open_folder(dataset, output, mirror) as folder:
+    with open_folder(dataset, output) as folder:
         from .recipes.sentences import build as sentences
 
+        check_mirror(mirror)
         find_base(folder, request, mirror)
         base = sentences.read_base(folder, config)
         request = replace(request, languages=sentences.choose_targets(base, request))

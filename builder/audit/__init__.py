@@ -12,8 +12,8 @@ from polyprobe.builder.facts.truths import SYMMETRIC
 from .baseline import Baseline, find_baselines
 from .ceiling import SEED, Ceiling, compute_ceiling
 from .checks import CHECKS, compare_labels, count_positions
-from .parallel import Judged, find_ids, judge_language
-from .split import Split, hash_splits, make_splits
+from .parallel import Judged, judge_language
+from .split import Split, find_ids, hash_splits, make_splits
 
 
 class LanguageAudit(NamedTuple):

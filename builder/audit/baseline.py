@@ -6,7 +6,6 @@ import numpy as np
 
 from polyprobe.metrics.shared.frequency import answer_frequency
 
-from .parallel import find_ids
 from .split import Split
 
 
@@ -19,13 +18,11 @@ class Baseline(NamedTuple):
     frequency: float | None  # of candidates ranked by the other facts that they answer
 
 
-def find_baselines(split: Split, by_id: bool | None = None) -> dict[str, Baseline]:
+def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
     """Return {relation: baseline} of the rows of a language, and that of all rows under ''.
 
-    Candidates are compared by id or by label; by default by id if all candidates have one.
+    Candidates are compared by id or by label.
     """
-    if by_id is None:
-        by_id = all(find_ids({split.language: split}))
     names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:

@@ -17,7 +17,6 @@ with a label that is never an answer is not judged: it counts as parallel and in
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -61,18 +60,6 @@ class Judged(NamedTuple):
     not_parallel: np.ndarray
     not_parallel_strict: np.ndarray
     not_judged: int  # candidates
-
-
-def find_ids(splits: Mapping[str, Split]) -> list[bool]:
-    """Return for each row whether all candidates have ids in all languages."""
-    marks = (
-        [
-            len(labels) == len(ids) > 0 and all(ids)
-            for labels, ids in zip(split.candidates, split.candidate_ids, strict=True)
-        ]
-        for split in splits.values()
-    )
-    return list(map(all, zip(*marks, strict=True)))
 
 
 def judge_language(reference: Split, split: Split, with_ids: list[bool]) -> Judged:

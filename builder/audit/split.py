@@ -77,6 +77,18 @@ def read_column(table: pa.Table, column: str, place: str) -> list:
     return [[item or "" for item in row or []] for row in values]
 
 
+def find_ids(splits: Mapping[str, Split]) -> list[bool]:
+    """Return for each row whether all candidates have ids in all languages."""
+    marks = (
+        [
+            len(labels) == len(ids) > 0 and all(ids)
+            for labels, ids in zip(split.candidates, split.candidate_ids, strict=True)
+        ]
+        for split in splits.values()
+    )
+    return list(map(all, zip(*marks, strict=True)))
+
+
 def hash_splits(splits: Mapping[str, Split]) -> str:
     """Return a hash (12 hex digits) of all data that the audit reads."""
     digest = hashlib.sha256()

@@ -36,7 +36,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from itertools import permutations
+from itertools import permutations, product
 
 import polars as pl
 from opencc import OpenCC
@@ -87,6 +87,11 @@ _SHAPES = (
 )
 # fmt: on
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
+_TWINS = {
+    (letter, unicodedata.name(twin).partition(" ")[0]): twin
+    for shape in _SHAPES
+    for letter, twin in product(shape, shape)
+}
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
 # Preselects texts that `unmix` may change; polars' regular expressions support scripts.
 _MIXED = "|".join(
@@ -240,11 +245,6 @@ def _alphabet(character: str) -> str:
     """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
-
-
-_TWINS = {
-    (letter, _alphabet(twin)): twin for shape in _SHAPES for letter in shape for twin in shape
-}
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from polyprobe.builder.audit.baseline import Baseline, find_baselines
-from polyprobe.builder.audit.split import read_split
+from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import UNREADABLE, split_name
@@ -55,12 +55,15 @@ def read_config(folder: Path, name: str) -> Config:
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
+    relations = count_values(first["relation"])
+    sizes = count_values(pc.list_value_length(first["candidates"]))
+    repairs = count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names])
     reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
     baseline = Baseline(tables[reference].num_rows, None, None)
     if pc.max(pc.list_value_length(tables[reference]["candidates"])).as_py() != 1:
         split = read_split(paths[reference].stem, tables[reference], name)
-        baseline = find_baselines(split)[""]
+        baseline = find_baselines(split, all(find_ids({split.language: split})))[""]
     figures: tuple[str, ...] = HEADLINES
     if len(tables) == 1:
         figures = HEADLINES[:1]
@@ -79,9 +82,9 @@ def read_config(folder: Path, name: str) -> Config:
             for path, table in zip(paths, tables, strict=True)
         ],
         schema=first.schema.remove_metadata(),
-        relations=count_values(first["relation"]),
-        sizes=count_values(pc.list_value_length(first["candidates"])),
-        repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
+        relations=relations,
+        sizes=sizes,
+        repairs=repairs,
         flags=Counter(flag for row in flagged for flag in row),
         baseline=baseline,
         figures=figures,

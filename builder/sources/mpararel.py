@@ -68,12 +68,13 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     """Return facts, labels and templates in some languages (default: all)."""
     selection = sorted(set(LANGUAGES if languages is None else languages))
     tuples = read_tuples(mirror, sorted({"en"}.union(*map(list_language_folders, selection))))
-    labels = list_labels(tuples, selection)
-    stripped = labels.with_columns(pl.col("label").str.strip_chars())
-    repairs = Counter({BLANKS: count_changed(labels, stripped, ["label"])})
+    facts, labels = list_facts(tuples), list_labels(tuples, selection)
+    repairs: Counter[str] = Counter()
     templates = list(list_repaired_patterns(mirror, selection, repairs))
+    stripped = labels.with_columns(pl.col("label").str.strip_chars())
+    repairs[BLANKS] = count_changed(labels, stripped, ["label"])
     return Facts(
-        facts=list_facts(tuples),
+        facts=facts,
         labels=stripped,
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},

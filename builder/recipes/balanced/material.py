@@ -1,6 +1,6 @@
 """Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -69,7 +69,8 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Read the material of a request, in every language of the source."""
     source = load_source(request.source, request.languages)
     lenders = {name: load_source(name) for name in request.labels}
-    check_lenders(request, lenders)
+    for name, lender in lenders.items():
+        check_lender(request, name, lender)
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
     # A missing archive is named before minutes of reading.
     for module in (source, *lenders.values(), *truths.values()):
@@ -104,14 +105,13 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     return made._replace(borrowed=borrowed, sources=tuple(sources))
 
 
-def check_lenders(request: BalancedRequest, lenders: Mapping[str, ModuleType]) -> None:
+def check_lender(request: BalancedRequest, name: str, lender: ModuleType) -> None:
     """Refuse a source of `--labels` that has none of the languages."""
-    for name, lender in lenders.items():
-        if request.languages and not {*request.languages} & {*lender.LANGUAGES}:
-            raise PolyprobeError(
-                f"--labels {name}: it has none of {', '.join(request.languages)}; "
-                f"available: {', '.join(lender.LANGUAGES)}"
-            )
+    if request.languages and not {*request.languages} & {*lender.LANGUAGES}:
+        raise PolyprobeError(
+            f"--labels {name}: it has none of {', '.join(request.languages)}; "
+            f"available: {', '.join(lender.LANGUAGES)}"
+        )
 
 
 def check_relations(request: BalancedRequest, names: Iterable[str]) -> None:
