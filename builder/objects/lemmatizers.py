@@ -92,14 +92,9 @@ def fold_word(text: str) -> str:
 
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
-    """Return a lemmatizer for a language.
+    """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models.
 
-    Args:
-        name: `stanza`, `simplemma`, `none`, or `auto`: Stanza if its models are on disk, else
-            simplemma if it has the language, else none. Languages in UNINFLECTED get none.
-        language: code, such as `uk`.
-        stanza_dir: folder of Stanza's models (default: STANZA_RESOURCES_DIR or Stanza's own, where
-            missing models are downloaded).
+    `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
     """
     if name not in LEMMATIZERS:
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
@@ -171,7 +166,7 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
 
 
 def find_stanza(folder: Path | str | None) -> Path:
-    """Return the given folder of models, or Stanza's default."""
+    """Return the given folder of models, or Stanza's default, where it downloads missing ones."""
     if folder is not None:
         return Path(folder).expanduser()
     try:

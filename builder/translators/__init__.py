@@ -35,15 +35,10 @@ LIMIT = 1e9  # clocks do not accept more seconds
 
 
 def load_translator(name: str, **options: str) -> Translator:
-    """Return a translator, made with the options of a command line.
+    """Return a translator (TRANSLATORS), made with the options of a command line.
 
-    Args:
-        name: as in TRANSLATORS.
-        options: the parameters of the engine's class, and SETTINGS. Strings become numbers where
-            the engine expects numbers.
-
-    Raises:
-        PolyprobeError: an unknown name or option, an invalid number, a missing package.
+    These are the parameters of the engine's class, and SETTINGS; texts become numbers where the
+    engine expects numbers.
     """
     if name not in TRANSLATORS:
         raise unknown("translator", name, "polyprobe", TRANSLATORS)

@@ -29,8 +29,7 @@ def check_pair(
 def match_code(code: str, available: Collection[str]) -> str | None:
     """Return a translator's code of a language, or None.
 
-    Case is ignored, `_` equals `-`. The same spelling comes first, then an equal standard code,
-    then the shortest. `zh` is simplified Chinese; a script is never replaced by another.
+    The same spelling comes first, then an equal standard code, then the shortest.
 
     >>> match_code("zh", ["zh-cn", "zh-tw"]), match_code("he", ["iw"])
     ('zh-cn', 'iw')

@@ -88,12 +88,7 @@ def fill_missing(
     translator's is kept, otherwise the first. Translators agree by `agree`: if they give a wording
     for the same `template`, or for any one of the `relation`. In the id `translated:RELATION:N`,
     N numbers the templates of a relation in a language. Relations without a template in the source
-    language are left out. No text is translated if nothing is missing. `styles` (STYLES) of slots
-    are tried in turn for templates that lose a slot.
-
-    Raises:
-        PolyprobeError: a single translator is not trusted, two names are the same engine, or a
-            translator supports none of the languages; also the errors of `translate_each`.
+    language are left out. `styles` of slots are tried in turn for templates that lose a slot.
     """
     originals = templates.filter(pl.col("relation").is_in(sorted(relations)), language=source)
     gaps = {

@@ -67,11 +67,7 @@ class Translator(ABC):
     ) -> list[str]:
         """Return one text for each sentence of a batch, from one request.
 
-        Args:
-            batch: at most `batch_size` sentences.
-            source: the source's code from `check`.
-            target: the target's code from `check`.
-            terms: one mapping for each sentence, which may be empty.
+        The codes are those of `check`; `terms` has a mapping for each sentence.
 
         Raises:
             NoAnswerError: no answer; the request is retried.
@@ -117,8 +113,7 @@ class Translator(ABC):
         """Return a translation for each sentence, with its problem.
 
         Stored texts are not requested. Each good text is stored at once, so a second run resumes
-        an interrupted one. Equal sentences are requested once, blank ones never. The method works
-        inside a running event loop (Jupyter).
+        an interrupted one. Equal sentences are requested once, blank ones never.
 
         Args:
             sentences: one line each.

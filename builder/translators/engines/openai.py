@@ -56,15 +56,6 @@ class OpenAI(Translator):
     """A language model of an OpenAI-compatible server; one request for each sentence.
 
     The key is read from the environment variable OPENAI_API_KEY and never stored.
-
-    Args:
-        model: its name on the server.
-        base_url: up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own).
-        temperature: a number, or `default` to leave it out.
-        max_tokens: limit of the answer, None for the server's own.
-        examples: a TOML file with sections by language and relation (`read_example_file`); or
-            translated sentences of the translator's only pair (default: our own).
-        system: `true` puts task and examples into a system message, the sentence into the user's.
     """
 
     name = "openai"
@@ -74,12 +65,14 @@ class OpenAI(Translator):
     def __init__(
         self,
         *,
-        model: str,
-        base_url: str = "",
-        temperature: str = "0",
-        max_tokens: int | None = None,
+        model: str,  # its name on the server
+        base_url: str = "",  # up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own)
+        temperature: str = "0",  # a number, or `default` to leave it out
+        max_tokens: int | None = None,  # of the answer, None for the server's own limit
+        # A TOML file with sections by language and relation (`read_example_file`), or translated
+        # sentences of the translator's only pair (default: our own).
         examples: str | Sequence[tuple[str, Mapping[str, str], str]] = (),
-        system: str = "false",
+        system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
         import openai  # noqa: F401 - fail early if it is missing
 
@@ -95,10 +88,8 @@ class OpenAI(Translator):
         self._relation: str | None = None
         self._own = read_example_file(Path(examples)) if isinstance(examples, str) else None
         self.examples = () if self._own else tuple(Example(*example) for example in examples)
-        if self._own:
-            self.signature += f" examples {self._own.hash[:12]}"
-        if self._system:
-            self.signature += " system"
+        self.signature += f" examples {self._own.hash[:12]}" if self._own else ""
+        self.signature += " system" * self._system
         self.advice = f"check the server {self._shown}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
@@ -247,9 +238,7 @@ def read_examples(source: str, target: str) -> tuple[Example, ...]:
 def clean_answer(answer: str, sentence: str, target: str) -> str:
     """Return the sentence in an answer, without label, surrounding quotes and reasoning.
 
-    A blank answer gives "". Quotes or a label of the source `sentence` are kept in the translation.
-    `target` is the English name of the language, which models may put before their answer. Several
-    lines and refusals are a BrokenAnswerError.
+    Quotes or a label of the source `sentence` are kept; `target` is the language's English name.
 
     >>> clean_answer('Spanish: "Oslo está en Noruega."', "Oslo is in Norway.", "Spanish")
     'Oslo está en Noruega.'

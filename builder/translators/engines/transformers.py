@@ -48,39 +48,25 @@ class Languages(NamedTuple):
 
 
 class Transformers(Translator):
-    """A sequence-to-sequence model; greedy or beam search, no sampling.
-
-    Batches have sentences of similar length, the longest first, so that memory runs out at once or
-    never. If it does, this batch and the following ones are halved.
-    """
+    """A sequence-to-sequence model; greedy or beam search, no sampling."""
 
     name = "transformers"
-    longest_first = True
+    longest_first = True  # so that memory runs out at once or never; then batches are halved
     concurrency = 1
     pace = Pace(tries=1)  # a retry would give the same answer
     _network: Any = None
 
     def __init__(
         self,
-        model: str,
-        revision: str | None = None,
-        device: str = "auto",
-        dtype: str = "float32",
-        batch_size: int = 16,
-        num_beams: int = 4,
-        max_new_tokens: int = 256,
+        model: str,  # an id on the Hub or a local folder
+        revision: str | None = None,  # branch, tag or commit of the Hub
+        device: str = "auto",  # torch's name, or CUDA, else MPS, else the CPU
+        dtype: str = "float32",  # of the weights, one of DTYPES
+        batch_size: int = 16,  # sentences at once
+        num_beams: int = 4,  # of the search, 1 for greedy search
+        max_new_tokens: int = 256,  # a longer translation counts as a broken answer
     ) -> None:
-        """Read the model's settings and tokenizer; `connect` loads the weights.
-
-        Args:
-            model: an id on the Hub or a local folder.
-            revision: branch, tag or commit of the Hub.
-            device: torch's name, or `auto`: CUDA, else MPS, else the CPU.
-            dtype: of the weights, one of DTYPES.
-            batch_size: sentences at once.
-            num_beams: beams of the search, 1 for greedy search.
-            max_new_tokens: a longer translation counts as a broken answer.
-        """
+        """Read the model's settings and tokenizer; `connect` loads the weights."""
         from transformers import __version__
 
         self.model, self.batch_size = model, batch_size
@@ -248,12 +234,11 @@ def call(load: Callable[..., Any], model: str, *arguments: Any, **options: Any) 
         return load(*arguments, **options)
     except Exception as error:
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        reason = f"{kind}{one_line(error)}"
         if os.path.isdir(model):
-            raise PolyprobeError(
-                f"cannot load the model in {model}: {kind}{one_line(error)}"
-            ) from error
+            raise PolyprobeError(f"cannot load the model in {model}: {reason}") from error
         raise PolyprobeError(
             f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or "
             "its local cache has (HF_HUB_OFFLINE=1 asks the cache alone), or a local folder "
-            f"({kind}{one_line(error)})"
+            f"({reason})"
         ) from error
