@@ -18,7 +18,7 @@ os.environ["POLYPROBE_CACHE"] = tempfile.mkdtemp(prefix="polyprobe-tests-")
 from polyprobe.builder.build import build_dataset
 from polyprobe.publish.install import import_evaluate
 from tests.builder.translators.apy import find_missing
-from tests.hub.fixture import hub
+from tests.hub.server import hub
 from tests.making.browser import CHROMIUM, QUIET
 
 import_evaluate()

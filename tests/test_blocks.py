@@ -10,13 +10,19 @@ import pytest
 import typer
 
 from polyprobe.cli import app
-from tests.blocks import output, run_page, steps
-from tests.blocks.output import missing_line
-from tests.blocks.pages import ROOT, Block, list_pages, read_blocks
-from tests.blocks.steps import Step, UnknownBlockError, find_steps
-from tests.blocks.table import Entry, read_table
+from tests.blocks import pages, run_page
+from tests.blocks.pages import (
+    ROOT,
+    Step,
+    UnknownBlockError,
+    find_steps,
+    list_pages,
+    missing_line,
+    read_blocks,
+    read_table,
+)
 from tests.blocks.world import Readers
-from tests.hub.fixture import serve_hub
+from tests.hub.server import serve_hub
 from tests.making.tiny import save_model
 
 ENTRIES = read_table()
@@ -109,55 +115,9 @@ def test_commands_that_are_not_run_have_known_options(line, monkeypatch):
     assert command.make_context(name, arguments).command is command
 
 
-@pytest.mark.parametrize("module", [output, steps, run_page], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [pages, run_page], ids=lambda module: module.__name__)
 def test_examples(module):
     assert doctest.testmod(module).failed == 0
-
-
-def block(language: str, text: str) -> Block:
-    return Block("page.md", 1, language, text)
-
-
-@pytest.mark.parametrize(
-    "made",
-    [
-        [block("rust", "fn main() {}\n")],
-        [block("", "anything\n")],
-        [block("bash", "rm -rf /\n")],
-        [block("bash", "polyprobe demo\nmake demo\n")],
-        [block("text", "output of nothing\n")],
-        [block("yaml", "a: 1\n")],
-    ],
-    ids=lambda made: made[-1].text.strip()[-15:],
-)
-def test_what_nobody_runs_is_refused(made):
-    with pytest.raises(UnknownBlockError, match=r"page\.md:1: "):
-        find_steps(made, [])
-
-
-def test_a_block_without_end_is_refused():
-    with pytest.raises(ValueError, match=r"page\.md:2: the block has no end"):
-        read_blocks("page.md", "text\n```bash\npolyprobe demo\n")
-
-
-def test_blocks_may_be_indented_and_hold_fences():
-    text = '=== "tab"\n\n    ````text\n    ```\n      a\n    ````\n'
-    assert read_blocks("page.md", text) == [Block("page.md", 3, "text", "```\n  a\n")]
-
-
-def test_the_table_replaces_a_command_and_a_line_of_python():
-    entries = [
-        Entry("instead", "*.md", "polyprobe eval MODEL", "polyprobe eval geolm", "any model"),
-        Entry("instead", "*.md", "x = wait()", "x = 1\ny = 2", "slow"),
-    ]
-    made = [
-        block("bash", "polyprobe  eval MODEL # one\n"),
-        block("python", "if 1:\n    x = wait()\n"),
-    ]
-    assert [step.text for step in find_steps(made, entries)] == [
-        "polyprobe eval geolm",
-        "if 1:\n    x = 1\n    y = 2\n",
-    ]
 
 
 BROKEN = {

@@ -86,28 +86,6 @@ def test_no_test_file_imports_another():
         assert not found, path
 
 
-FOREIGN = re.compile(
-    r"\d %(?! ?\d|\w|\})"  # 95%, not 95 %
-    # one row for each query, not "a row a query"
-    r"|\ban? (row|value|score|query|split|line|file|list|number|column|name|table) an? [a-z]+"
-    r"|\b(has|have) (them|it) not\b|\bfor who (is|has)\b|\bstands? (in|under|on|beside|above)\b"
-    r"|\bthe same (line|command) again goes\b|\b(are|is) told\b"
-)
-
-
-@pytest.mark.parametrize("folder", ["", "docs", "datasets", "bench", *ROOMS])
-def test_english_is_idiomatic(folder):
-    """README, pages, cards, and the texts of the code; names of tests are free."""
-    found = [
-        path for kind in ("md", "py", "html", "js") for path in (ROOT / folder).rglob(f"*.{kind}")
-    ]
-    paths = found if folder else [*ROOT.glob("*.md")]
-    assert paths
-    for path in paths:
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-            assert not FOREIGN.search(line), f"{path}:{number}: {line.strip()}"
-
-
 @pytest.mark.slow
 def test_the_wheel_contains_metrics_dataset_and_model_and_only_polyprobe(tmp_path):
     tracked = subprocess.run(

@@ -14,6 +14,7 @@ from tests.blocks.pages import read_blocks
 from tests.hub.client import run_client, run_polyprobe
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
+from tests.making.tiny import save_model
 
 pytestmark = pytest.mark.acceptance
 ROOT = Path(__file__).parents[1]
@@ -135,29 +136,10 @@ def test_a_source_of_facts(upstream, tree, run, tmp_path):
 
 
 def test_a_model_family(tree, run, tmp_path):
-    write_gpt2(tmp_path / "model")
+    save_model("gpt2", tmp_path / "model")
     write_facts(tmp_path / "facts")
     run("eval", "model", "--dataset", "facts", "--output", "run")
     assert "bmlama-sum" in (tmp_path / "run" / "results.json").read_text()
-
-
-def write_gpt2(folder: Path) -> None:
-    from tokenizers import ByteLevelBPETokenizer
-    from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
-
-    pieces = ByteLevelBPETokenizer()
-    pieces.train_from_iterator(["Paris is the capital of France."] * 2, 300, special_tokens=["<s>"])
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=pieces, bos_token="<s>")
-    config = GPT2Config(
-        n_embd=16,
-        n_layer=1,
-        n_head=2,
-        vocab_size=len(tokenizer),
-        bos_token_id=tokenizer.bos_token_id,
-        eos_token_id=tokenizer.bos_token_id,
-    )
-    GPT2LMHeadModel(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
 
 
 def test_a_translator(tree, tmp_path):

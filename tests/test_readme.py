@@ -42,10 +42,6 @@ def test_the_speed_of_the_engine_is_that_of_the_bench():
             assert 0 <= ratio - float(limit) < (1 if float(limit) > 9 else 0.1)
 
 
-def test_the_readme_is_short():
-    assert len(README.splitlines()) < 150
-
-
 @pytest.mark.acceptance
 def test_the_lines_of_the_installation_work(tmp_path):
     """In an empty folder with an empty home; pip is replaced, as there is no network."""

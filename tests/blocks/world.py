@@ -6,8 +6,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.blocks.pages import ROOT
-from tests.blocks.steps import Step
+from tests.blocks.pages import ROOT, Step
 from tests.hub.client import environment
 from tests.hub.messages import Token
 from tests.hub.samples import rows

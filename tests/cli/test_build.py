@@ -1,16 +1,9 @@
-import re
-from dataclasses import fields
-
 import pyarrow.parquet as pq
 import pytest
 import typer
 from typer.testing import CliRunner
 
-from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
-from polyprobe.builder.recipes import BALANCED, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced.request import DRAWS, WORDINGS, BalancedRequest
-from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.builder.translators import TRANSLATORS
+from polyprobe.builder.recipes import RECIPES, REQUESTED
 from polyprobe.cli.build import app
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
@@ -25,44 +18,29 @@ def test_options_reach_the_builder(monkeypatch, tmp_path):
 
     monkeypatch.setattr("polyprobe.builder.build.build_dataset", build_dataset)
     out = tmp_path / "out"
-    options = ["--config", "17", "--config", "53", "--mirror", str(tmp_path), "--output", str(out)]
+    options = [
+        "--config",
+        "17,17-repaired",
+        "--config",
+        "53",
+        "--mirror",
+        str(tmp_path),
+        "--output",
+        str(out),
+    ]
     result = CliRunner().invoke(app, ["bmlama", *options])
-    assert calls == [("bmlama", ("17", "53"), tmp_path, out)]
+    assert calls == [("bmlama", ("17", "17-repaired", "53"), tmp_path, out)]
     assert result.stdout == f"Wrote bmlama to {out}.\n"
     CliRunner().invoke(app, ["geofacts"])
     assert calls[1] == ("geofacts", (), None, None)
 
 
-LISTS = ("languages", "relations", "exclude", "labels", "template_translators", "trusted")
 COMMANDS = typer.main.get_command(app).commands
-
-
-def read_help(command, option) -> set[str]:
-    shown = next(x.help for x in COMMANDS[command].params if x.name == option)
-    return set(re.findall(r"[\w-]+", shown))
 
 
 def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
     assert list(COMMANDS) == [*RECIPES, *REQUESTED, "sentences"]
     assert CliRunner().invoke(app, ["nothing"]).exit_code == 2
-
-
-def test_the_help_lists_the_names_of_the_tables():
-    for name, recipe in RECIPES.items():
-        assert read_help(name, "config") >= {*recipe.configs, *recipe.variants}
-    assert read_help(BALANCED, "source") >= set(FACT_SOURCES)
-    assert read_help(BALANCED, "wording") >= set(WORDINGS)
-    assert read_help(BALANCED, "draw") >= set(DRAWS)
-    assert read_help("sentences", "dataset") == {*RECIPES, *REQUESTED}
-    assert read_help("sentences", "translator") == set(TRANSLATORS)
-    assert read_help("sentences", "lemmatizer") >= set(LEMMATIZERS)
-
-
-def test_the_defaults_are_those_of_a_request():
-    given = {x.name: x.default for x in COMMANDS[BALANCED].params}
-    for part in fields(BalancedRequest):
-        if part.name not in ("source", *LISTS):
-            assert given[part.name] == part.default
 
 
 @pytest.fixture
@@ -145,36 +123,3 @@ def test_a_mistake_in_a_balanced_set_is_one_line(tiny, monkeypatch, tmp_path, li
     assert str(error).startswith(MISTAKES[line])
     assert "\n" not in str(error)
     assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("bmlama", "--languages", "en"),
-        ("bmlama", "--seed", "0"),
-        ("geofacts", "--plan"),
-        ("sentences", "geofacts", "--seed", "0"),
-        (BALANCED, "--translator", "apertium"),
-        (BALANCED, "--languages", "en"),
-        ("bmlama", "17"),
-    ],
-)
-def test_a_command_has_its_own_options_alone(words):
-    result = CliRunner().invoke(app, words)
-    assert result.exit_code == 2
-    assert re.search("No such option|Missing option|unexpected extra", result.output)
-
-
-def test_configurations_follow_their_option_in_every_spelling(monkeypatch, tmp_path):
-    calls = []
-    monkeypatch.setattr(
-        "polyprobe.builder.build.build_dataset",
-        lambda name, configs, *_: calls.append((name, list(configs))) or tmp_path,
-    )
-    for words in (
-        ["--config", "17-repaired, 53-repaired"],
-        ["--config", "17-repaired,53-repaired"],
-        ["--config", "17-repaired", "--config", "53-repaired"],
-    ):
-        assert CliRunner().invoke(app, ["bmlama", *words]).exit_code == 0
-    assert calls == [("bmlama", ["17-repaired", "53-repaired"])] * 3

@@ -38,40 +38,6 @@ def test_a_sentence_version_is_built_and_its_costs_and_losses_are_shown(tiny, mo
     assert Path(tiny, "sentences/default-sentence.parquet").is_file()
 
 
-def test_every_option_reaches_the_builder(tiny, monkeypatch):
-    calls = []
-
-    def build_sentences(*arguments, **named):
-        calls.append((arguments, named))
-        raise PolyprobeError("enough")
-
-    monkeypatch.setattr("polyprobe.builder.build.build_sentences", build_sentences)
-    words = ["--translator", "apertium", "--lemmatizer", "simplemma", "--stanza", str(tiny.parent)]
-    words += ["--threshold", "80", "--source-language", "zh_hans", "--languages", "pt_br,hu"]
-    run("tiny", "--config", "default", *words, "--mirror", "m", "--output", "o")
-    run("tiny", "--config", "default", "--translator", "apertium")
-    assert calls == [
-        (
-            ("tiny", "default", "apertium"),
-            {
-                **{"languages": ("pt-br", "hu")},
-                **{"lemmatizer": "simplemma", "stanza_dir": str(tiny.parent), "threshold": 80.0},
-                **{"source_language": "zh-hans", "translator_options": {}},
-                **{"mirror": Path("m"), "output": Path("o")},
-            },
-        ),
-        (
-            ("tiny", "default", "apertium"),
-            {
-                **{"languages": ()},
-                **{"lemmatizer": "auto", "stanza_dir": None, "threshold": 75.0},
-                **{"source_language": "en", "translator_options": {}},
-                **{"mirror": None, "output": None},
-            },
-        ),
-    ]
-
-
 VERSION = ("tiny", "--config", "default")
 
 

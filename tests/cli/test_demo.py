@@ -7,8 +7,7 @@ import pytest
 
 from polyprobe.cli.eval import OTHERS, TRAINED
 from polyprobe.scoring.embedded.train import GEOLM
-from tests.blocks.output import missing_line
-from tests.blocks.pages import read_blocks
+from tests.blocks.pages import missing_line, read_blocks
 from tests.hub.client import run_polyprobe
 
 

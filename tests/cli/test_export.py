@@ -37,14 +37,6 @@ def test_the_output_is_named_after_the_dataset(place, tmp_path, capsys):
     assert all((place / name).is_file() for name in names)
 
 
-@pytest.mark.parametrize("languages", ["en, zh-hans", " en,zh_hans ", "en,,zh_hans,en"])
-def test_languages_are_read_as_other_commands_read_them(place, tmp_path, capsys, languages):
-    export(tmp_path / "datasets" / "facts", "lm-eval", languages=languages)
-    written = capsys.readouterr().out
-    assert "_zh_hans" in written
-    assert "_ru" not in written
-
-
 def test_a_run_is_not_a_dataset(place, tmp_path):
     run = place / "runs" / "a"
     run.mkdir(parents=True)
@@ -53,9 +45,3 @@ def test_a_run_is_not_a_dataset(place, tmp_path):
         said = f"runs/a is a run; {harness} takes a dataset's folder"
         with pytest.raises(PolyprobeError, match=f"^{re.escape(said)}$"):
             export(type(tmp_path)("runs/a"), harness)
-
-
-def test_what_nothing_has_is_reported(place, tmp_path):
-    for given in ("nothing", "datasets/nothing", "me/nothing"):
-        with pytest.raises(PolyprobeError, match=f"^no such folder: {given};"):
-            export(type(tmp_path)(given), "lm-eval")

@@ -39,14 +39,6 @@ def test_the_help_has_an_example_that_works(words):
     assert epilog in shown.output
 
 
-def test_everyday_commands_come_first():
-    text = CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output
-    names = ("Everyday commands", "demo", "build", "install", "eval", "compare", "report", "push")
-    places = [text.index(f"│ {name} " if name.islower() else name) for name in names]
-    assert places == sorted(places)
-    assert places[-1] < text.index("More commands")
-
-
 def test_the_names_of_every_kind_are_listed():
     shown = CliRunner().invoke(app, ["list"], env={"COLUMNS": "200"})
     assert shown.exit_code == 0
@@ -54,16 +46,6 @@ def test_the_names_of_every_kind_are_listed():
         assert f"{name} " in f"{shown.output} ", name
     alone = CliRunner().invoke(app, ["list", "scorings"], env={"COLUMNS": "200"}).output
     assert [line.split()[0] for line in alone.splitlines()] == ["scorings", *SCORINGS]
-
-
-def test_the_list_imports_nothing_heavy():
-    code = (
-        "import sys\nfrom polyprobe.cli import main\nsys.argv[1:] = ['list']\n"
-        "try:\n    main()\nexcept SystemExit:\n    pass\n"
-        "print({'torch', 'transformers', 'datasets', 'polars', 'evaluate'} & {*sys.modules})"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_a_command_ends_without_pythons_teardown():

@@ -13,18 +13,15 @@ from polyprobe.eval import evaluate_model
 from tests.making import tiny
 from tests.making.facts import write_facts
 
-PAIRS = 10
+PAIRS = 3
 SCRIPT = Path(__file__).with_name("pairs.py")
+# The ways to write: a run and its store, files of a run, files of a folder, a folder, a cache.
 COMMANDS = {
     "eval": "eval {place}/model --dataset {place}/facts --output new",
     "metrics": "metrics run --resamples 50",
-    "report": "report run --output page.html",
-    "compare": "compare run run --resamples 50",
-    "export csv": "export run --format csv",
-    "export lm-eval": "export {place}/facts --format lm-eval --output tasks",
-    "audit": "audit {place}/facts --html audit.html",
+    "export": "export {place}/facts --format lm-eval --output tasks",
     "build": "build geofacts --output built",
-    "install": "install",
+    "install": "install metrics/rankc {place}/facts",
     "cache clear": "cache clear",
 }
 

@@ -134,14 +134,9 @@ PLACE = "{folder}/P36.2.csv"
 DIFFERS = " differs from that of {folder}/P36.1.csv; expected the same facts in the same order"
 OTHER_FACTS = {
     "shuffled": ([FACTS[0], FACTS[2], FACTS[1]], f"{PLACE}, row 2: sentence or gold{DIFFERS}"),
-    "shortened at the beginning": (FACTS[1:], f"{PLACE}, row 1: sentence or gold{DIFFERS}"),
     "shortened at the end": (
         FACTS[:2],
         f"{PLACE} has 2 rows and {{folder}}/P36.1.csv has 3; expected the same facts",
-    ),
-    "longer": (
-        [*FACTS, FACTS[0]],
-        f"{PLACE} has 4 rows and {{folder}}/P36.1.csv has 3; expected the same facts",
     ),
     "other gold": (
         [FACTS[0].replace("Lima", "Lima | Ciudad")],
@@ -156,17 +151,6 @@ def test_a_second_decoding_of_other_facts_is_refused(check, tmp_path, change):
     write(tmp_path / "P36.1.csv", FACTS)
     write(tmp_path / "P36.2.csv", lines)
     assert refuse(check, "en", tmp_path) == f"error: {expected.format(folder=tmp_path)}"
-
-
-@pytest.mark.upstream
-def test_a_released_pair_in_another_order_is_refused(logs, check, tmp_path):
-    """Of the 24 relations, one has the rows of its second decoding in reverse."""
-    for file in (logs / "cs_ana" / "el_en").glob("*.csv"):
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    head, *lines = (tmp_path / "P19.2.csv").read_text(encoding="utf-8").splitlines()
-    write(tmp_path / "P19.2.csv", lines[::-1], head)
-    said = refuse(check, "el", tmp_path)
-    assert said.startswith(f"error: {tmp_path}/P19.2.csv, row 1: sentence or gold differs from")
 
 
 def refuse(check, *arguments):
@@ -186,15 +170,6 @@ def test_relations_need_as_many_decodings_as_the_others(check, tmp_path):
     write(tmp_path / "P17.1.csv", FACTS)  # and P17.csv; then three
     write(tmp_path / "P17.2.csv", FACTS)
     assert "P17 has 3 decodings; expected one" in refuse(check, "en", tmp_path)
-
-
-def test_shares_by_number_of_words_need_the_column_in_both_decodings(check, tmp_path):
-    more = [f"{line},False" for line in FACTS]
-    write(tmp_path / "P17.1.csv", more, f"{HEAD},is_single_word")
-    write(tmp_path / "P17.2.csv", more, f"{HEAD},is_single_word")
-    assert "multi 0.3333" in check("en", tmp_path)[1]
-    write(tmp_path / "P17.2.csv", FACTS)
-    assert not [line for line in check("en", tmp_path) if "multi" in line]
 
 
 def test_mistakes_are_one_line(check, tmp_path):

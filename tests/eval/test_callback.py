@@ -1,7 +1,6 @@
 """Consistency while a model is trained: which figures, and when."""
 
 import warnings
-from functools import partial
 
 import pytest
 import torch
@@ -10,7 +9,6 @@ from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.making.facts import write_facts
 from tests.making.flags import write_flagged
 from tests.making.trainers import (
     AUTO,
@@ -18,20 +16,9 @@ from tests.making.trainers import (
     follow,
     make_trainer,
     ours,
-    save_once,
     saved_figures,
 )
 from tests.scoring import plain
-
-
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory):
-    return str(write_facts(tmp_path_factory.mktemp("facts"), copies=4))
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    return partial(save_once, tmp_path_factory.mktemp("models"))
 
 
 @pytest.mark.filterwarnings("ignore:.*unknown tokens")

@@ -5,9 +5,7 @@ import json
 import pytest
 from huggingface_hub import ModelCard
 from transformers import AutoTokenizer
-from typer.testing import CliRunner
 
-from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.export import export_run
 from polyprobe.report.page import write_report
@@ -122,38 +120,6 @@ def test_a_template_with_a_date_is_the_same_tomorrow(facts, tmp_path):
         evaluate_model(folder, facts, output=run, languages=["ru"], chat=True)
     assert "26 July 2024" in Run(run).settings().chat["head"]
     assert Run(run).settings().chat["options"] == {"enable_thinking": False}
-
-
-@pytest.mark.acceptance
-def test_the_command_line_and_workers_get_every_choice(model, facts, tmp_path):
-    folder = write_template(tiny.save_model("llama", tmp_path / "model"), "llama-3")
-    line = ["eval", str(folder), "--dataset", facts, "--languages", "en,ru", "--no-cache", "--chat"]
-    line += [
-        "--system",
-        "A",
-        "--user",
-        "B",
-        "--chat-option",
-        "date_string=1 May",
-        "--device",
-        "cpu",
-    ]
-    for name, workers in (("here", []), ("processes", ["--devices", "2"])):
-        output = ["--output", str(tmp_path / name)]
-        result = CliRunner().invoke(app, [*line, *workers, *output])
-        assert result.exit_code == 0, result.output
-    said = Run(tmp_path / "processes").settings().chat
-    assert said["head"].count("Today Date: 1 May\n\nA<|eot_id|>") == 1
-    assert said == {
-        "head": said["head"],
-        "system": "A",
-        "user": "B",
-        "options": {"date_string": "1 May"},
-    }
-    assert scores(tmp_path / "here") == scores(tmp_path / "processes")
-    options = {"system": "A", "user": "B", "chat_options": {"date_string": "1 May"}}
-    in_python = evaluate_model(str(folder), facts, languages="en,ru", chat=True, **options)
-    assert in_python["signature"] == Run(tmp_path / "here").settings().signature
 
 
 @pytest.mark.parametrize("scoring", ["object", "contrastive"])

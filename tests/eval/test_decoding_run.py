@@ -1,13 +1,10 @@
 """Free decoding through the runner: predictions on disk, resumed, and one line for a mistake."""
 
-import sys
-
 import numpy as np
 import pyarrow as pa
 import pytest
 from tokenizers import decoders
 
-from polyprobe.cli import main
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work import predictions
 from polyprobe.eval.work.predictions import predict
@@ -17,6 +14,7 @@ from polyprobe.scoring.options import DecodingOptions
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
+from tests.making.runs import read_files
 from tests.making.stable import save_fixed
 
 OPTIONS = {"scoring": "xfactr", "initial": "order", "refinement": "order", "max_masks": 3}
@@ -43,14 +41,10 @@ def done(place, tmp_path):
     return tmp_path / "run"
 
 
-def contents(folder):
-    return {f.relative_to(folder): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
-
-
 def test_predictions_on_disk_are_the_decoder_s_own(place, done):
     scorer = load_scorer(str(place / "bert"))
     options = DecodingOptions("order", "order", max_masks=3)
-    assert {str(name) for name in contents(done)} == {
+    assert {str(name) for name in read_files(done)} == {
         "run.json", "results.json", *(f"predictions/{language}.parquet" for language in CITIES)
     }  # fmt: skip
     for language in ("en", "ru"):
@@ -174,7 +168,7 @@ def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_p
     }  # fmt: skip
     run_all(place, tmp_path / "again")
     assert calls == [*CITIES, "zh_hans"]
-    assert contents(tmp_path / "again") == contents(done)
+    assert read_files(tmp_path / "again") == read_files(done)
     run_all(place, tmp_path / "again")
     assert len(calls) == 4
 
@@ -183,21 +177,6 @@ def test_a_sentence_with_all_masks_must_fit(place, tmp_path):
     message = "language 'en': a sentence becomes 610 tokens, the model reads 512: "
     with pytest.raises(PolyprobeError, match=message):
         run_all(place, tmp_path, max_masks=600)
-
-
-def test_the_command_line_hands_every_choice_on(place, tmp_path, monkeypatch):
-    monkeypatch.setattr("polyprobe.cli.eval.show_run", lambda run: None)
-    options = ["--initial", "confidence", "--refinement", "confidence", "--max-masks", "2",
-               "--length-norm", "--recompute", "--beam", "2", "--refresh", "released",
-               "--gold"]  # fmt: skip
-    line = ["eval", str(place / "bert"), "--dataset", str(place / "facts"), "--output",
-            str(tmp_path / "run"), "--languages", "en", "--scoring=xfactr", *options]  # fmt: skip
-    monkeypatch.setattr(sys, "argv", ["polyprobe", *line])
-    with pytest.raises(SystemExit) as end:
-        main()
-    assert not end.value.code
-    said = Run(tmp_path / "run").settings().scoring
-    assert said == "xfactr-confidence-confidence-m2-b2-norm-recompute-refresh-released-gold"
 
 
 def test_left_out_facts_are_not_decoded(place, monkeypatch):

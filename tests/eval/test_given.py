@@ -7,8 +7,6 @@ import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
 
-import polyprobe.builder.objects
-import polyprobe.eval
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
@@ -204,8 +202,3 @@ def test_wrong_arguments_beside_objects_are_one_line(options, message, place, sp
     scorer = load_scorer(str(place / "model"))
     with pytest.raises(PolyprobeError, match=message):
         evaluate_model(scorer, options.pop("dataset", splits), **options)
-
-
-def test_lazy_packages_list_their_names():
-    for package in (polyprobe.eval, polyprobe.builder.objects):
-        assert set(package.__all__) <= set(dir(package))

@@ -41,21 +41,14 @@ def test_a_run_by_names_of_the_hub_and_again_offline(served, tmp_path):
         assert (tmp_path / "run" / "results.json").read_bytes() == before
 
 
-@pytest.mark.parametrize(
-    ("model", "dataset", "message"),
-    [
-        ("me/none", "me/facts", "error: unknown model 'me/none', or the Hub cannot be reached"),
-        ("me/tiny", "me/none", "error: no dataset 'me/none' here"),
-    ],
-)
 @pytest.mark.acceptance
-def test_names_that_the_hub_does_not_know(model, dataset, message, served, tmp_path):
+def test_names_that_the_hub_does_not_know(served, tmp_path):
     result = run_polyprobe(
-        "eval", model, "--dataset", dataset, "--output", "run",
+        "eval", "me/none", "--dataset", "me/facts", "--output", "run",
         home=tmp_path / "home", folder=tmp_path, endpoint=served.url,
     )  # fmt: skip
     assert result.returncode == 1
-    assert message in result.stderr
+    assert "error: unknown model 'me/none', or the Hub cannot be reached" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (tmp_path / "run").exists()
 

@@ -1,6 +1,5 @@
 """The log-probability of the text before the slot, with the embedded model, token by token."""
 
-import json
 import shutil
 from importlib.resources import files
 
@@ -8,9 +7,7 @@ import pyarrow as pa
 import pytest
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
-from typer.testing import CliRunner
 
-from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.questions import PROMPT_START, add_starts
 from polyprobe.schema.load import load_facts
@@ -85,14 +82,3 @@ def test_nothing_before_the_slot_has_no_probability():
 def test_a_model_without_a_bos_has_none():
     with pytest.raises(PolyprobeError, match="^--prompt-probability needs a BOS"):
         evaluate_model("geolm", "geofacts", prompt_probability=True, scoring="object", bos="never")
-
-
-def test_the_command_stores_it_and_compare_reads_it(tmp_path):
-    arguments = ["eval", "geolm", "--dataset", "geofacts", "--languages", "en", "--limit", "2"]
-    folder = ["--output", str(tmp_path / "r")]
-    arguments += ["--scoring", "object", "--prompt-probability", *folder]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    values = Run(tmp_path / "r").read("en")["prompt_log_probability"].to_pylist()
-    assert all(value < 0 for value in values)
-    assert json.loads((tmp_path / "r" / "run.json").read_text())["prompt_probability"] is True

@@ -59,12 +59,7 @@ class TestConnection:
 
     @needs_ray
     def test_an_address_where_nobody_is_ends_in_one_line(self, free_port):
-        for address in (
-            f"127.0.0.1:{free_port}",
-            "nonsense",
-            "127.0.0.1:port",
-            "127.0.0.1:99999999",
-        ):
+        for address in (f"127.0.0.1:{free_port}", "nonsense", "127.0.0.1:99999999"):
             with pytest.raises(PolyprobeError, match=f"no Ray cluster answers at '{address}'"):
                 next(score_on_ray(ModelSource("m", OPTIONS), tasks_of(1), address, silent))
 
@@ -311,7 +306,7 @@ def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     run, cache = tmp_path / "run", tmp_path / "cache"
     env = {**os.environ, "POLYPROBE_CACHE": str(cache)}
     command = [*POLYPROBE, "eval", "geolm", "--dataset", "geofacts", "--languages",
-               "en,es,fr,ru,el,zh", "--output", str(run)]  # fmt: skip
+               "en,ru,el", "--output", str(run)]  # fmt: skip
     started = subprocess.Popen(
         [*command, "--ray", "local"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
@@ -338,7 +333,7 @@ def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     [stored] = list_stores(cache)
     assert stored.rows == done
     subprocess.run(command, env=env, capture_output=True, check=True)
-    assert len([*run.glob("scores/*.parquet")]) == 6
+    assert len([*run.glob("scores/*.parquet")]) == 3
 
 
 @needs_ray

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from polyprobe.eval.work.score_store import QueryScores, ScoreStore
+from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.system.errors import PolyprobeError
 from tests.making.stores import IDENTITY, names, queries, rows
 
@@ -147,21 +147,6 @@ def test_a_store_that_is_cleared_under_a_run_serves_it_and_is_made_again(tmp_pat
     store.add(*queries(3))
     assert store.find(prompts, candidates) == known
     assert ScoreStore(tmp_path, IDENTITY).find(prompts, candidates) == [None, None, known[2]]
-
-
-def test_of_two_rows_of_a_query_the_own_one_is_served_or_the_first_met(tmp_path):
-    prompts, candidates, known = queries(1, 2)
-    other = [QueryScores([-9.0] * len(row), [9] * len(row), []) for row in candidates]
-    ours, theirs, new = (ScoreStore(tmp_path, IDENTITY) for _ in range(3))
-    theirs.add(prompts, candidates, other)
-    assert new.find(prompts, candidates) == other
-    ours.add(prompts[:1], candidates[:1], known[:1])
-    for _ in range(2):
-        assert ours.find(prompts, candidates) == [known[0], other[1]]
-        assert theirs.find(prompts, candidates) == new.find(prompts, candidates) == other
-    ours.add(prompts, candidates, known)
-    assert ours.find(prompts, candidates) == known
-    assert theirs.find(prompts, candidates) == new.find(prompts, candidates) == other
 
 
 @pytest.mark.parametrize("place", [".", "scores", "scores/{}"])

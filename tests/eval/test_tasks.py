@@ -167,19 +167,6 @@ def test_an_interrupted_run_without_the_cache_goes_on_too(place, tmp_path, monke
     assert run(place, tmp_path / "b", cache=False) == run(place, tmp_path / "a", cache=False)
 
 
-def test_a_run_begun_without_the_cache_goes_on_with_what_it_has(
-    place, tmp_path, monkeypatch, calls
-):
-    with monkeypatch.context() as patch:
-        patch.setattr(Run, "write", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-        with pytest.raises(KeyboardInterrupt):
-            run(place, tmp_path / "a", cache=False)
-    calls.clear()
-    run(place, tmp_path / "a")
-    assert len(calls) == 2 * 8  # the first language was scored, and not written
-    assert not (tmp_path / "a" / ".store").exists()
-
-
 def test_two_processes_in_one_run_folder_are_reported(place, tmp_path):
     with (
         locked(tmp_path / "a"),

@@ -3,7 +3,6 @@
 import random
 import subprocess
 import sys
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,6 @@ from transformers import TrainerCallback
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import undisturbed
 from polyprobe.scoring.scorers import Scorer
-from tests.making.facts import write_facts
 from tests.making.trainers import (
     AUTO,
     examples,
@@ -22,19 +20,8 @@ from tests.making.trainers import (
     follow,
     make_trainer,
     ours,
-    save_once,
     saved_figures,
 )
-
-
-@pytest.fixture(scope="module")
-def facts(tmp_path_factory):
-    return str(write_facts(tmp_path_factory.mktemp("facts"), copies=4))
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    return partial(save_once, tmp_path_factory.mktemp("models"))
 
 
 def draw(scorer, *prepared):

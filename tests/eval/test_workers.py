@@ -238,16 +238,6 @@ class TestDevices:
         )
         assert made == ["cuda:0", "cuda:1", "cuda:2"]
 
-    def test_processes_share_the_cores(self, monkeypatch):
-        monkeypatch.delenv("OMP_NUM_THREADS")
-        with processes._environment(12 // 5):
-            assert os.environ["OMP_NUM_THREADS"] == "2"
-        assert "OMP_NUM_THREADS" not in os.environ
-        monkeypatch.setenv("OMP_NUM_THREADS", "3,1")
-        with processes._environment(2):
-            assert os.environ["OMP_NUM_THREADS"] == "3,1"
-        assert os.environ["OMP_NUM_THREADS"] == "3,1"
-
     def test_a_number_of_threads_is_that_of_all_processes(self, monkeypatch):
         """This one, those of --devices, workers on Ray; afterwards all is as before."""
         before = torch.get_num_threads()

@@ -29,8 +29,6 @@ class Pull(NamedTuple):
     title: str
     author: str
     base: str
-    status: str = "open"
-    merged: str = ""
 
 
 class Repository:
@@ -64,14 +62,6 @@ class Repository:
         found = self.find(revision)
         assert found, f"no revision {revision} in {self.name}"
         return found.oid
-
-    def blobs(self, revision: str = "main") -> dict[str, Blob]:
-        """Return a revision's files by their path, sorted."""
-        return self.commits[self.commit(revision)].files
-
-    def contents(self, revision: str = "main") -> dict[str, bytes]:
-        """Return the bytes of a revision's files by their path, sorted."""
-        return {path: blob.file.read_bytes() for path, blob in self.blobs(revision).items()}
 
     def log(self, revision: str = "main") -> list[Commit]:
         found = [self.commits[self.commit(revision)]]

@@ -45,7 +45,6 @@ ROUTES = (
     route("POST", f"{API}/commit/{{rev}}", writing.answer_commit),
     route("GET", f"{API}/discussions", writing.answer_pulls),
     route("GET", f"{API}/discussions/{{number}}", writing.answer_pull),
-    route("POST", f"{API}/discussions/{{number}}/merge", writing.answer_merge),
     route("POST", f"{LFS}/objects/batch", writing.answer_batch),
     route("PUT", STORAGE, writing.answer_object),
     route("POST", f"{STORAGE}/verify", writing.answer_verify),

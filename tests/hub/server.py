@@ -25,18 +25,20 @@ A REV is a branch, a tag, `refs/pr/N` or the id of a commit. Files are served wi
 so every client downloads them over plain HTTP. Errors have the Hub's codes:
 RepoNotFound (401, with a token 404), RevisionNotFound, EntryNotFound. Any other
 request is answered 404 without a code and stored in `HubServer.unknown`, and the fixture fails the
-test.
-"""
+test."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+
+import pytest
 
 from tests.hub.contents import Store
 from tests.hub.history import Folder, Repository
@@ -177,3 +179,28 @@ class HubHandler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *arguments: Any) -> None:
         """Stay silent: the requests are recorded in `HubServer.requests`."""
+
+
+@contextmanager
+def serve_hub() -> Iterator[HubServer]:
+    with HubServer() as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def hub() -> Iterator[HubServer]:
+    """Yield a running stand-in Hub on a free port, empty: `hub.add("dataset", "me/geo", folder)`.
+
+    `hub.url` is the endpoint for `HF_ENDPOINT` (see `client.run_client`), `hub.requests` all
+    requests, `hub.asked("resolve", "GET")` a selection; `client.NOWHERE` is the endpoint of a
+    machine without a network. Writing requires a token of `hub.tokens`. Written repositories are in
+    `hub.repositories[kind, name]`, the uploads in `hub.uploaded()`, and `hub.fail("/commit/", 500)`
+    makes a request fail. A request unknown to the stand-in fails the test.
+    """
+    with serve_hub() as server:
+        yield server
+    assert server.unknown == []

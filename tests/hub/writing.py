@@ -156,27 +156,8 @@ def answer_pulls(call: Call) -> Answer:
 
 
 def answer_pull(call: Call) -> Answer:
-    repository, number = find_repository(call), find_number(call)
-    pull = repository.pulls[number - 1]
-    changes = {"base": "refs/heads/main", "mergeCommitId": pull.merged or None}
-    told = {"changes": changes, "filesWithConflicts": [], "events": [], "diff": ""}
-    return send_json(tell_pull(repository, number) | told)
-
-
-def answer_merge(call: Call) -> Answer:
-    repository, number = find_to_write(call), find_number(call)
-    pull = repository.pulls[number - 1]
-    files = repository.blobs(f"refs/pr/{number}")
-    made = repository.write("main", files, f"{pull.title} (#{number})", "", pull.author)
-    repository.pulls[number - 1] = pull._replace(status="merged", merged=made.oid)
-    return send_json(tell_pull(repository, number))
-
-
-def find_number(call: Call) -> int:
-    number = int(call.values["number"])
-    if not 0 < number <= len(find_repository(call).pulls):
-        raise HubError(HTTPStatus.NOT_FOUND, "", f"no discussion {number}")
-    return number
+    told = {"changes": {"base": "refs/heads/main"}, "filesWithConflicts": [], "events": []}
+    return send_json(tell_pull(find_repository(call), int(call.values["number"])) | told)
 
 
 def tell_pull(repository: Repository, number: int) -> dict[str, Any]:
@@ -184,7 +165,7 @@ def tell_pull(repository: Repository, number: int) -> dict[str, Any]:
     return {
         "num": number,
         "title": pull.title,
-        "status": pull.status,
+        "status": "open",
         "author": {"name": pull.author},
         "createdAt": DATE,
         "isPullRequest": True,

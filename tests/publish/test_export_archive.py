@@ -87,16 +87,6 @@ def test_shares_of_types_of_errors_have_no_direction(tmp_path):
     assert "error_types" not in index
 
 
-def test_options_of_any_kind_are_text(run, tmp_path):
-    file = export_run(copy_run(run, tmp_path, options=OPTIONS), "every-eval-ever", dataset_id=ID)
-    record = read(file)
-    for result in record["evaluation_results"]:
-        details = result["generation_config"]["additional_details"]
-        assert all(isinstance(value, str) for value in details.values())
-        assert details["popularity"] == "True"
-        assert (details["max_masks"], details["figures"]) == ("3", "rankc+accuracy")
-
-
 def test_the_path_is_the_archive_s(run, tmp_path):
     uuid4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\.json"
     local = export_run(run, "every-eval-ever", tmp_path / "archive")

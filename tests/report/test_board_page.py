@@ -11,7 +11,7 @@ from polyprobe.report.findings.board import write_models
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.card import read_card
 from polyprobe.system.errors import PolyprobeError
-from tests.making.boards import BLOOM, TABLE_5, write_many, write_table_5, write_typed
+from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
@@ -83,13 +83,6 @@ def test_differences_are_on_the_page_and_in_the_tables(tmp_path):
     assert any("the runs also differ in dtype: float32, float16" in x for x in reader.under("hint"))
     for name in ("README.md", "board.csv", "board.tex"):
         assert "object" in (tmp_path / "board" / name).read_text(encoding="utf-8")
-
-
-@pytest.mark.acceptance
-def test_thirty_runs_of_53_languages_take_less_than_two_megabytes(tmp_path):
-    """Their time is in bench/commands."""
-    write_board(make_board(write_many(tmp_path)), tmp_path / "board")
-    assert (tmp_path / "board" / "index.html").stat().st_size < 2_000_000
 
 
 def names(page):

@@ -23,11 +23,6 @@ from tests.making.facts import rows, write_facts
 from tests.making.runs import COUNTS, PICKS, SCORES, TIE, scores, write_run
 
 
-@pytest.fixture
-def run(tmp_path):
-    return write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES)
-
-
 def test_kinds_are_counted_as_by_hand(run):
     counts = count_kinds(classify_answers(read_answers(run, list(PICKS))))
     assert counts.tolist() == [list(COUNTS[pair]) for pair in combinations(PICKS, 2)]

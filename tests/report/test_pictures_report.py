@@ -23,7 +23,6 @@ from polyprobe.report.page.pictures import find_scale
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels
-from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, SECOND, write_predictions
@@ -32,21 +31,6 @@ from tests.making.runs import SCORES, write_run
 SVG = "{http://www.w3.org/2000/svg}"
 UNDIRECTED = [figure.name for figure in HEADLINE_PAIRS if figure.input is not SECOND_RANKINGS]
 DIRECTED = ("right_given_right", "right_alone")
-
-
-@pytest.fixture
-def facts(tmp_path):
-    return write_facts(tmp_path / "facts")
-
-
-@pytest.fixture
-def run(tmp_path, facts):
-    return write_run(tmp_path / "run", facts, SCORES)
-
-
-@pytest.fixture
-def other(tmp_path, facts):
-    return write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
 
 
 def list_cells(picture):
@@ -199,17 +183,6 @@ def test_compare_saves_the_same_differences(tmp_path, run, other):
         result = CliRunner().invoke(app, [command, *options])
         assert result.exit_code == 0, result.output
     assert files[0].read_bytes() == files[1].read_bytes()
-
-
-def test_an_unknown_picture_lists_the_known_ones(tmp_path, run):
-    arguments = ["report", str(run.folder), "--figure", str(tmp_path / "p.svg"), "--draw", "rank"]
-    result = CliRunner().invoke(app, arguments)
-    assert isinstance(result.exception, PolyprobeError)
-    assert re.search(
-        "unknown --draw 'rank'; did you mean 'rankc'. known: rankc_adjusted, .*, reliability-en",
-        str(result.exception),
-    )
-    assert not (tmp_path / "p.svg").exists()
 
 
 def test_files_and_page_agree(tmp_path, run, other, browser):

@@ -30,16 +30,6 @@ MEASURES = {
 }
 
 
-@pytest.fixture
-def facts(tmp_path):
-    return write_facts(tmp_path / "facts")
-
-
-@pytest.fixture
-def run(tmp_path, facts):
-    return write_run(tmp_path / "run", facts, SCORES)
-
-
 def read_page(file):
     reader = Reader(file.read_text(encoding="utf-8"))
     return reader, json.loads(reader.scripts[0])["runs"]
@@ -158,11 +148,6 @@ def test_without_the_dataset_there_are_numbers_for_texts(tmp_path, facts, run, h
     assert reason in part["note"]
 
 
-@pytest.fixture
-def other(tmp_path, facts):
-    return write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
-
-
 def test_two_runs_are_side_by_side(tmp_path, run, other):
     reader, parts = report(tmp_path, run.folder, other.folder)
     for each in (run, other):
@@ -279,6 +264,7 @@ def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     assert page.locator("#accuracy .bars rect").count() == 3
     assert "chance 37.5%" in page.locator("#accuracy text").all_text_contents()
     assert page.locator("#rankc_adjusted .cells path").count() == 9
+    page.select_option("select[data-label=order]", "given")
     page.select_option("#labels", "codes")
     for axis in ("rows", "columns"):
         codes = page.locator(f"#rankc_adjusted g.{axis} text").all_text_contents()

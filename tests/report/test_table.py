@@ -2,9 +2,7 @@
 
 import hashlib
 from io import StringIO
-from itertools import combinations
 
-import pytest
 from rich.console import Console
 
 from polyprobe.report.findings.run import make_run_finding
@@ -61,17 +59,6 @@ def test_what_was_left_out_is_counted_and_the_signature_is_short():
     assert lines[-1] == f"signature {digest}: model m@1, data d/17, languages 53"
 
 
-def test_a_wide_terminal_shows_the_interval_of_each_language():
-    bounds = {"en": [0.4, 0.6], "fr": [0.2, 0.3], "zh_hans": [0.125, 0.125]}
-    results = {**RESULTS, "intervals": {"accuracy": bounds, "mean": {}}}
-    wide, narrow = printed(results, 100), printed(results, 80)
-    assert max(map(len, wide)) <= 100
-    shown = [cells(wide)[x][-1] for x in bounds]
-    assert shown == ["0.400 to 0.600", "0.200 to 0.300", "0.125 to 0.125*"]
-    assert cells(wide)["mean"][:4] == cells(narrow)["mean"]
-    assert len(cells(narrow)["en"]) == 4
-
-
 def test_intervals_are_below_the_means_and_marked_without_width():
     means = {"accuracy": [0.25, 0.75], "rankc": [0.6, 0.6], "rankc_adjusted": [-0.1, 0.4]}
     lines = printed({**RESULTS, "intervals": {"mean": {**means, "coverlap": None}}})
@@ -80,30 +67,3 @@ def test_intervals_are_below_the_means_and_marked_without_width():
     assert rows["95% to"] == ["0.750", "0.600*", "0.400", "–"]
     assert any(line.startswith("*: all resamples have this value") for line in lines)
     assert not any(line.startswith("*:") for line in printed(RESULTS))
-
-
-@pytest.mark.parametrize("count", [1, 2, 53])
-def test_any_number_of_languages_fits_into_80_columns(count):
-    languages = [f"l{number:02}" for number in range(count)]
-    pairs = ["-".join(pair) for pair in combinations(languages, 2)]
-    values = dict.fromkeys(pairs, 0.25)
-    mean = dict.fromkeys(("rankc", "rankc_adjusted", "coverlap"), 0.25 if pairs else None)
-    lines = printed(
-        {
-            **RESULTS,
-            "languages": languages,
-            "accuracy": dict.fromkeys(languages, 0.5),
-            **dict.fromkeys(("rankc", "rankc_adjusted", "coverlap"), values),
-            "mean": {"accuracy": 0.5, **mean},
-        }
-    )
-    assert max(map(len, lines)) <= 80
-    share = "0.250" if pairs else "–"
-    table = cells(lines)
-    assert list(table) == [*languages, "mean", "chance"]
-    assert all(table[x] == ["0.500", share, share, share] for x in [*languages, "mean"])
-
-
-def test_a_language_is_not_markup():
-    results = {**RESULTS, "languages": ["[red]"], "accuracy": {"[red]": 0.5}}
-    assert "[red]" in cells(printed(results))

@@ -1,18 +1,13 @@
 """The view by template of a run: RankC within a language, each template, the split."""
 
-from dataclasses import replace
 from itertools import combinations, permutations
 from statistics import fmean
-from types import SimpleNamespace
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.further import templates as further
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
@@ -20,9 +15,6 @@ from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.page import write_report
 from polyprobe.report.page.pictures import draw_each_template, draw_templates
-from polyprobe.schema.run.folder import SCORES, fill_columns, load_again
-from polyprobe.schema.run.protocol import as_asked
-from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import CITIES, rows, write_facts
@@ -88,19 +80,6 @@ def list_columns(run):
     first = run.read("en")
     scores = {x: run.read(x)["scores"].to_pylist() for x in CITIES}
     return scores, *(first[x].to_pylist() for x in ("answers", "fact_id", "relation"))
-
-
-def test_candidates_of_mpararel_are_those_of_the_relation(run, monkeypatch):
-    """Its rows have all objects of their relation, which the rows of the dataset have not."""
-    tables, settings = {x: run.read(x) for x in CITIES}, run.settings()
-    splits = load_again(settings, [*CITIES])
-    monkeypatch.setattr(further, "load_again", lambda *_: splits)
-    changed = SimpleNamespace(settings=lambda: replace(settings, scoring="mpararel"))
-    candidates = as_asked({"en": splits["en"]}, "mpararel")["en"]["candidates"].to_pylist()
-    assert len(further.read_templates(changed, tables).candidates) == sum(map(len, candidates))
-    published = splits["en"]["candidates"].to_pylist()
-    assert len(further.read_templates(run, tables).candidates) == sum(map(len, published))
-    assert [*map(len, candidates)] != [*map(len, published)]
 
 
 def test_rankc_of_templates_equals_loops_over_rows(run, results):
@@ -220,25 +199,6 @@ def test_without_several_templates(tmp_path):
         PolyprobeError, match="--figures rankc_templates needs a dataset with sever"
     ):
         find_results(run, FEW, options=MetricOptions(figures=("rankc_templates",)))
-
-
-def test_templates_with_other_answers_are_not_compared():
-    """The candidates of a fact's templates are in another order."""
-    columns = {
-        "fact_id": ["a", "a"],
-        "relation": ["P1", "P1"],
-        "answers": [[0], [1]],
-        "scores": [[1.0, 0.0], [0.0, 1.0]],
-        "n_tokens": [[1, 1], [1, 1]],
-    }
-    table = fill_columns(pa.table(columns, schema=pa.schema([*SCORES][:5])))
-    assert ScoredFacts({"en": table, "fr": table}).other_templates is None
-
-
-def test_a_part_of_the_relations(run, results):
-    part = find_results(run, FEW, make_choice(["P36"]), ASKED)["templates"]["rows"]
-    rows = [row for row in results["templates"]["rows"] if row["relation"] == "P36"]
-    assert part == rows
 
 
 def test_command_prints_and_report_draws(run, results, tmp_path):

@@ -44,12 +44,12 @@ def test_the_pictures_have_the_values_of_the_page(tmp_path):
 
 def test_the_command_saves_page_and_picture_of_two_wordings(tmp_path):
     runs = [str(run.folder) for run in write_versions(tmp_path)]
-    options = ["--resamples", "99", "--figure", str(tmp_path / "p.png"), "--draw"]
+    options = ["--resamples", "99", "--figure", str(tmp_path / "p.svg"), "--draw"]
     page = tmp_path / "p.html"
     result = CliRunner().invoke(app, ["compare", *runs, *options, "recall-ru", "--output", page])
     assert f"report: {page}" in result.output.replace("\n", "")
     assert "chrF signature: nrefs:1" in page.read_text(encoding="utf-8")
-    assert f"figure: {tmp_path / 'p.png'} (recall-ru)" in result.output.replace("\n", "")
+    assert f"figure: {tmp_path / 'p.svg'} (recall-ru)" in result.output.replace("\n", "")
     result = CliRunner().invoke(app, ["compare", *runs, *options, "recall"])
     assert "unknown --draw 'recall'; did you mean" in str(result.exception)
 

@@ -327,13 +327,6 @@ UNUSABLE = {
     ),
     "drops user": (PLAIN, {"user": "Hi"}, "drops the text of --user; leave --user out"),
     "drops answer": (SAYS.replace("m.content", "'x'"), {}, "leaves out, changes or repeats"),
-    "lower": (SAYS.replace("m.content", "m.content|lower"), {}, "changes or repeats the text of"),
-    "quotes": (SAYS.replace("m.content", "m.content|tojson"), {}, "changes or repeats the text of"),
-    "no blanks": (
-        SAYS.replace("m.content", "m.content.replace(' ', '_')"),
-        {},
-        "changes or repeats",
-    ),
     "answers first": (
         "{{ messages[-1].content }}{% for m in messages %}{{ m.content }}{% endfor %}",
         {},
@@ -374,9 +367,6 @@ def test_questions_need_a_message_that_is_not_changed():
 
 
 REFUSED = {
-    "--user is for --chat": {"user": "Hi", "chat": False},
-    "--chat-option is for --chat": {"chat_options": {"a": 1}},
-    "--bos always and --chat were both given": {"chat": True, "bos": "always"},
     "the chat options are .* expected names with values": {"chat": True, "chat_options": "a=1"},
     "the chat options are {'a': nan}": {"chat": True, "chat_options": {"a": float("nan")}},
 }

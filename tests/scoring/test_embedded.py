@@ -57,11 +57,3 @@ def test_training_twice_gives_the_same_bytes(tmp_path):
         torch.use_deterministic_algorithms(False)
     for file in (tmp_path / "first").iterdir():
         assert file.read_bytes() == (tmp_path / "second" / file.name).read_bytes(), file.name
-
-
-def test_the_models_are_small():
-    folders = [
-        Path(__file__).parents[2] / "scoring" / "embedded" / "geolm",
-        *map(Path, list(MODELS.values())[1:]),
-    ]
-    assert sum(f.stat().st_size for folder in folders for f in folder.glob("*.safetensors")) < 8e6

@@ -18,19 +18,18 @@ from tests.scoring.zoo import ENCODER_DECODERS, ENCODERS, FAMILY, HYBRIDS, RECOU
 # a mask over it and positions are applied (inputs beyond a window are gathered), else the cache
 # after the prompt, else padded batches, as for all encoders. For the others, all correct paths:
 # GPT-Neo's own mask counts a window along the row, in which a trie is flat.
-TREE = ("llama llama-tied qwen2 qwen3 mistral mistral-48 mistral-8 gemma2 gemma2-8 gemma3 gemma3-8 "
-        "gpt2 opt opt-projected xglm gpt-neox falcon phi3 olmo2 granite cohere gpt-j stablelm "
-        "starcoder2 mixtral qwen3-moe")  # fmt: skip
-CACHED = "gpt-neo gpt-neo-48 gpt-neo-8 xlm-roberta-decoder switch-transformers"
+TREE = ("llama llama-tied qwen3 mistral mistral-48 mistral-8 gemma2 gemma2-8 gemma3 gemma3-8 gpt2 "
+        "opt xglm gpt-neox falcon granite qwen3-moe")  # fmt: skip
+CACHED = "gpt-neo gpt-neo-8 xlm-roberta-decoder switch-transformers"
 PATHS = {
     **dict.fromkeys(ENCODERS, "gathered"),
     **dict.fromkeys(ENCODER_DECODERS, "prefix"),
     **dict.fromkeys(TREE.split(), "tree"),
     **dict.fromkeys(("bloom", "mpt", "falcon-alibi"), "prefix"),
-    **dict.fromkeys(("gpt-oss-8", "cohere2-8", "llama4-8", "codegen"), "tree prefix gathered full"),
+    **dict.fromkeys(("gpt-oss-8", "llama4-8"), "tree prefix gathered full"),
     **dict.fromkeys(CACHED.split(), "prefix gathered full"),
-    **dict.fromkeys(("openai-gpt", "rwkv", "recurrent-gemma-8", "jamba", "lfm2"), "gathered full"),
-    **dict.fromkeys(("convbert", "fnet"), "unpadded"),
+    **dict.fromkeys(("rwkv", "recurrent-gemma-8", "jamba"), "gathered full"),
+    "fnet": "unpadded",
     **dict.fromkeys(RECOUNTED, "gathered full"),
     **dict.fromkeys(HYBRIDS, "tree prefix gathered full"),
     "mamba": "gathered",

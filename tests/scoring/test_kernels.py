@@ -212,11 +212,6 @@ def test_a_model_keeps_its_own_operators(scorer):
     assert not torch.overrides._get_current_function_mode_stack()
 
 
-def test_the_product_can_be_given(scorer):
-    given = load_scorer(scorer.model, tokenizer=scorer.tokenizer, product="onednn")
-    assert given.engine.product == "onednn"
-
-
 @pytest.mark.parametrize("loaded", [False, True])
 def test_a_run_keeps_its_product(loaded, tmp_path, monkeypatch):
     asked = {"dataset": "geofacts", "limit": 3, "output": tmp_path}

@@ -1,8 +1,6 @@
 """Letters: options in cyclic orders, compared with plain forwards, dummies and planted models."""
 
-import doctest
 import json
-import random
 from itertools import pairwise
 
 import numpy as np
@@ -12,18 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.eval.work.score_store import QueryScores, ScoreStore, split_scores
 from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.scorers import letters
 from polyprobe.scoring.scorers.letters import FLOOR, choose_shifts, separate
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
-from tests.making.stores import IDENTITY
 from tests.scoring import plain
-from tests.scoring.protocols import KINDS, PLAIN, QUERIES, has_bos, score
+from tests.scoring.protocols import KINDS, PLAIN, QUERIES, has_bos
 
 ASKED = [*QUERIES[:9], ("Paris is [Y].", ["here"]), ("[Y]!", ["Rome", "Paris", "Rome"])]
 OPTIONS = " ".join(f"{letter}. Answer: {letter}" for letter in "ABCDEFGHIJ")
@@ -113,16 +108,6 @@ def test_any_two_orders_or_more_separate_candidates_from_positions(n):
         assert effects == pytest.approx(want[1], abs=1e-9)
 
 
-@pytest.mark.parametrize(("k", "times"), [(2, 18), (3, 4.8), (5, 2.3), (10, 1)])
-def test_fewer_orders_have_the_documented_variance(k, times):
-    random, shifts, scores = np.random.default_rng(k), choose_shifts(10, k), []
-    for _ in range(2000):
-        found = separate(random.normal(0, 1e-3, (10, k)), shifts)[0]
-        scores.append(found - found.mean())
-    whole = 1e-6 / 10 * (1 - 1 / 10)  # of a mean over ten orders, less the mean of all
-    assert np.var(scores) / whole == pytest.approx(times, rel=0.04)
-
-
 @given(st.integers(2, 10), st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_effects_of_positions_and_orders_cancel_whatever_they_are(n, seed):
@@ -152,30 +137,6 @@ def test_letters_that_were_not_reported_count_as_less_than_all_others():
     assert effects == pytest.approx([0] * 4)
 
 
-def test_scores_do_not_depend_on_the_order_of_rows(folders):
-    scorer = load_scorer(folders("llama"), scoring="letters")
-    whole = score(scorer, ASKED[:9])
-    turned = random.Random(5).sample(range(9), 9)
-    mixed = score(load_scorer(folders("llama"), scoring="letters", batch_tokens=1),
-                  [ASKED[k] for k in turned])  # fmt: skip
-    for k, row in enumerate(whole):
-        assert mixed[turned.index(k)] == pytest.approx(row, abs=1e-4)
-
-
-def test_a_rotated_list_has_the_same_scores(folders):
-    scorer = load_scorer(folders("llama"), scoring="letters")
-    names = ["Paris", "Rome", "Berlin", "Europe"]
-    rows = scorer.score(["The city of [Y]."] * 4, [names[k:] + names[:k] for k in range(4)])
-    for k in (1, 2, 3):
-        assert rows[k][-k:] + rows[k][:-k] == pytest.approx(rows[0], abs=1e-5)
-    assert len({round(x, 3) for x in rows[0]}) == 4
-
-
-def test_the_examples_of_the_module_hold():
-    assert doctest.testmod(letters).failed == 0
-    assert doctest.testmod(letters).attempted > 1
-
-
 @pytest.mark.parametrize(
     ("candidates", "message"),
     [
@@ -195,16 +156,6 @@ def test_a_tokenizer_without_a_letter_is_refused(tmp_path):
     folder = tiny.save_model("xlm-roberta", tmp_path / "model", ["no such letters, only these"] * 3)
     with pytest.raises(PolyprobeError, match="has none for the letter A; use another scoring"):
         load_scorer(str(folder), scoring="letters").score(["only [Y]"], [["these", "such"]])
-
-
-def test_effects_come_back_from_the_store_and_older_rows_have_none(tmp_path):
-    store = ScoreStore(tmp_path, IDENTITY)
-    known = [
-        QueryScores([-1.5, 0.25], [2, 2], [1], (0.5, -0.5)),
-        QueryScores([-1.0, -2.0], [1, 1], [0, 1]),
-    ]
-    store.add(["in [Y]", "at [Y]"], [["a", "b"]] * 2, known)
-    assert ScoreStore(tmp_path, IDENTITY).find(["in [Y]", "at [Y]"], [["a", "b"]] * 2) == known
 
 
 @pytest.fixture(scope="module")
@@ -251,28 +202,9 @@ def test_a_run_has_plain_scores_and_reports_the_positions(run):
     assert note in (folder / "report.html").read_text(encoding="utf-8")
 
 
-@pytest.mark.acceptance
-def test_workers_elsewhere_ask_in_the_same_orders(tmp_path):
-    options = {"languages": ["en"], "sample": 3, "scoring": "letters", "permutations": 2}
-    for devices in (1, 2):
-        evaluate_model("geolm", "geofacts", output=tmp_path / str(devices), devices=devices,
-                       cache=False, threads=1, **options)  # fmt: skip
-    one, two = (Run(tmp_path / str(devices)) for devices in (1, 2))
-    assert one.read("en").equals(two.read("en"))
-    assert one.settings().scoring == "letters-k2"
-
-
 def test_one_order_has_no_effects_to_report(folders, tmp_path):
     facts = str(write_facts(tmp_path / "facts"))
     options = {"scoring": "letters", "permutations": 1, "languages": ["en"], "cache": False}
     results = evaluate_model(folders("llama"), facts, output=tmp_path / "run", **options)
     assert "position_bias" not in results
     assert Run(tmp_path / "run").read("en")["position_effects"].null_count == 8
-
-
-def test_scores_by_query_are_kept_with_their_effects(folders):
-    scorer = load_scorer(folders("llama"), scoring="letters")
-    scored = scorer.score_counted(["The city of [Y]."], [["Paris", "Rome"]])
-    [known] = split_scores(scored)
-    assert known.effects == tuple(scored.effects[0])
-    assert sum(known.effects) == pytest.approx(0, abs=1e-6)

@@ -123,10 +123,6 @@ def test_an_unknown_token_is_a_token_as_any_other(trondheim):
     assert scored.unknown == [(0, 1)]
 
 
-def test_nothing_is_asked_of_no_prompts(trondheim):
-    assert PllScorer(*trondheim).score([], []) == []
-
-
 def sentence_piece(split):
     tokenizer = zoo.closed(tiny.TEXT)
     pieces = pre_tokenizers.Metaspace(prepend_scheme="always", split=split)

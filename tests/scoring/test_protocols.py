@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
-from polyprobe.scoring.engine.forward import Plan
 from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Queries
 from polyprobe.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
 from polyprobe.scoring.scorers.part import first_pieces
@@ -247,18 +246,6 @@ def test_one_input_a_prompt_and_length_and_one_place_a_mask(scoring, scorers, mo
         assert scored.scores[0][k] == pytest.approx(want, abs=1e-4)
 
 
-def test_what_is_taught_has_a_row_a_read(scorers):
-    """`read` keeps its shape: a row for each read, although reads of one position share logits."""
-    scorer = scorers("bert", "mpararel")
-    prompts, names = ["The capital is [Y]."], ["Paris", "Berlin", "Paris"]
-    pieces = {n: tuple(scorer.tokenizer(n, add_special_tokens=False)["input_ids"]) for n in names}
-    plan = Plan()
-    scorer.plan(plan, Queries(prompts, [names], pieces))
-    logits, targets = scorer.engine.read(plan, list(plan.reads))
-    assert len(logits) == len(targets) == plan.n_reads == sum(len(pieces[n]) for n in names)
-    assert logits.requires_grad
-
-
 @pytest.mark.parametrize("scoring", ["object", "contrastive"])
 def test_a_slot_that_opens_the_prompt_needs_a_bos(scoring, scorers):
     with pytest.raises(PolyprobeError, match="'' before the slot has no tokens.*--bos always"):
@@ -289,7 +276,6 @@ def test_bad_queries_are_refused(case, prompt, candidates, message, scorers):
         ("t5", "mpararel-released", "--scoring mpararel-released is for masked models, 'X' is "
          "seq2seq; known for seq2seq: bmlama, object, "),
         ("gpt2", "xfactr", "--scoring xfactr is for masked models, 'X' is causal; "),
-        ("gpt2", "mparel", "unknown --scoring 'mparel'; did you mean 'mpararel'? known: bmlama, "),
     ],
 )  # fmt: skip
 def test_a_protocol_of_another_family_is_refused(kind, scoring, message, tmp_path):

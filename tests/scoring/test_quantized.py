@@ -173,18 +173,9 @@ def test_the_kind_is_part_of_the_signature_and_of_the_key(tmp_path):
     assert len(set(identities)) == 3
 
 
-@pytest.mark.acceptance
-def test_workers_quantise_too(tmp_path):
-    facts = write_facts(tmp_path / "facts")
-    asked = {"quantize": "4bit", "cache": False}
-    here = evaluate_model("geolm", facts, output=tmp_path / "one", **asked)
-    assert evaluate_model("geolm", facts, output=tmp_path / "two", devices=2, **asked) == here
-    assert Run(tmp_path / "one").read("ru").equals(Run(tmp_path / "two").read("ru"))
-
-
 @pytest.mark.parametrize(
     ("method", "package"),
-    [("gptq", "gptqmodel"), ("awq", "gptqmodel"), ("compressed-tensors", "compressed_tensors")],
+    [("gptq", "gptqmodel"), ("compressed-tensors", "compressed_tensors")],
 )
 def test_a_method_whose_package_is_missing_is_named(method, package, tmp_path):
     folder = tiny.save_model("llama", tmp_path / "model")
@@ -245,11 +236,3 @@ def test_scoring_does_not_end_the_training_of_an_adapter(tokenizer):
     alone = train(tokenizer, lambda model: None)
     for one, two in zip(alone, train(tokenizer, score), strict=True):
         assert torch.equal(one, two)
-
-
-def test_a_4_bit_object_has_the_scores_of_its_name(tokenizer):
-    model = AutoModelForCausalLM.from_pretrained(GEOLM, quantization_config=NF4, dtype=FULL)
-    scorer = load_scorer(model, tokenizer=tokenizer)
-    assert scorer.path == "tree"
-    named = load_scorer("geolm", quantize="4bit")
-    assert scorer.score(PROMPTS, CANDIDATES) == named.score(PROMPTS, CANDIDATES)

@@ -1,12 +1,10 @@
 """What `polyprobe export DATASET` writes, without the harnesses that read it."""
 
-import json
 import re
 import shutil
 from pathlib import Path
 
 import datasets
-import pyarrow.parquet as pq
 import pytest
 import yaml
 
@@ -43,14 +41,6 @@ def test_lm_eval_has_a_group_what_is_shared_and_a_task_a_language(folder, tmp_pa
     }
 
 
-def test_the_group_tells_what_differs(folder, tmp_path):
-    text = export_dataset(folder, "lm-eval", tmp_path / "out")[0].read_text("utf-8")
-    head = [line for line in text.splitlines() if line.startswith("#")]
-    told = [line[4:].partition(".")[0] for line in head if line.startswith("# - ")]
-    assert told == ["Length", "BOS", "EOS", "Ties", "Length limits", "Other models"]
-    assert max(map(len, head)) <= 110
-
-
 def test_a_dataset_on_the_hub_is_named_not_its_files(folder, tmp_path):
     written = export_dataset(folder, "lm-eval", tmp_path / "out", dataset_id="me/tiny-facts")
     shared, english = read(written[1]), read(written[2])
@@ -59,11 +49,6 @@ def test_a_dataset_on_the_hub_is_named_not_its_files(folder, tmp_path):
     assert english["task"] == "polyprobe_tiny-facts_default_en"
     (file,) = export_dataset(folder, "lighteval", tmp_path / "out2", dataset_id="me/tiny-facts")
     assert 'REPOSITORY = "me/tiny-facts"\nCONFIG = "default"\n' in file.read_text("utf-8")
-
-
-def test_languages_are_in_the_order_asked_each_once(folder, tmp_path):
-    written = export_dataset(folder, "lm-eval", tmp_path / "out", languages=["ja", "en", "ja"])
-    assert read(written[0])["task"] == ["polyprobe_tiny_default_ja", "polyprobe_tiny_default_en"]
 
 
 @pytest.mark.parametrize(("written", "language"), [("'no'", "no"), ("zh_hans", "zh_hans")])
@@ -180,18 +165,6 @@ def test_folders_that_are_no_dataset(folder, tmp_path):
         with pytest.raises(PolyprobeError, match=message) as told:
             export_dataset(place, "lighteval", tmp_path / "out")
         assert "\n" not in str(told.value)
-
-
-def test_files_that_are_no_parquet(folder, tmp_path):
-    rows = pq.read_table(folder / "data/default/en.parquet").to_pylist()
-    other = tmp_path / "other"
-    other.mkdir()
-    (other / "en.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
-    card = (folder / "README.md").read_text("utf-8").partition("  - split: ja")[0]
-    card = card.replace("data/default/en.parquet", "en.jsonl")
-    (other / "README.md").write_text(f"{card}---\n", encoding="utf-8")
-    with pytest.raises(PolyprobeError, match=r"en\.jsonl is not a Parquet file"):
-        export_dataset(other, "lm-eval", tmp_path / "out")
 
 
 def test_no_task_of_lighteval_is_a_path_beside_its_file(folder, tmp_path):

@@ -15,7 +15,7 @@ import pytest
 from polyprobe.eval import load_scorer
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.publish.harness import export_dataset
-from tests.publish.harness.harness_rows import load_module, write_dataset
+from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 ROOT = Path(__file__).parents[3]
 PEERS = load_module(ROOT / "bench" / "harness_peers.py")
@@ -52,7 +52,8 @@ def rows() -> dict[str, list[dict]]:
     for language in LANGUAGES:
         file = ROOT / "datasets/geofacts/data/default" / f"{language}.parquet"
         own = pq.read_table(file, columns=names).to_pylist()[::23]
-        found[language] = [*own, {**own[0], "answers": [0, 2]}]
+        difficult = [dict(zip(names, row, strict=True)) for row in ROWS["en"]]
+        found[language] = [*own, {**own[0], "answers": [0, 2]}, *difficult]
     return found
 
 

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from polyprobe.publish import push as publish
 from polyprobe.publish.hub import Remote, check_ours
 from polyprobe.publish.source import Source, read_source
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE, environment
 from tests.making.waiting import PATIENCE
-from tests.publish.push.clients import TOKEN, api, contents, held, hub_token, run
+from tests.publish.push.clients import TOKEN, api, held, hub_token, run
 from tests.publish.push.folders import edit, metric, small_dataset
 
 __all__ = ["api"]
@@ -58,26 +57,6 @@ def test_a_first_commit_with_a_page_is_the_hub_s_for_a_static_space_alone(tmp_pa
             check_ours(Hub(), "me/x", source, remote)
 
 
-def test_a_repository_that_is_empty_is_filled(api, folder):
-    api.create_repo("me/geofacts", repo_type="dataset")
-    run(folder, "me/geofacts")
-    assert held(api, "me/geofacts") == contents(folder)
-
-
-def test_a_repository_that_somebody_makes_meanwhile(api, hub, folder, monkeypatch):
-    edit(folder / "README.md", "license: other", "license: unknown")
-    prepare = publish.prepare
-
-    def after_them(*arguments):
-        api.create_repo("me/geofacts", repo_type="dataset")
-        return prepare(*arguments)
-
-    monkeypatch.setattr(publish, "prepare", after_them)
-    with pytest.raises(PolyprobeError, match=r"answered 409 .*run the same command again"):
-        run(folder, "me/geofacts", private=True)
-    assert held(api, "me/geofacts") == {}
-
-
 @pytest.mark.parametrize(
     ("revision", "message"),
     [
@@ -92,18 +71,6 @@ def test_what_is_not_a_branch(revision, message, api, hub, folder):
     for dry_run in (True, False):
         with pytest.raises(PolyprobeError, match=message):
             run(folder, "me/geofacts", revision=revision, dry_run=dry_run)
-
-
-def test_pull_requests_that_are_closed_or_into_another_branch_do_not_count(api, hub, folder):
-    run(folder, "me/geofacts")
-    run(folder, "me/geofacts", revision="v2")
-    (folder / "eval.yaml").write_text("name: other\n")
-    run(folder, "me/geofacts", create_pr=True)
-    run(folder, "me/geofacts", create_pr=True, revision="v2")
-    assert len(list(api.get_repo_discussions("me/geofacts", repo_type="dataset"))) == 2
-    api.merge_pull_request("me/geofacts", 1, repo_type="dataset")
-    run(folder, "me/geofacts")
-    assert held(api, "me/geofacts") == contents(folder)
 
 
 def test_a_pull_request_needs_a_repository(api, folder):

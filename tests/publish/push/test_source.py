@@ -5,7 +5,6 @@ import subprocess
 
 import pytest
 
-import polyprobe
 from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
@@ -46,15 +45,6 @@ def test_the_fingerprint_is_that_of_names_and_contents(tmp_path):
     assert linked.fingerprint == copied.fingerprint
     (tmp_path / "rankc" / "app.py").write_text("")
     assert read_source(tmp_path / "rankc").fingerprint != linked.fingerprint
-
-
-def test_a_checkout_behind_a_link_has_the_same_files(tmp_path, monkeypatch):
-    straight = read_source(ROOT / "metrics" / "rankc").fingerprint
-    (tmp_path / "link").symlink_to(ROOT)
-    monkeypatch.setattr(polyprobe, "__path__", [str(tmp_path / "link")])
-    monkeypatch.chdir(tmp_path)
-    for given in ("metrics/rankc", "link/metrics/rankc"):
-        assert read_source(type(tmp_path)(given)).fingerprint == straight
 
 
 def test_a_name_without_a_folder_is_that_of_what_was_installed(tmp_path, monkeypatch):

@@ -2,13 +2,12 @@
 
 import shutil
 import subprocess
-import time
-from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import httpx
 import numpy as np
+import psutil
 import pytest
 
 from polyprobe.bench import servers
@@ -16,9 +15,9 @@ from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.errors import PolyprobeError
 from tests.hub.client import POLYPROBE
+from tests.making.waiting import wait_until
 
 from .stand_in import GEOLM
 
@@ -26,8 +25,8 @@ pytestmark = [
     pytest.mark.acceptance,
     pytest.mark.skipif(not servers.PYTHON.exists(), reason="needs `make servers`"),
 ]
-LANGUAGES = [*TRAINED, "el", "hy", "ja", "ka", "ko", "th"]
-CLOSE = 1e-4  # nats
+LANGUAGES = ["en", "ru", "hy", "th"]  # geolm is trained in two of them
+CLOSE = 1e-4  # nats, of a token
 PLAIN = 1e-3  # nats
 
 
@@ -38,29 +37,46 @@ def vllm(tmp_path_factory):
         yield url
 
 
-def rows_of(folder, languages):
+@pytest.fixture(scope="module")
+def gguf(tmp_path_factory):
+    file = tmp_path_factory.mktemp("gguf") / "geolm.gguf"
+    write_gguf(Path(GEOLM), file)
+    return file
+
+
+@pytest.fixture(scope="module")
+def llama(gguf):
+    with servers.serve_llama(gguf, cache="float32") as url:
+        yield url
+
+
+def rows_of(folder, languages=LANGUAGES):
     run = Run(folder)
     return [row for x in languages for row in run.read(x).to_pylist()]
 
 
-def scores_of(folder, languages):
-    return [row["scores"] for row in rows_of(folder, languages)]
-
-
 @pytest.mark.parametrize(
-    ("scoring", "sample"), [("bmlama", 90), ("object", 20), ("contrastive", 20)]
+    ("server", "scoring", "sample"),
+    [
+        ("vllm", "bmlama", 15),
+        ("vllm", "object", 15),
+        ("llama", "bmlama", 4),
+        ("llama", "object", 6),
+    ],
 )
-def test_vllm_gives_every_score_of_this_process(vllm, scoring, sample, tmp_path):
-    asked = {"languages": LANGUAGES, "sample": sample, "scoring": scoring, "cache": False}
-    evaluate_model("geolm", "geofacts", output=tmp_path / "own", **asked)
-    evaluate_model("geolm", "geofacts", server=vllm, output=tmp_path / "served", **asked)
-    own, served = (scores_of(tmp_path / name, LANGUAGES) for name in ("own", "served"))
-    differences = np.concatenate([np.subtract(a, b) for a, b in zip(own, served, strict=True)])
-    assert len(differences) > 1500
-    assert np.abs(differences).max() < CLOSE
+def test_a_server_gives_every_score_of_this_process(server, scoring, sample, request, tmp_path):
+    options = {"languages": LANGUAGES, "sample": sample, "scoring": scoring, "cache": False}
+    evaluate_model("geolm", "geofacts", output=tmp_path / "own", **options)
+    url = request.getfixturevalue(server)
+    evaluate_model("geolm", "geofacts", server=url, output=tmp_path / "served", **options)
+    own, served = (rows_of(tmp_path / name) for name in ("own", "served"))
+    assert sum(len(row["scores"]) for row in own) > 20 * sample
     for ours, theirs in zip(own, served, strict=True):
-        order = np.argsort(ours)
-        assert (np.diff(np.array(theirs)[order]) > -CLOSE).all()
+        summed = np.array(ours["n_tokens"]) if scoring == "object" else 1
+        differences = np.subtract(ours["scores"], theirs["scores"])
+        assert np.abs(differences / summed).max() < CLOSE
+        order = np.argsort(ours["scores"])
+        assert (np.diff(np.array(theirs["scores"])[order]) > -CLOSE).all()
 
 
 def test_vllm_with_another_tokenizer_is_refused(vllm, tmp_path):
@@ -73,36 +89,16 @@ def test_vllm_with_another_tokenizer_is_refused(vllm, tmp_path):
         load_scorer("geolm", server=vllm, tokenizer=str(tmp_path))
 
 
-@pytest.mark.parametrize("scoring", ["bmlama", "object"])
-def test_llama_gives_every_score_of_this_process(scoring, tmp_path):
-    asked = {"languages": LANGUAGES, "sample": 6, "scoring": scoring, "cache": False}
-    evaluate_model("geolm", "geofacts", output=tmp_path / "own", **asked)
-    write_gguf(Path(GEOLM), tmp_path / "geolm.gguf")
-    with servers.serve_llama(tmp_path / "geolm.gguf", cache="float32") as url:
-        evaluate_model("geolm", "geofacts", server=url, output=tmp_path / "served", **asked)
-    own, served = (rows_of(tmp_path / name, LANGUAGES) for name in ("own", "served"))
-    assert sum(len(row["scores"]) for row in own) > 500
-    for one, other in zip(own, served, strict=True):
-        summed = np.array(one["n_tokens"]) if scoring == "object" else 1
-        differences = np.subtract(one["scores"], other["scores"])
-        assert np.abs(differences / summed).max() < CLOSE
-        assert [*np.argsort(one["scores"])] == [*np.argsort(other["scores"])]
-
-
-@lru_cache(1)
-def smollm2():
-    return str(servers.find_smollm2())
-
-
 def test_llama_gives_the_scores_of_its_own_plain_route():
     """Candidates share prompts and the prompt cache; each token alone, without a cache, agrees.
 
     Weights in Q4_1 are multiplied with activations in 8 bits, another precision than here.
     """
-    facts = load_facts("geofacts", languages=["en", "fr", "ru", "hi"])
+    facts = load_facts("geofacts", languages=["en", "hi"])
     rows = [(x["prompt"][0].as_py(), x["candidates"][0].as_py()[:3]) for x in facts.values()]
-    with servers.serve_llama(servers.find_smollm2()) as url:
-        scorer = load_scorer(smollm2(), server=url, scoring="object")
+    model = servers.find_smollm2()
+    with servers.serve_llama(model) as url:
+        scorer = load_scorer(str(model), server=url, scoring="object")
         found = scorer.score(*zip(*rows, strict=True))
         for (prompt, row), ours in zip(rows, found, strict=True):
             [start] = scorer.prefixes([prompt[: prompt.index("[Y]")]])
@@ -121,20 +117,20 @@ def _one_by_one(url, start, pieces):
         yield next(x["logprob"] for x in step["top_logprobs"] if x["id"] == piece)
 
 
-def test_a_llama_server_that_ends_and_starts_again_gives_the_same_scores(tmp_path):
-    command = [*POLYPROBE, "eval", smollm2(), "--dataset", "geofacts",
-               "--languages", "en,es,fr", "--sample", "12", "--scoring", "object"]  # fmt: skip
-    with servers.serve_llama(servers.find_smollm2()) as url:
-        run = [*command, "--server", url, "--output"]
+def test_a_llama_server_that_ends_and_starts_again_gives_the_same_scores(gguf, tmp_path):
+    command = [*POLYPROBE, "eval", "geolm", "--dataset", "geofacts", "--languages",
+               ",".join(LANGUAGES), "--sample", "12", "--scoring", "object"]  # fmt: skip
+    with servers.serve_llama(gguf) as url:
+        run = [*command, "--no-cache", "--server", url, "--output"]
         subprocess.run([*run, tmp_path / "whole"], check=True, capture_output=True)
         started = subprocess.Popen([*run, tmp_path / "cut"], stderr=subprocess.PIPE, text=True)
-        while not [*tmp_path.glob("cut/scores/*.parquet")] and started.poll() is None:
-            time.sleep(0.02)
-    with servers.serve_llama(servers.find_smollm2(), urlsplit(url).port):
+        wait_until(lambda: [*tmp_path.glob("cut/scores/*.parquet")])
+        psutil.Process(started.pid).suspend()  # until the server has ended: requests are left
+    psutil.Process(started.pid).resume()
+    with servers.serve_llama(gguf, urlsplit(url).port):
         _, notices = started.communicate(timeout=300)
     assert started.returncode == 0, notices
     assert "answers again" in notices
-    whole, cut = (scores_of(tmp_path / name, ["en", "es", "fr"]) for name in ("whole", "cut"))
-    for ours, theirs in zip(whole, cut, strict=True):
-        assert np.abs(np.subtract(ours, theirs)).max() < PLAIN
-        assert [*np.argsort(ours)] == [*np.argsort(theirs)]
+    for whole, cut in zip(rows_of(tmp_path / "whole"), rows_of(tmp_path / "cut"), strict=True):
+        assert np.abs(np.subtract(whole["scores"], cut["scores"])).max() < PLAIN
+        assert [*np.argsort(whole["scores"])] == [*np.argsort(cut["scores"])]

@@ -1,6 +1,6 @@
 """Families that answer at once."""
 
-from .case import CHATML, ROLES, Case, read_template
+from .case import CHATML, Case, read_template
 
 ANSWERING = {
     # A default system message; the role is written as it is.
@@ -58,20 +58,6 @@ ANSWERING = {
         None,
         ("<start_of_turn>", "<end_of_turn>"),
     ),
-    # The system message is the beginning of the user's; contents may be lists.
-    "gemma-3": Case(
-        read_template("gemma-3"),
-        "<s><start_of_turn>user\n<end_of_turn>\n<start_of_turn>model\n",
-        "<s><start_of_turn>user\nBe brief.\n\nSay it.<end_of_turn>\n<start_of_turn>model\n",
-        ("<start_of_turn>", "<end_of_turn>"),
-    ),
-    # Tokens for the roles; a template without a new answer ends in EOS.
-    "phi-3": Case(
-        read_template("phi-3"),
-        "<|user|>\n<|end|>\n<|assistant|>\n",
-        "<|system|>\nBe brief.<|end|>\n<|user|>\nSay it.<|end|>\n<|assistant|>\n",
-        ROLES,
-    ),
     # No blank or newline between the separator and the answer.
     "phi-4": Case(
         read_template("phi-4"),
@@ -84,47 +70,10 @@ ANSWERING = {
     "falcon": Case(
         read_template("falcon"), "User: \nFalcon: ", "System: Be brief.\nUser: Say it.\nFalcon: "
     ),
-    # Two newlines as words; EOS behind every turn.
-    "zephyr": Case(
-        read_template("zephyr"),
-        "<|user|>\n</s>\n<|assistant|>\n",
-        "<|system|>\nBe brief.</s>\n<|user|>\nSay it.</s>\n<|assistant|>\n",
-    ),
     # One line of text; a default system message without a role.
     "vicuna": Case(
         read_template("vicuna"),
         "A chat between a user and an assistant. USER:  ASSISTANT: ",
         "Be brief. USER: Say it. ASSISTANT: ",
-    ),
-    # Several tokens a turn.
-    "command-r": Case(
-        read_template("command-r"),
-        "<s><|START_OF_TURN|><|USER_TOKEN|><|END_OF_TURN|><|START_OF_TURN|><|CHATBOT_TOKEN|>",
-        "<s><|START_OF_TURN|><|SYSTEM_TOKEN|>Be brief.<|END_OF_TURN|>"
-        "<|START_OF_TURN|><|USER_TOKEN|>Say it.<|END_OF_TURN|><|START_OF_TURN|><|CHATBOT_TOKEN|>",
-        ("<|START_OF_TURN|>", "<|END_OF_TURN|>", "<|CHATBOT_TOKEN|>", "<|USER_TOKEN|>"),
-    ),
-    # Words as roles, the BOS as in a text.
-    "deepseek-v2": Case(
-        read_template("deepseek-v2"),
-        "<s>User: \n\nAssistant: ",
-        "<s>Be brief.\n\nUser: Say it.\n\nAssistant: ",
-    ),
-    # A date, a sentence about thinking in the system message.
-    "granite-3": Case(
-        read_template("granite-3"),
-        "<|start_of_role|>system<|end_of_role|>Today's Date: July 26, 2024.\nYou are Granite."
-        "<|end_of_text|>\n<|start_of_role|>user<|end_of_role|><|end_of_text|>\n"
-        "<|start_of_role|>assistant<|end_of_role|>",
-        "<|start_of_role|>system<|end_of_role|>Be brief.<|end_of_text|>\n"
-        "<|start_of_role|>user<|end_of_role|>Say it.<|end_of_text|>\n"
-        "<|start_of_role|>assistant<|end_of_role|>",
-        ("<|start_of_role|>", "<|end_of_role|>", "<|end_of_text|>"),
-    ),
-    # Roles as words in brackets, another end for the last answer.
-    "olmo-2": Case(
-        read_template("olmo-2"),
-        "<s><|user|>\n\n<|assistant|>\n",
-        "<s><|system|>\nBe brief.\n<|user|>\nSay it.\n<|assistant|>\n",
     ),
 }

@@ -25,7 +25,6 @@ class Case(NamedTuple):
 
 
 CHATML = ("<|im_start|>", "<|im_end|>")
-ROLES = ("<|user|>", "<|assistant|>", "<|system|>", "<|end|>")
 THINK = ("<think>", "</think>")
 
 

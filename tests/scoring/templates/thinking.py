@@ -11,14 +11,6 @@ THINKING = {
         "<|im_start|>assistant\n<think>\n\n</think>\n\n",
         (*CHATML, *THINK),
     ),
-    # Always thinks: the template opens the thought of a new answer.
-    "qwq": Case(
-        read_template("qwq"),
-        "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n",
-        "<|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nSay it.<|im_end|>\n"
-        "<|im_start|>assistant\n<think>\n\n</think>\n\n",
-        (*CHATML, *THINK),
-    ),
     # Today's date, metadata, the system message in them; an empty thought in new answers only.
     "smollm3": Case(
         read_template("smollm3"),
@@ -121,14 +113,6 @@ THINKING = {
         "<SPECIAL_10>System\nBe brief.\n\n<SPECIAL_11>User\nSay it.\n<SPECIAL_11>Assistant\n"
         "<think>\n\n</think>\n\n",
         ("<SPECIAL_10>", "<SPECIAL_11>", "<SPECIAL_12>", *THINK),
-    ),
-    # Opens a thought; its own empty one is followed by one newline, as in its older answers.
-    "stepfun": Case(
-        read_template("stepfun"),
-        "<s><|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n",
-        "<s><|im_start|>system\nBe brief.<|im_end|>\n<|im_start|>user\nSay it.<|im_end|>\n"
-        "<|im_start|>assistant\n<think>\n\n</think>\n",
-        (*CHATML, *THINK),
     ),
     # Always thinks, with other signs.
     "kimi": Case(
