@@ -2,7 +2,9 @@
 
 import re
 import shutil
+import sys
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import datasets
 import pytest
@@ -10,7 +12,7 @@ import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
 from polyprobe.system.errors import PolyprobeError
-from tests.publish.harness.harness_rows import ROWS, write_dataset
+from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 
 @pytest.fixture
@@ -184,3 +186,52 @@ def test_an_output_folder_of_others_is_left_alone(folder, tmp_path):
     with pytest.raises(PolyprobeError, match=r"notes\.txt is a file"):
         export_dataset(folder, "lm-eval", tmp_path / "notes.txt")
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+@pytest.fixture
+def lighteval(monkeypatch) -> None:
+    """Stand-ins for the names that the tasks import: records of their arguments."""
+    names = {
+        "metrics.metrics_sample": {"SampleLevelComputation": object},
+        "metrics.utils.metric_utils": {"SampleLevelMetric": SimpleNamespace},
+        "tasks.lighteval_task": {"LightevalTaskConfig": SimpleNamespace},
+        "tasks.requests": {"Doc": SimpleNamespace, "SamplingMethod": SimpleNamespace(LOGPROBS=0)},
+    }
+    for path, content in names.items():
+        module = ModuleType(f"lighteval.{path}")
+        module.__dict__.update(content)
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    for path in ("", ".metrics", ".metrics.utils", ".tasks"):
+        monkeypatch.setitem(sys.modules, f"lighteval{path}", ModuleType(f"lighteval{path}"))
+
+
+@pytest.mark.usefixtures("lighteval")
+def test_without_bos_the_first_word_or_letter_is_the_context(folder, tmp_path):
+    module = load_module(export_dataset(folder, "lighteval", tmp_path / "out")[0])
+    queries = {
+        "Oslo lies in [Y].": "Oslo",
+        " Oslo lies in [Y].": " Oslo",
+        "12 [Y]": "12",
+        "オスロは[Y]にある。": "オ",
+        "a[Y]": "a",
+        " a[Y]": " a",
+    }
+    for prompt, query in queries.items():
+        row = {"prompt": prompt, "candidates": ["x", "y z"], "answers": [1]}
+        doc = module.ask_behind_first_word(row, "task")
+        assert doc.query == query
+        sentences = [prompt.replace("[Y]", candidate) for candidate in row["candidates"]]
+        assert [query + choice for choice in doc.choices[: doc.specific["n_choices"]]] == sentences
+
+
+@pytest.mark.usefixtures("lighteval")
+def test_a_task_a_language_and_none_without_bos_where_a_prompt_begins_with_the_slot(
+    folder, tmp_path
+):
+    module = load_module(export_dataset(folder, "lighteval", tmp_path / "out")[0])
+    names = [task.name for task in module.TASKS_TABLE]
+    stem = "polyprobe_tiny_default"
+    assert names == [f"{stem}:en", f"{stem}:ja", f"{stem}_no_bos:en"]
+    assert "prompts that begin with the slot: ja (2)." in module.__doc__
+    assert {task.hf_repo for task in module.TASKS_TABLE} == {str(tmp_path / "out" / f"{stem}.data")}
+    assert [task.evaluation_splits for task in module.TASKS_TABLE] == [["en"], ["ja"], ["en"]]
