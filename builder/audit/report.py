@@ -113,56 +113,28 @@ def decimals(value: float | None) -> str:
 
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
-    clean = [check.heading for code, check in CHECKS.items() if not has_rows(code, audit)]
     counts = audit.languages.values()
-    strict = max(each.not_parallel_strict - each.not_parallel for each in counts)
-    unjudged = sum(each.not_judged for each in counts)
-    symmetric = ", ".join(f"{name} {count}" for name, count in audit.symmetric.items() if count)
-    ceiling, baseline = audit.ceiling, audit.baselines[""]
-    by_answers = audit.rows - audit.rows_with_ids
-    rest = f", by translations that the answers give in {by_answers} rows" if by_answers else ""
-    first = [
-        f"{audit.rows} rows, {audit.rows_parallel_in_all} parallel in all "
-        f"{len(audit.languages)} languages (reference: {audit.reference})",
-        f"candidates compared by id in {audit.rows_with_ids} rows{rest}",
-    ]
-    lines = [
-        (unjudged, f"candidates that cannot be compared: {unjudged}"),
-        (
-            strict,
-            f"up to {strict} more rows per language are not parallel if a label with several "
-            "translations never counts as the same entity",
-        ),
-        (
-            symmetric,
-            "rows of relations that hold in both directions: "
-            f"{format_share(sum(audit.symmetric.values()), audit.rows)} ({symmetric})",
-        ),
-        (clean, f"nothing found: {', '.join(clean)}"),
-        (
-            baseline.chance is not None,
-            f"accuracy without a model: chance {decimals(baseline.chance)}, candidates ranked by "
-            f"how many other facts of the relation they answer {decimals(baseline.frequency)}",
-        ),
-        (
-            ceiling.draws,
-            f"ceiling: mean of {ceiling.draws} random rankings, standard error at most "
-            f"{ceiling.standard_error:.5f}",
-        ),
-        (ceiling.rows_left_out, f"ceiling: {ceiling.rows_left_out} rows left out"),
-    ]
-    return first + [line for condition, line in lines if condition]
+    text = render(
+        "totals.txt",
+        audit=audit,
+        baseline=audit.baselines[""],
+        clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
+        strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
+        unjudged=sum(each.not_judged for each in counts),
+        symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
+        share=format_share,
+        decimals=decimals,
+    )
+    return list(filter(None, text.splitlines()))
 
 
 def render_page(audit: Audit) -> str:
     """Return the page: totals, table, definitions, and a heat map for each kind of ceiling."""
-    text, style = (files(__package__).joinpath(name) for name in ("page.html", "audit.css"))
-    environment = Environment(autoescape=True, keep_trailing_newline=True)
-    template = environment.from_string(text.read_text(encoding="utf-8"))
     head, *lines = table_rows(audit)
-    page: str = template.render(
+    return render(
+        "page.html",
         title=f"Audit of {audit.signature.split('|')[0].removeprefix('data:')}",
-        style=style.read_text(encoding="utf-8"),
+        style=files(__package__).joinpath("audit.css").read_text(encoding="utf-8"),
         totals=totals(audit),
         head=head,
         lines=lines,
@@ -171,4 +143,10 @@ def render_page(audit: Audit) -> str:
         languages=list(audit.languages),
         signature=audit.signature,
     )
-    return page
+
+
+def render(file: str, **values: Any) -> str:
+    """Fill in a Jinja template of this folder."""
+    environment = Environment(autoescape=file.endswith(".html"), keep_trailing_newline=True)
+    text = files(__package__).joinpath(file).read_text(encoding="utf-8")
+    return environment.from_string(text).render(**values)
