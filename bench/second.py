@@ -81,7 +81,11 @@ def count_tokens(scorer: Scorer, tables: Mapping[str, pa.Table]) -> int:
     asked = {language: queries_of(table) for language, table in tables.items()}
     plans = (scorer.prepare(t.prompts, t.candidates).plan for t in make_tasks(asked, set()))
     engine = scorer.engine
-    return sum(engine.path.size(batch) for plan in plans for batch in engine.batches(plan))
+    return sum(
+        engine.path.size(batch)
+        for plan in plans
+        for batch, _ in engine.read_all(plan, lambda batch: None)
+    )
 
 
 def run(scorer: Scorer, tables: Mapping[str, pa.Table]) -> float:

@@ -5,6 +5,8 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,10 +34,10 @@ from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
-from polyprobe.scoring.chat import render_chat
-from polyprobe.scoring.load import check_chat, family_of
-from polyprobe.scoring.model_objects import configuration_of, name_of, unwrap_model
-from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Scorer
+from polyprobe.scoring.load import engage_object, family_of
+from polyprobe.scoring.model_objects import configuration_of, unwrap_model
+from polyprobe.scoring.options import ScorerOptions, ScoringOptions
+from polyprobe.scoring.scorers import SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import with_keywords
@@ -75,11 +77,7 @@ class ConsistencyCallback(TrainerCallback):
 
     @with_keywords(CallbackOptions)
     def __init__(
-        self,
-        trainer: Trainer,
-        dataset: str | Splits,
-        config: str | None = None,
-        **options: Any,
+        self, trainer: Trainer, dataset: str | Splits, config: str | None = None, **options: Any
     ) -> None:
         """Load and check the rows and their tokens.
 
@@ -96,10 +94,13 @@ class ConsistencyCallback(TrainerCallback):
             PolyprobeError: any error that the caller can correct, in one line.
         """
         self._options = CallbackOptions.from_keywords(options, type(self))
-        _check_whole(trainer)
+        if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
+            raise PolyprobeError(
+                "the trainer splits the model's weights over processes (FSDP or DeepSpeed ZeRO 3), "
+                "which ConsistencyCallback cannot measure; use `polyprobe eval` on its checkpoints"
+            )
         self._trainer = trainer
-        self._tokenizer = _tokenizer_of(trainer)
-        self._make = _choose_scorer(self._options, self._model, self._tokenizer)
+        self._make = _choose_scorer(self._options, self._model, _tokenizer_of(trainer))
         self._figures: dict[str, float] | None = None  # of the current weights
         scoring = self._options.scoring
         contrasts = protocol_of(scoring).contrasts
@@ -154,7 +155,6 @@ class ConsistencyCallback(TrainerCallback):
 
     @property
     def _model(self) -> Any:
-        """Return the model without its wrappers for training."""
         return unwrap_model(self._trainer.model)
 
     def _follow(self, state: TrainerState, control: TrainerControl) -> None:
@@ -200,14 +200,6 @@ class ConsistencyCallback(TrainerCallback):
         }
 
 
-def _check_whole(trainer: Trainer) -> None:
-    if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
-        raise PolyprobeError(
-            "the trainer splits the model's weights over processes (FSDP or DeepSpeed ZeRO 3), "
-            "which ConsistencyCallback cannot measure; use `polyprobe eval` on its checkpoints"
-        )
-
-
 def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
     processor = trainer.processing_class
     for tokenizer in (processor, getattr(processor, "tokenizer", None)):
@@ -221,7 +213,7 @@ def _choose_scorer(
 ) -> Callable[[Any], Scorer]:
     """Return the function that makes the scorer of the model as it then is."""
     config, scoring = configuration_of(model), options.scoring
-    family = FAMILIES[family_of(config, config.name_or_path or type(model).__name__)]
+    family = family_of(config, config.name_or_path or type(model).__name__)
     names = [name for name, families in SCORINGS.items() if family.name in families]
     names = [name for name in names if protocol_of(name).kind == "scores"]
     if scoring not in names:
@@ -229,20 +221,15 @@ def _choose_scorer(
             f"scoring {scoring!r} cannot follow the training of this {family.name} model; "
             f"known: {', '.join(names)}"
         )
-    extra: dict[str, Any] = {"permutations": options.permutations} if options.permutations else {}
-    if options.conversation:
-        name = name_of(model)
-        check_chat(family, name)
-        extra["chat"] = render_chat(tokenizer, options.conversation, name, scoring)
-    kind = SCORINGS[scoring][family.name]
-    return lambda network: kind(network, tokenizer, options.batch_tokens, **extra)
+    values = {part.name: getattr(options, part.name) for part in fields(ScoringOptions)}
+    return partial(engage_object, options=ScorerOptions(**values, tokenizer=tokenizer))
 
 
 def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
     """Refuse rows that cannot be scored; warn of candidates with only unknown tokens."""
     unknown: Counter[str] = Counter()
     for task in tasks:
-        with naming_language(task):
+        with naming_language(task.language):
             prepared = scorer.prepare(task.prompts, task.candidates)
         unknown[task.language] += len(prepared.unknown)
     for language in +unknown:

@@ -183,10 +183,8 @@ class Evaluation(NamedTuple):
     earlier: Settings | None  # of a run to resume with the same model
 
     def describe(self, loaded: Loaded) -> Settings:
-        """Return the settings of the run with a loaded model.
-
-        A setting with the name of an option has its value, unless the model or dataset decides.
-        """
+        """Return the settings of the run with a loaded model."""
+        # A setting with the name of an option has its value, unless the model or dataset decides
         options, scorer, network = self.request.options, loaded.scorer, loaded.scorer.model
         if options.prompt_probability:
             check_prefix(scorer)

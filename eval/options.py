@@ -26,7 +26,6 @@ _worker = partial(option, panel="Workers")
 
 
 def _check_languages(languages: str | Sequence[str]) -> None:
-    """Refuse an empty list."""
     if not (languages.strip(", ") if isinstance(languages, str) else languages):
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
 
@@ -128,18 +127,6 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
                     f"{flag} is for --scoring {FREE}, not {self.scoring}; leave it out"
                 )
 
-    def check_questions(self, scoring: str) -> None:
-        """Refuse questions that a scoring does not ask; a scorer has its own scoring."""
-        if self.prompt_probability and scoring != SUMMED:
-            raise PolyprobeError(
-                f"--prompt-probability is for --scoring {SUMMED}; got --scoring {scoring}"
-            )
-        if self.final_stop != "none" and not scoring.startswith("mpararel"):
-            raise PolyprobeError(
-                f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates "
-                "as they are; leave it out"
-            )
-
 
 @dataclass(frozen=True)
 class CallbackOptions(ScoringOptions, DatasetOptions):
@@ -170,7 +157,16 @@ class EvaluationRequest(NamedTuple):
     ) -> Self:
         """Return a request whose names and options fit; nothing is loaded, no Hub is asked."""
         request = cls(model, dataset, config, options)
-        options.check_questions(request.scoring)
+        scoring = request.scoring
+        if options.prompt_probability and scoring != SUMMED:
+            raise PolyprobeError(
+                f"--prompt-probability is for --scoring {SUMMED}; got --scoring {scoring}"
+            )
+        if options.final_stop != "none" and not scoring.startswith("mpararel"):
+            raise PolyprobeError(
+                f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates "
+                "as they are; leave it out"
+            )
         if is_name(model):
             options.check_named(os.fspath(model))
         elif options.distributor:

@@ -1,12 +1,9 @@
 """What is asked of each fact: its candidates in its own sentence, and two further questions.
 
 The second question has the same candidates in a sentence about another subject, the donor. Rankings
-that agree between the two sentences do not depend on the subject. The donor of a fact is another
-subject of its relation, chosen by hash, the same in every language.
-
-The third question is the prompt's own log-probability: behind a BOS alone, the text before the slot
-is scored like a candidate of the empty prompt, by the sum of the log-probabilities of its tokens
-(Fluent-mLAMA, section 5.4).
+that agree between the two sentences do not depend on the subject. The third is the prompt's own
+log-probability: behind a BOS alone, the text before the slot is scored like a candidate, by the sum
+over its tokens (Fluent-mLAMA, section 5.4).
 """
 
 from collections import defaultdict
@@ -78,18 +75,20 @@ def annotate(
     labels: list[list[str]] | None = None
     for language, table in tables.items():
         columns = table.select(["relation", "fact_id", "answers", "prompt"]).to_pydict()
+        places: Sequence[int | None] = [None] * len(table) if donors is None else donors
+        added = {
+            DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
+            DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
+        }
         names = name_candidates(table)
         if names != labels:  # ids are the same in every language
             labels = names
             arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
             baseline = answer_frequency(*arguments)
             majority = answer_frequency(*arguments, own_fact=True)
-        places: Sequence[int | None] = [None] * len(table) if donors is None else donors
         lists = read_lists(table["candidates"])
         sizes = {id(row): [len(text) for text in row] for row in lists}  # rows share lists
-        added = {
-            DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
-            DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
+        added |= {
             LENGTHS: pa.array([sizes[id(row)] for row in lists], pa.list_(pa.int32())),
             BASELINE: pa.array(baseline, pa.float32()),
             MAJORITY: pa.array(majority, pa.float32()),

@@ -9,6 +9,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple
 
+from polyprobe.scoring.engine import Ids
 from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.hashing import hash_json
 
@@ -26,13 +27,10 @@ class Thought(NamedTuple):
     leads: str = ""
 
 
+# The budget of seed is inside its thought.
+XML_TAGS = ("think", "thinking", "thought", "reasoning", "seed:cot_budget_reflect", "seed:think")
 THOUGHTS = (
-    Thought("<think>", "</think>"),
-    Thought("<thinking>", "</thinking>"),
-    Thought("<thought>", "</thought>"),
-    Thought("<reasoning>", "</reasoning>"),
-    Thought("<seed:cot_budget_reflect>", "</seed:cot_budget_reflect>"),  # inside the next
-    Thought("<seed:think>", "</seed:think>"),
+    *(Thought(f"<{tag}>", f"</{tag}>") for tag in XML_TAGS),
     Thought("<|think|>", "<|/think|>"),
     Thought("[THINK]", "[/THINK]"),
     Thought("◁think▷", "◁/think▷"),
@@ -57,12 +55,11 @@ _ANSWERS = (
     "Столица — ",
     '7, "b"',
 )
-
 _CHANGES = (
     "leaves out, changes or repeats the text of an answer, so that its tokens cannot be found"
 )
 
-Ids = tuple[int, ...]
+
 Messages = Sequence[Mapping[str, str]]
 
 
@@ -85,16 +82,9 @@ class Chat(NamedTuple):
         without its last blanks, the tokens behind them that are not only blanks are the text's.
         Otherwise both are tokenized separately, so that no token joins words of both. An empty text
         has no own ids; the head is then without a blank at its end, which belongs to a word.
-
-        Args:
-            texts: the beginnings of answers.
-            tokenizer: a tokenizer of transformers.
-            questions: of each text, if the head has a place for them.
         """
         heads = [self.head] * len(texts)
         if questions is not None:
-            if self.head.count(QUESTION) != 1:
-                raise ValueError("a conversation without a place for questions")
             heads = [self.head.replace(QUESTION, question) for question in questions]
         fronts = {
             head: _tokenize([head, head.rstrip(), head.rstrip(" ")], tokenizer)
@@ -108,18 +98,17 @@ class Chat(NamedTuple):
 
 
 def _split(ids: Ids, text: str, fronts: Sequence[Ids], tokenizer: Any) -> tuple[Ids, Ids]:
-    """Divide the ids of head and text, see `Chat.encode`.
-
-    `fronts` are the ids of the head, and of the head without its last blanks: of all kinds, which
-    begin a word, and of spaces alone.
-    """
+    """Divide the ids of head and text, see `Chat.encode`."""
+    # `fronts` are the ids of the head, and of the head without its last blanks: of all kinds, which
+    # begin a word, and of spaces alone
     front, words, empty = fronts
     if not text:
         return empty, ()
     if ids[: len(front)] == front:
         return front, ids[len(front) :]
     if ids[: len(words)] == words:
-        n = _find_word(ids, len(words), tokenizer)
+        places = range(len(words), len(ids))  # the first token that is not only blanks
+        n = next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
         return ids[:n], ids[n:]
     [bare] = _tokenize([text], tokenizer)
     return front, bare
@@ -127,12 +116,6 @@ def _split(ids: Ids, text: str, fronts: Sequence[Ids], tokenizer: Any) -> tuple[
 
 def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
     return [tuple(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
-
-
-def _find_word(ids: Ids, first: int, tokenizer: Any) -> int:
-    """Return the place of the first token, from `first` on, that is not only blanks."""
-    places = range(first, len(ids))
-    return next((k for k in places if tokenizer.decode([ids[k]]).strip()), len(ids))
 
 
 def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
@@ -143,14 +126,17 @@ def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "b
     the head is that beginning, and an open thinking part is closed as an empty one. Variables that
     switch thinking off (`WITHOUT_THINKING`) are set if the template has them and no option does.
     Where a template writes today's date it is `TODAY`.
-
-    Args:
-        tokenizer: a tokenizer of transformers.
-        chat: the messages and the values of the template's variables.
-        model: the model's name, for messages.
-        scoring: in `letters` each row has a question of its own in the user's message.
     """
-    source = _read_template(tokenizer, model)
+    if not getattr(tokenizer, "chat_template", None):
+        raise PolyprobeError(
+            f"'{model}' has no chat template: it is not a chat model; leave --chat out"
+        )
+    try:
+        source = str(tokenizer.get_chat_template())
+    except ValueError as error:
+        raise PolyprobeError(
+            f"'{model}' has several chat templates and no default ({one_line(error)})"
+        ) from error
     options = _add_defaults(chat.options, source, model)
     with_date = _DATES.sub(lambda match: json.dumps(TODAY.strftime(match[2])), source)
     template = Template(tokenizer, with_date, options, model)
@@ -164,22 +150,17 @@ def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "b
     return Chat(head, hash_json({"template": source, "head": head})[:16], settings)
 
 
-def _read_template(tokenizer: Any, model: str) -> str:
-    if not getattr(tokenizer, "chat_template", None):
-        raise PolyprobeError(
-            f"'{model}' has no chat template: it is not a chat model; leave --chat out"
-        )
-    try:
-        return str(tokenizer.get_chat_template())
-    except ValueError as error:
-        raise PolyprobeError(
-            f"'{model}' has several chat templates and no default ({one_line(error)})"
-        ) from error
-
-
 def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict[str, Any]:
     """Return the options with those that switch thinking off, where the template has them."""
-    names = _list_variables(template, model)
+    from jinja2 import Environment, TemplateError, meta
+
+    # transformers' own tag, which jinja2 itself refuses.
+    bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)
+    try:
+        tree = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(bare)
+        names = meta.find_undeclared_variables(tree) - _COMMON_VARIABLES
+    except TemplateError as error:
+        raise _refusal(model, f"refuses this conversation ({one_line(error)})") from error
     for name in options:
         if name not in names:
             raise PolyprobeError(
@@ -187,18 +168,6 @@ def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict
                 f"{guess(name, names)} known: {', '.join(sorted(names)) or 'none'}"
             )
     return {**{n: value for n, value in WITHOUT_THINKING.items() if n in names}, **options}
-
-
-def _list_variables(template: str, model: str) -> set[str]:
-    from jinja2 import Environment, TemplateError, meta
-
-    # transformers' own tag, which jinja2 itself refuses.
-    bare = re.sub(r"\{%[-+]?\s*(end)?generation\s*[-+]?%\}", "", template)
-    try:
-        tree = Environment(extensions=["jinja2.ext.loopcontrols"]).parse(bare)
-        return meta.find_undeclared_variables(tree) - _COMMON_VARIABLES
-    except TemplateError as error:
-        raise _refusal(model, f"refuses this conversation ({one_line(error)})") from error
 
 
 class Template(NamedTuple):
@@ -234,8 +203,11 @@ class Template(NamedTuple):
             # Some templates strip the answer.
             if self.write_answer(messages, answer) not in (head + answer, head + answer.rstrip()):
                 raise _refusal(self.model, _CHANGES)
-        head, thought = _skip_thought(head, self.write(messages), start)
-        if thought:
+        before = self.write(messages)
+        thoughts = _list_thoughts(start, before)
+        if thoughts and (not head.startswith(start) or _find_open(head, before)):
+            head = _close(start, thoughts)  # the model begins its answers with a thought
+        if thought := _find_open(head, before):
             problem = f"puts the answer into a thinking part ({thought.opens}), which cannot be "
             raise _refusal(self.model, f"{problem}scored")
         return head
@@ -266,22 +238,6 @@ def _refusal(model: str, problem: str, option: str = "--chat") -> PolyprobeError
     return PolyprobeError(f"the chat template of '{model}' {problem}; leave {option} out")
 
 
-def _skip_thought(head: str, before: str, start: str) -> tuple[str, Thought | None]:
-    """Return the text in front of the answer: behind a thought, if the model begins with one.
-
-    With it comes a thought that contains the answer, if there is any.
-
-    Args:
-        head: the text up to the content of an assistant's message.
-        before: the conversation without an answer.
-        start: the same with what the template begins a new answer with.
-    """
-    thoughts = _list_thoughts(start, before)
-    if thoughts and (not head.startswith(start) or _find_open(head, before)):
-        head = _close(start, thoughts)
-    return head, _find_open(head, before)
-
-
 def _find_open(text: str, before: str) -> Thought | None:
     """Return the first kind of thinking part that is open at the end of the text."""
     thoughts = _list_thoughts(text, before)
@@ -289,10 +245,8 @@ def _find_open(text: str, before: str) -> Thought | None:
 
 
 def _list_thoughts(text: str, before: str) -> list[tuple[Thought, str]]:
-    """List each kind of thinking part that begins behind the text in common with `before`.
-
-    With it comes the text behind the last one of that kind. A tag in a message is no thought.
-    """
+    """List each kind of thinking part that begins behind the text in common with `before`."""
+    # With it comes the text behind the last one of that kind. A tag in a message is no thought.
     common = sum(takewhile(bool, map(eq, text, before)))
     kinds = [kind for kind in THOUGHTS if kind.opens in text]
     ends = [text.rfind(kind.opens) + len(kind.opens) for kind in kinds]

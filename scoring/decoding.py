@@ -9,15 +9,14 @@ Our choices where the paper and SPEC leave one:
 - With a beam, a step makes the B most probable continuations of each hypothesis: one token added
   or replaced (over all unfilled slots for `confidence`), or the B best joint fillings
   (`independent`).
-- Each hypothesis converges separately, when its own token is kept, whatever its rank. It is not
-  changed afterwards, but still competes.
+- Each hypothesis converges separately, when its own token is kept. It still competes.
 - The beam is chosen before confidences are recomputed, and only for the chosen hypotheses: the
   paper's complexity, O(M²BT), allows no more.
 - Of equal sentences the one with the higher sum is kept; of equal sums the one made first, from
   the hypothesis with the higher rank.
 """
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -27,12 +26,12 @@ import numpy as np
 import torch
 
 from polyprobe.schema.run.fillings import find_winner, value_of
-from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer
 
 UNFILLED = -1
-Tokens = tuple[int, ...]
+Tokens = Ids
 Frame = tuple[Tokens, Tokens]
 Reading = dict[int, float]
 Readings = dict[tuple[Tokens, int], Reading]
@@ -89,8 +88,11 @@ def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
         if not questions:  # all hypotheses have converged
             break
         yield from _ask(readings, questions)
-        offered = [child for h, slots in moves for child in _extend(h, slots, readings, options)]
-        beam = _choose(offered, options.beam)
+        children = [child for h, slots in moves for child in _extend(h, slots, readings, options)]
+        distinct: dict[Tokens, Hypothesis] = {}
+        for child in sorted(children, key=lambda h: -h.value):
+            distinct.setdefault(child.tokens, child)
+        beam = list(distinct.values())[: options.beam]
         if options.recompute:
             beam = yield from _recompute(readings, beam)
     return max(beam, key=lambda h: h.value)
@@ -133,19 +135,14 @@ def _extend(
         return [h]
     best = {k: list(readings[h.without(k), k].items())[: options.beam] for k in slots}
     if options.initial == "independent" and UNFILLED in h.tokens:
-        return _fill_all(list(best.values()), options.beam)
+        made = [Hypothesis((), ())]  # of all slots at once, those with the highest products
+        for pairs in best.values():
+            grown = [Hypothesis((*h.tokens, t), (*h.logs, log)) for h in made for t, log in pairs]
+            made = sorted(grown, key=lambda h: -h.value)[: options.beam]
+        return made
     offers = [(k, token, log) for k, pairs in best.items() for token, log in pairs]
     offers.sort(key=lambda offer: -offer[2])  # stable: equal offers stay in the order of slots
     return [_put(h, *offer, options) for offer in offers[: options.beam]]
-
-
-def _fill_all(best: list[list[tuple[int, float]]], size: int) -> list[Hypothesis]:
-    """Return the fillings with the highest products, from the best `size` tokens of each slot."""
-    made = [Hypothesis((), ())]
-    for pairs in best:
-        grown = [Hypothesis((*h.tokens, t), (*h.logs, log)) for h in made for t, log in pairs]
-        made = sorted(grown, key=lambda h: -h.value)[:size]
-    return made
 
 
 def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOptions) -> Hypothesis:
@@ -163,14 +160,6 @@ def _put(h: Hypothesis, slot: int, token: int, log: float, options: DecodingOpti
         changed,
         converged,
     )
-
-
-def _choose(offered: list[Hypothesis], size: int) -> list[Hypothesis]:
-    """Return the best distinct hypotheses, best first."""
-    distinct: dict[Tokens, Hypothesis] = {}
-    for h in sorted(offered, key=lambda h: -h.value):
-        distinct.setdefault(h.tokens, h)
-    return list(distinct.values())[:size]
 
 
 def _recompute(
@@ -210,7 +199,7 @@ def decode(
     prompts: Sequence[str],
     max_masks: int,
     options: DecodingOptions,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[Decoded]:
     """Return for each prompt the filling with the highest v(m), m = 1…M, of equals the smaller m.
 
@@ -219,22 +208,31 @@ def decode(
     done, searches); each prompt and number of masks is a search.
     """
     frames = {prompt: scorer.around_slot(prompt) for prompt in prompts}
-    _check(scorer, frames, max_masks)
+    longest = Plan()  # refuses a prompt that is too long with M masks before any is decoded
+    for before, after in frames.values():
+        row = Input((*before, *[scorer.mask] * max_masks, *after))
+        longest.read(row, [len(before)], (scorer.mask,))
+    scorer.check_inputs(longest)
     best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
     waiting = _start(frames, max_masks, options)
     live: list[_ActiveSearch] = []
     done, total = 0, len(frames) * max_masks
-    # Searches end after different numbers of steps; new ones take the places of those that ended.
-    while live := [*live, *islice(waiting, max(0, _window(scorer) - len(live)))]:
+    while True:
+        # Searches end after different numbers of steps; new ones take the places of those that
+        # ended. The number of places falls with the budget.
+        n_places = max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
+        live += islice(waiting, max(0, n_places - len(live)))
+        if not live:
+            break
         questions = [(state.frame, question) for state in live for question in state.questions]
         answers = iter(_answer(scorer, questions, options.beam))
         going = []
         for state in live:
-            filling = _advance(state, list(islice(answers, len(state.questions))))
-            if filling is None:
+            try:
+                state.questions = state.search.send([*islice(answers, len(state.questions))])
                 going.append(state)
-            else:
-                best[state.prompt].append(filling)
+            except StopIteration as end:
+                best[state.prompt].append(end.value)
         done += len(live) - len(going)
         live = going
         if progress:
@@ -248,12 +246,8 @@ def read_confidences(
 ) -> list[tuple[float, ...]]:
     """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats.
 
-    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood.
-
-    Args:
-        scorer: a masked model.
-        prompts: with one slot each.
-        fillings: token ids of one filling for each prompt.
+    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood. Each prompt has
+    one slot and one filling.
     """
     plan, questions = Plan(), []
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
@@ -267,15 +261,6 @@ def read_confidences(
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
 
 
-def _check(scorer: MaskedScorer, frames: dict[str, Frame], max_masks: int) -> None:
-    """Refuse a prompt that is too long with M masks before any prompt is decoded."""
-    plan = Plan()
-    for before, after in frames.values():
-        row = Input((*before, *[scorer.mask] * max_masks, *after))
-        plan.read(row, [len(before)], (scorer.mask,))
-    scorer.check_inputs(plan)
-
-
 def _start(
     frames: dict[str, Frame], max_masks: int, options: DecodingOptions
 ) -> Iterator[_ActiveSearch]:
@@ -284,20 +269,6 @@ def _start(
         for m in range(max_masks, 0, -1):
             steps = search(m, max_masks, options)
             yield _ActiveSearch(prompt, frames[prompt], steps, next(steps))
-
-
-def _window(scorer: MaskedScorer) -> int:
-    """Return the number of active searches; it falls with the budget."""
-    return max(16, int(scorer.engine.batch_tokens * SEARCHES_PER_TOKEN))
-
-
-def _advance(state: _ActiveSearch, answers: list[Reading]) -> Hypothesis | None:
-    """Send a search its answers; return its result, None if it has more questions."""
-    try:
-        state.questions = state.search.send(answers)
-        return None
-    except StopIteration as end:
-        return end.value
 
 
 def _decide(hypotheses: list[Hypothesis], length_norm: bool) -> Decoded:
@@ -316,21 +287,18 @@ def _answer(
         row = Input((*before, *filling, *after))
         plan.read(row, [len(before) + question.slot], (max(question.target, 0),))
     answers: list[Reading] = [{}] * len(questions)
-    for batch in scorer.engine.batches(plan):
-        for part, readings in scorer.engine.run_parts(batch, partial(_read, scorer, plan, beam)):
-            numbers = [number for row in part for number in plan.reads[row].numbers]
-            for number, reading in zip(numbers, readings, strict=True):
-                answers[number] = reading
+    for batch, readings in scorer.engine.read_all(plan, partial(_read, scorer, plan, beam)):
+        numbers = [number for row in batch for number in plan.reads[row].numbers]
+        for number, reading in zip(numbers, readings, strict=True):
+            answers[number] = reading
     return answers
 
 
 @torch.inference_mode()
 def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> list[Reading]:
-    """Return log-probabilities at the batch's reads: the most probable tokens, then the target.
-
-    `max` returns the first of equal values, `topk` any of them: the lowest id must win, and equal
-    logits are common in bfloat16.
-    """
+    """Return log-probabilities at the batch's reads: the most probable tokens, then the target."""
+    # `max` returns the first of equal values, `topk` any of them: the lowest id must win, and equal
+    # logits are common in bfloat16
     logits, targets = scorer.engine.read(plan, batch)
     logs = logits - logits.logsumexp(1, keepdim=True)
     target_logs = logs.gather(1, targets[:, None])
@@ -343,12 +311,5 @@ def _read(scorer: MaskedScorer, plan: Plan, beam: int, batch: list[Input]) -> li
     table = torch.cat([*values, target_logs], 1).cpu().numpy()
     scorer.check_numbers(table[table != -np.inf])  # a token may have probability 0
     rows = zip(torch.cat([*ids, targets[:, None]], 1).tolist(), table.tolist(), strict=True)
-    return [_reading(row, logs_of_row) for row, logs_of_row in rows]
-
-
-def _reading(ids: list[int], logs: list[float]) -> Reading:
-    """Return the row's tokens in this order, each once: the target may be a probable one too."""
-    reading: Reading = {}
-    for token, log in zip(ids, logs, strict=True):
-        reading.setdefault(token, log)
-    return reading
+    # The target may be a probable token too, then with the same log-probability.
+    return [dict(zip(tokens, row, strict=True)) for tokens, row in rows]

@@ -2,13 +2,12 @@
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import torch
 from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
@@ -27,7 +26,7 @@ from .served import LimitedServerError, ServedEngine, TopCompletions, connect, s
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
 from .weights.code import find_code_files
-from .weights.places import Place, cannot_load, find_parts, locate_model
+from .weights.places import Place, find_parts, locate_model
 
 DEFAULTS = ScorerOptions()
 
@@ -69,27 +68,27 @@ def load_scorer(model: Any, **options: Any) -> Scorer:
         settings.check_named(os.fspath(model))
         return load(model, settings).scorer
     check_object(model, options)
-    return _engage_object(model, settings)
+    return engage_object(model, settings)
 
 
 def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None = None) -> Loaded:
-    """Return the scorer of a name, a model object or a scorer, with its revision and dtype.
+    """Load the scorer of a name, a model object or a scorer, with its revision and dtype.
 
     The revision of a model in memory is a hash of what it is now (see `identify_object`): its
-    weights may have changed since they were loaded.
-
-    Args:
-        model: see `load_scorer`.
-        options: checked ones.
-        earlier: settings of a run to resume, which decide on what only rounding depends on: the
-            token budget and the matrix product; and on the revision of a served model with nearly
-            the same probe.
+    weights may have changed since they were loaded. `earlier` are the settings of a run to resume,
+    which decide on what only rounding depends on: the token budget and the matrix product; and on
+    the revision of a served model with nearly the same probe.
     """
     if options.server is not None:
         return _load_served(os.fspath(model), options, earlier)
     if earlier and options.batch_tokens is None and not isinstance(model, Scorer):
         options = replace(options, batch_tokens=earlier.batch_tokens)
-    loaded = _load_named(os.fspath(model), options) if is_name(model) else _take(model, options)
+    if is_name(model):
+        loaded = _load_named(os.fspath(model), options)
+    else:
+        scorer = engage_object(model, options)
+        dtype = str(scorer.model.dtype).removeprefix("torch.")
+        loaded = Loaded(scorer, identify_object(scorer.model, scorer.tokenizer), dtype)
     if earlier and options.product is None and loaded.scorer.model is not None:
         loaded.scorer.engine.fix_product(earlier.further.get("product", PRODUCTS[0]))
     return loaded
@@ -117,22 +116,14 @@ class ModelSource(NamedTuple):
         return loaded.scorer
 
 
-def _take(model: Any, options: ScorerOptions) -> Loaded:
-    """Return a model object or scorer as if it had been loaded."""
-    scorer = _engage_object(model, options)
-    dtype = str(scorer.model.dtype).removeprefix("torch.")
-    return Loaded(scorer, identify_object(scorer.model, scorer.tokenizer), dtype)
-
-
-def _engage_object(model: Any, options: ScorerOptions) -> Scorer:
+def engage_object(model: Any, options: ScorerOptions) -> Scorer:
     """Return the scorer itself, or that of a model object."""
     if isinstance(model, Scorer):
         return model
     network, name = unwrap_model(model), name_of(model)
-    family = FAMILIES[family_of(configuration_of(network), name)]
+    family = family_of(configuration_of(network), name)
     _check_protocol(family, options, name)
     chat = _render(options.tokenizer, options, name)
-    quantized.keep_unpacked(network)
     return _engage(family, network, options.tokenizer, chat, name, options)
 
 
@@ -142,16 +133,14 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     kind = read_kind(parts.adapter) if parts.adapter else None
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
-    config = _call(AutoConfig.from_pretrained, parts.base, keywords)
-    family = FAMILIES[family_of(config, model)]
+    config = parts.base.load(AutoConfig.from_pretrained, **keywords)
+    family = family_of(config, model)
     _check_protocol(family, options, model)
     rounding = quantized.describe_weights(options.quantize, parts.base, config)
     exact, extra = parts.identify()
     extra |= {"quantize": rounding} if rounding else {}
     extra |= {"code": code.hash} if code else {}
-    tokenizer = _call(
-        AutoTokenizer.from_pretrained, parts.tokenizer, {**keywords, "config": config}
-    )
+    tokenizer = parts.tokenizer.load(AutoTokenizer.from_pretrained, **keywords, config=config)
     chat = _render(tokenizer, options, model)  # its mistakes come before the weights
     keywords |= {"dtype": precision}
     if rounding:
@@ -166,13 +155,17 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     if parts.adapter:
         network = apply_adapter(network, parts.adapter, kind)
     if not rounding:
-        _move(network, device, model)
-    quantized.keep_unpacked(network)
+        try:
+            network.to(device)
+        except RuntimeError as error:
+            raise PolyprobeError(
+                f"model '{model}' cannot be put on {device} ({one_line(error)}); "
+                "use a smaller model, --dtype bfloat16 or another --device"
+            ) from error
     return Loaded(_engage(family, network, tokenizer, chat, model, options), exact, dtype, extra)
 
 
 def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -> Loaded:
-    """Return the scorer of a model behind a server, which has passed all checks."""
     _check_protocol(CAUSAL, options, model)
     name = options.tokenizer or model
     if not is_name(name):
@@ -189,13 +182,13 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
     say(f"checking the server {kind.where}")
     probe = earlier.probe if earlier else []
     try:
-        handshake = shake(engine, tokenizer, probe)
+        handshake = run_async(shake(engine, tokenizer, probe))
     except LimitedServerError:
         if options.scoring != "letters":
             raise
         kind = TopCompletions(kind.served, partial(_spell, tokenizer))
         engine = ServedEngine(kind, n_tokens, model_type)
-        handshake = shake(engine, tokenizer, probe)
+        handshake = run_async(shake(engine, tokenizer, probe))
     scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
     extra = {
         "tokenizer": f"{place.label}@{place.exact_revision()}",
@@ -244,19 +237,32 @@ def _spell(tokenizer: Any, token: int) -> str:
     return str(tokenizer.decode([*front, token])).removeprefix(str(tokenizer.decode(front)))
 
 
-def family_of(config: Any, model: str) -> str:
+def family_of(config: Any, model: str) -> Family:
     """Return the family of a configuration: by its class names, without any by its model type."""
     names = getattr(config, "architectures", None)
     names = names if isinstance(names, list) else []
     for family in FAMILIES.values():
-        if family.fits(config, names):
-            return family.name
-    return _family_by_suffix(names) or _no_head(model, names, config.model_type)
+        # BART, say, has causal and encoder-decoder classes under one model type.
+        if config.is_encoder_decoder == family.encoder_decoder:
+            classes = family.architectures.get(config.model_type, ())
+            classes = (classes,) if isinstance(classes, str) else classes
+            if {*names} & {*classes, *family.old_names} or (classes and not names):
+                return family
+    for name in names:  # a class with its own code, or of another model type
+        for family in FAMILIES.values():
+            if name.endswith(family.suffixes):
+                return family
+    raise PolyprobeError(
+        f"model '{model}' has no language-model head ({', '.join(names) or config.model_type}); "
+        "expected a masked, causal or T5-like language model"
+    )
 
 
 def _check_protocol(family: Family, options: ScorerOptions, model: str) -> None:
-    if options.chat:
-        check_chat(family, model)
+    if options.chat and not family.takes_bos:
+        raise PolyprobeError(
+            f"--chat is for decoder-only models, '{model}' is {family.name}; leave it out"
+        )
     if options.bos != "auto" and not family.takes_bos:
         raise PolyprobeError(
             f"--bos {options.bos} is for decoder-only models, '{model}' is {family.name}; leave it "
@@ -271,35 +277,6 @@ def _check_protocol(family: Family, options: ScorerOptions, model: str) -> None:
         )
 
 
-def check_chat(family: Family, model: str) -> None:
-    """Refuse the conversation of a model that does not continue text."""
-    if not family.takes_bos:
-        raise PolyprobeError(
-            f"--chat is for decoder-only models, '{model}' is {family.name}; leave it out"
-        )
-
-
-def _family_by_suffix(names: list[str]) -> str | None:
-    """Return the family of a class that has its own code or another model type."""
-    families = FAMILIES.values()
-    return next((f.name for n in names for f in families if n.endswith(f.suffixes)), None)
-
-
-def _no_head(model: str, names: list[str], model_type: str) -> str:
-    raise PolyprobeError(
-        f"model '{model}' has no language-model head ({', '.join(names) or model_type}); "
-        "expected a masked, causal or T5-like language model"
-    )
-
-
-def _call(load: Callable[..., Any], place: Place, options: dict[str, Any]) -> Any:
-    """Load a part of the model; damaged files raise many classes of errors, so all are caught."""
-    try:
-        return load(place.path, **place.options, **options)
-    except Exception as error:
-        raise cannot_load(place.name, error) from error
-
-
 def _load_weights(
     family: Family, place: Place, keywords: dict[str, Any], options: ScorerOptions
 ) -> Any:
@@ -307,7 +284,7 @@ def _load_weights(
     keywords = {**keywords, "output_loading_info": True}
     keywords |= {"attn_implementation": attention} if attention else {}
     try:
-        network, info = _call(family.auto.from_pretrained, place, keywords)
+        network, info = place.load(family.auto.from_pretrained, **keywords)
     except PolyprobeError as error:
         cause = one_line(error.__cause__ or error)
         if attention and re.search("att(entio)?n", cause, re.IGNORECASE):
@@ -330,20 +307,9 @@ def _load_weights(
     return network
 
 
-def _move(network: Any, device: torch.device, model: str) -> None:
-    try:
-        network.to(device)
-    except RuntimeError as error:
-        raise PolyprobeError(
-            f"model '{model}' cannot be put on {device} ({one_line(error)}); "
-            "use a smaller model, --dtype bfloat16 or another --device"
-        ) from error
-
-
 def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:
     if not options.chat:
         return None
-    assert options.conversation  # of every chat
     return render_chat(tokenizer, options.conversation, model, options.scoring)
 
 
@@ -356,6 +322,8 @@ def _engage(
     options: ScorerOptions,
 ) -> Scorer:
     """Return the scorer; its constructor runs the model for the first time."""
+    if not isinstance(network, ServedEngine):
+        quantized.keep_unpacked(network)
     extra: dict[str, Any] = {"bos": options.bos} if family.takes_bos else {}
     extra |= {"chat": chat} if chat else {}
     extra |= {"permutations": options.permutations} if options.permutations else {}

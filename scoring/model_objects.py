@@ -20,10 +20,8 @@ from .scorers import Scorer
 
 
 def unwrap_model(model: Any) -> Any:
-    """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT.
-
-    Adapters of PEFT (LoRA and others) are layers of the model inside.
-    """
+    """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT."""
+    # Adapters of PEFT (LoRA and others) are layers of the model inside
     model = extract_model_from_parallel(model, keep_torch_compile=False)
     if callable(getattr(model, "get_base_model", None)):
         check_adapter_kind(getattr(model, "active_peft_config", None))
@@ -33,19 +31,15 @@ def unwrap_model(model: Any) -> Any:
             f"the model is a {type(model).__name__}; expected a transformers model with a "
             "configuration"
         )
-    _check_outliers(model)
-    return model
-
-
-def _check_outliers(model: Any) -> None:
-    """Refuse LLM.int8() with outliers: it looks for them in all sentences of a batch."""
     for layer in model.modules():
+        # LLM.int8() looks for outliers in all sentences of a batch.
         if getattr(getattr(layer, "state", None), "threshold", 0):
             raise PolyprobeError(
                 "the scores of this 8-bit model would depend on the batch; load it with "
                 "BitsAndBytesConfig(load_in_8bit=True, llm_int8_threshold=0), or give its name "
                 "with quantize='8bit'"
             )
+    return model
 
 
 def check_adapter_kind(kind: Any) -> None:
@@ -123,14 +117,11 @@ def identify_object(model: Any, tokenizer: Any) -> str:
         digest.update(
             f"{name} {getattr(value, 'dtype', '')} {getattr(value, 'shape', '')}".encode()
         )
-        digest.update(_bytes(value))
+        if isinstance(value, torch.Tensor):
+            digest.update(value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
+        else:
+            digest.update(repr(value).encode())
     with TemporaryDirectory() as folder:
         tokenizer.save_pretrained(folder)
         digest.update(hash_model(Path(folder)).encode())
     return HASH + digest.hexdigest()
-
-
-def _bytes(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor):
-        return repr(value).encode()
-    return value.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy()

@@ -58,10 +58,8 @@ def is_name(model: Any) -> bool:
 
 
 def check_model(name: str) -> None:
-    """Refuse a name like that of an embedded model, which only a mistake can mean.
-
-    Other names without an owner, such as `gpt2`, may be on the Hub.
-    """
+    """Refuse a name like that of an embedded model, which only a mistake can mean."""
+    # Other names without an owner, such as `gpt2`, may be on the Hub
     matches = get_close_matches(name.casefold(), EMBEDDED, n=1, cutoff=0.7)
     if matches and name not in EMBEDDED and not Path(name).exists():
         raise PolyprobeError(
@@ -71,10 +69,8 @@ def check_model(name: str) -> None:
 
 
 def check_model_revision(model: str, revision: str | None) -> None:
-    """Refuse a revision of files that have none: a folder, a GGUF file, an embedded model.
-
-    That of an adapter's folder is allowed: it is the base's.
-    """
+    """Refuse a revision of files that have none: a folder, a GGUF file, an embedded model."""
+    # That of an adapter's folder is allowed: it is the base's
     if revision is None or Path(model, ADAPTER).is_file():
         return
     if model in EMBEDDED or Path(model).exists():
@@ -238,10 +234,8 @@ class ScoringOptions(Options):
             )
 
     @property
-    def conversation(self) -> ChatOptions | None:
-        """Return the messages and values of a chat; None without one."""
-        if not self.chat:
-            return None
+    def conversation(self) -> ChatOptions:
+        """Return the messages and values of a chat."""
         values = json.loads(json.dumps(dict(self.chat_options or {})))
         return ChatOptions(self.system, self.user or "", values)
 

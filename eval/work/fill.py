@@ -1,5 +1,6 @@
 """Score a run's languages: take known scores from the store and compute the rest."""
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
@@ -37,18 +38,8 @@ Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
 class Work(NamedTuple):
     """The queries that a run needs."""
 
-    queries: dict[str, list[Query]]  # of each missing language, in row order
     n_stored: int  # number of distinct queries in the store
     tasks: list[Task]  # the other queries
-
-    def tasks_up_to(self, language: str) -> int:
-        """Return the number of tasks after which all queries of this language are known.
-
-        A query that an earlier language has too is scored there.
-        """
-        order = list(self.queries)
-        earlier = set(order[: order.index(language) + 1])
-        return sum(task.language in earlier for task in self.tasks)
 
 
 def fill_scores(
@@ -74,11 +65,12 @@ def fill_scores(
     elif work.n_stored:
         console.print(f"{work.n_stored:,} queries are known from earlier runs", highlight=False)
     waiting = list(tables)
-    done: set[int] = set()
+    n_left = Counter(task.language for task in work.tasks)
     with ProgressBars(console, len(tables), work) as bars:
 
         def write_ready() -> None:
-            while waiting and done.issuperset(range(work.tasks_up_to(waiting[0]))):
+            # A query that an earlier language has too is scored there.
+            while waiting and not n_left[waiting[0]]:
                 language = waiting.pop(0)
                 scores = _read_scores(language, queries[language], store, console)
                 run.write(language, as_scores(tables[language], scores))
@@ -88,7 +80,7 @@ def fill_scores(
         with closing(workers(work.tasks, bars.report)) as finished:
             for task, scored in finished:
                 store.add(task.prompts, task.candidates, split_scores(scored))
-                done.add(task.number)
+                n_left[task.language] -= 1
                 write_ready()
 
 
@@ -97,14 +89,12 @@ def plan_work(queries: dict[str, list[Query]], store: ScoreStore | None) -> Work
     distinct = list(dict.fromkeys(query for rows in queries.values() for query in rows))
     results = store.find(*zip(*distinct, strict=True)) if store and distinct else []
     seen = {query for query, scores in zip(distinct, results, strict=False) if scores}
-    return Work(queries, len(seen), make_tasks(queries, seen))
+    return Work(len(seen), make_tasks(queries, seen))
 
 
 def forecast(work: Work, scorer: Scorer) -> str:
-    """Return the work that is left in one line.
-
-    Of more than FORECAST tasks some are planned, spread evenly, and stand for the others.
-    """
+    """Return the work that is left in one line."""
+    # Of more than FORECAST tasks some are planned, spread evenly, and stand for the others
     step = -(-len(work.tasks) // FORECAST) or 1
     some = work.tasks[::step]
     parts = [scorer.engine.forecast(scorer.prepare(t.prompts, t.candidates).plan) for t in some]
@@ -120,11 +110,9 @@ def forecast(work: Work, scorer: Scorer) -> str:
 
 
 def queries_of(table: pa.Table) -> list[Query]:
-    """Return the prompt and candidates of each row, then what else is asked of some rows.
-
-    A row with a prompt for each candidate is a query for each candidate, in that order. Second
-    questions follow, and then the texts before the slot (see `questions.py`).
-    """
+    """Return the prompt and candidates of each row, then what else is asked of some rows."""
+    # A row with a prompt for each candidate is a query for each candidate, in that order. Second
+    # questions follow, and then the texts before the slot (see `questions.py`).
     lists: dict[tuple[str, ...], tuple[str, ...]] = {}  # rows share lists: one copy in memory
     queries: list[Query] = []
     second: list[Query] = []
@@ -207,11 +195,9 @@ def _read_scores(
 
 
 def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
-    """Return the scores of a table's rows with the columns of `SCORES`.
-
-    The scores are those of `queries_of`. Columns that the table lacks (see `questions.annotate`)
-    are null.
-    """
+    """Return the scores of a table's rows with the columns of `SCORES`."""
+    # The scores are those of `queries_of`. Columns that the table lacks (see `questions.annotate`)
+    # are null.
     queue = iter(scores)
     sizes = [0] * len(table)  # the number of a row's own prompts, one for each candidate
     if has_prompts(table):

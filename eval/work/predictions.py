@@ -1,6 +1,6 @@
 """Decode a run's languages one by one (free decoding, X-FACTR)."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -10,21 +10,18 @@ from rich.progress import TaskID
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.protocol import read_forms
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.decoding import Decoded, Hypothesis, decode, read_confidences
+from polyprobe.scoring.decoding import Hypothesis, decode, read_confidences
+from polyprobe.scoring.engine import Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
-from polyprobe.system.errors import PolyprobeError
 
 from .fill import CountBars
+from .workers.here import naming_language
 
 
 def fill_predictions(
-    scorer: Scorer,
-    decoding: DecodingOptions,
-    run: Run,
-    _: Settings,
-    tables: Mapping[str, pa.Table],
+    scorer: Scorer, decoding: DecodingOptions, run: Run, _: Settings, tables: Mapping[str, pa.Table]
 ) -> None:
     """Decode the slots of these rows and write the predictions of each complete language."""
     assert isinstance(scorer, MaskedScorer)  # `load` accepts no other
@@ -36,10 +33,8 @@ def fill_predictions(
             def advance(done: int, total: int, bar: TaskID = bar) -> None:
                 bars.update(bar, completed=done, total=total)
 
-            try:
+            with naming_language(language):
                 made, left_out = predict(scorer, table, language, decoding, advance)
-            except PolyprobeError as error:
-                raise PolyprobeError(f"language '{language}': {error}") from error
             if left_out:
                 console.print(
                     f"warning: language '{language}': {len(left_out)} of {len(table)} facts are "
@@ -64,7 +59,7 @@ def predict(
     table: pa.Table,
     language: str,
     options: DecodingOptions,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Predicted:
     """Decode the object of every row, and add the accepted answers.
 
@@ -72,19 +67,21 @@ def predict(
     unknown token, or no token, is excluded: its prediction is null. `single_token` is true if the
     gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
     """
+    tokenizer = scorer.tokenizer
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]
     fillings = [_fill(scorer, row["prompt"], g) for row, g in zip(rows, golds, strict=True)]
     places = [k for k, filling in enumerate(fillings) if filling]
     prompts = [rows[k]["prompt"] for k in places]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
-    decoded_rows = dict(zip(places, decoded, strict=True))
+    decoded_at = dict(zip(places, decoded, strict=True))
+    decoded_rows = [decoded_at.get(k) for k in range(len(rows))]
     gold_logs: dict[int, tuple[float, ...]] = {}
     if options.gold:
         logs = read_confidences(scorer, prompts, [fillings[k] for k in places])
         gold_logs = dict(zip(places, logs, strict=True))
     forms = [
-        _spellings(scorer.tokenizer, row["prompt"], accepted)
+        _spellings(tokenizer, row["prompt"], accepted)
         for row, accepted in zip(rows, read_forms(table), strict=True)
     ]
     columns = {
@@ -92,7 +89,10 @@ def predict(
         "relation": table["relation"].to_pylist(),
         "prompt": table["prompt"].to_pylist(),
         "answer_forms": [[*lengths_of] for lengths_of in forms],
-        **_columns(scorer.tokenizer, [decoded_rows.get(k) for k in range(len(rows))]),
+        "prediction": [d and _text(tokenizer, d.tokens) for d in decoded_rows],
+        "n_masks": [d and len(d.tokens) for d in decoded_rows],
+        "log_probability": [d and d.log_probability for d in decoded_rows],
+        "fillings": [d and [_filling(tokenizer, h) for h in d.fillings] for d in decoded_rows],
         "single_token": [len(filling) == 1 if filling else None for filling in fillings],
         "form_lengths": [[*lengths_of.values()] for lengths_of in forms],
         "gold_log_c": [gold_logs.get(k) for k in range(len(rows))],
@@ -110,12 +110,10 @@ def _fill(scorer: MaskedScorer, prompt: str, gold: str) -> tuple[int, ...]:
 
 
 def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
-    """Return the number of tokens in the slot of each form, and of each as it is decoded.
-
-    BERT's tokenizer decodes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these
-    spellings a model that predicts the tokens of the answer would be wrong. They follow the forms;
-    forms with unknown tokens have none.
-    """
+    """Return the number of tokens in the slot of each form, and of each as it is decoded."""
+    # BERT's tokenizer decodes 北京 as `北 京` and Saint-Denis as `Saint - Denis`: without these
+    # spellings a model that predicts the tokens of the answer would be wrong. They follow the
+    # forms; forms with unknown tokens have none.
     ids = tokenizer(forms, add_special_tokens=False)["input_ids"]
     lengths = list(map(len, fit(prompt, [tuple(row) for row in ids], tokenizer)))
     spellings = dict(zip(forms, lengths, strict=True))
@@ -126,21 +124,8 @@ def _spellings(tokenizer: Any, prompt: str, forms: list[str]) -> dict[str, int]:
     return spellings
 
 
-def _columns(tokenizer: Any, decoded: list[Decoded | None]) -> dict[str, list[Any]]:
-    return {
-        "prediction": [d and _text(tokenizer, d.tokens) for d in decoded],
-        "n_masks": [d and len(d.tokens) for d in decoded],
-        "log_probability": [d and d.log_probability for d in decoded],
-        "fillings": [d and [_filling(tokenizer, h) for h in d.fillings] for d in decoded],
-    }
-
-
-def _filling(tokenizer: Any, hypothesis: Hypothesis) -> dict[str, Any]:
-    return {
-        "ids": hypothesis.tokens,
-        "text": _text(tokenizer, hypothesis.tokens),
-        "log_c": hypothesis.logs,
-    }
+def _filling(tokenizer: Any, h: Hypothesis) -> dict[str, Any]:
+    return {"ids": h.tokens, "text": _text(tokenizer, h.tokens), "log_c": h.logs}
 
 
 def _text(tokenizer: Any, ids: tuple[int, ...] | list[int]) -> str:

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -56,15 +55,8 @@ class ScoreStore:
     from memory until the process ends, even if the file is deleted or another process replaces the
     row. A row that does not match its checksum, of identity, key and value, counts as absent.
 
-    Args:
-        folder: the cache folder.
-        identity: everything that a score depends on except the query (model, revision, dtype, …).
-        name: the model's name, for `polyprobe cache`; scores do not depend on it.
-        remedy: the last resort in error messages.
-
-    Raises:
-        PolyprobeError: the file is damaged, belongs to another identity, or cannot be read or
-            written.
+    The identity is everything that a score depends on except the query (model, revision, dtype, …);
+    the name, for `polyprobe cache`, is the model's. `remedy` is the last resort in error messages.
     """
 
     def __init__(
@@ -72,7 +64,7 @@ class ScoreStore:
     ) -> None:
         text = json.dumps(dict(identity), sort_keys=True, separators=(",", ":"))
         self._identity, self._name = text.encode(), name.encode(errors="replace")
-        self.file = Path(folder) / "scores" / f"{file_stem(self._identity)}.sqlite"
+        self.file = folder / "scores" / f"{file_stem(self._identity)}.sqlite"
         self._about = ContentStore(self.file, "settings", remedy)
         self._rows = ContentStore(self.file, "scores", remedy, seal=self._identity)
         self._known: dict[bytes, bytes] = {}
@@ -83,8 +75,7 @@ class ScoreStore:
     ) -> list[QueryScores | None]:
         """Return the stored scores of each query, None if there are none.
 
-        Rows that other processes have added since the last call are found. Damaged rows are
-        reported in one line on standard error and are absent.
+        Damaged rows are reported in one line on standard error and are absent.
         """
         keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
         self._known |= self._rows.find(key for key in keys if key not in self._known)
@@ -99,10 +90,7 @@ class ScoreStore:
         candidates: Sequence[Sequence[str]],
         scores: Sequence[QueryScores],
     ) -> None:
-        """Store the scores of queries, all of them or none; they are on disk at return.
-
-        Of a query that occurs twice the last row is stored.
-        """
+        """Store the scores of queries, all of them or none; they are on disk at return."""
         rows = {}
         for prompt, options, scored in zip(prompts, candidates, scores, strict=True):
             assert len(scored.scores) == len(scored.n_tokens) == len(options), prompt
@@ -134,17 +122,6 @@ def open_store(run: Run, settings: Settings, cache: bool) -> ScoreStore:
     if cache and not folder.exists():  # a run started without the cache resumes without it
         return ScoreStore(cache_folder(), identity, settings.model_name)
     return ScoreStore(folder, identity, remedy="choose another --output")
-
-
-def find_store(run: Run, settings: Settings, cache: bool) -> ScoreStore | None:
-    """Return the score store, None where `open_store` would create it in the run folder."""
-    there = cache or (run.folder / OWN_STORE).exists()
-    return open_store(run, settings, cache) if there else None
-
-
-def remove_own_store(run: Run) -> None:
-    """Delete the store in the folder of a complete run, whose files hold all scores."""
-    shutil.rmtree(run.folder / OWN_STORE, ignore_errors=True)
 
 
 class Stored(NamedTuple):
@@ -196,10 +173,8 @@ def file_stem(identity: bytes) -> str:
 
 
 def _pack(scores: QueryScores) -> bytes:
-    """Return the number of candidates, n_tokens and unknown as int32, then scores as float32.
-
-    Effects are before the scores, and the number of candidates is then increased by EFFECTS.
-    """
+    """Return the number of candidates, n_tokens and unknown as int32, then scores as float32."""
+    # Effects are before the scores, and the number of candidates is then increased by EFFECTS
     first = len(scores.scores) + (EFFECTS if scores.effects else 0)
     counts = np.array([first, *scores.n_tokens, *scores.unknown], "<i4")
     return counts.tobytes() + np.array([*scores.effects, *scores.scores], "<f4").tobytes()

@@ -16,6 +16,7 @@ from polyprobe.scoring.engine.forward import (
     Input,
     Network,
     Plan,
+    Progress,
     Tree,
 )
 from polyprobe.scoring.engine.kernels import has_product
@@ -45,14 +46,7 @@ class BatchStates(NamedTuple):
 
 
 class Engine:
-    """A model, the path of its inputs, and the token budget of a batch.
-
-    Attributes:
-        network: the model.
-        path: how inputs are run; inputs longer than the model's attention window are run in padded
-            batches instead.
-        batch_tokens: the budget; it is halved whenever memory runs out.
-    """
+    """A model, the path of its inputs, and the token budget of a batch."""
 
     exact = True  # whether every read has a value
 
@@ -65,51 +59,34 @@ class Engine:
         special: Iterable[int] = (),
     ) -> None:
         self.network = network = kind(model, pad, special)
+        self.model_type = str(model.config.model_type)
+        self.vocabulary = network.vocabulary
         tokens = batch_tokens or Tree.tokens[network.device.type != "cpu"]
         self._trial = trial = Trial(network, min(tokens, MAX_NODES))
         self.path = trial.fastest()
+        self.product = network.kernels.product  # one of `PRODUCTS`
         window = find_window(network.model.config)
         self._window = window if window and self.path.looks_back else math.inf
         # The mask of a trie and the cache of a prefix know no window: longer inputs are plain rows.
         self._long_path = trial.padded() if self._window < math.inf else self.path
         gpu_places = 0 if network.device.type == "cpu" else GPU_LOGITS // network.vocabulary
         self._head_places = max(PLACES, gpu_places)
+        # Halved whenever memory runs out
         self.batch_tokens = batch_tokens or affordable_tokens(self.path)
 
-    @property
-    def model_type(self) -> str:
-        """Return the name of the model's architecture in transformers."""
-        return str(self.network.model.config.model_type)
-
-    @property
-    def product(self) -> str:
-        """Return what computes matrix products in float32, one of `PRODUCTS`."""
-        return self.network.kernels.product
-
     def fix_product(self, product: str) -> bool:
-        """Replace the choice of the trial.
-
-        Return False, and keep the choice, if the product is not available here or gives other
-        scores.
-        """
+        """Replace the trial's choice; return False if it is not available or gives other scores."""
         kernels = self.network.kernels
-        if product != kernels.product and has_product(product, self.network.model):
+        if product != self.product and has_product(product, self.network.model):
             with kernels.replaced_by(product, kernels.blockwise):
                 agrees = self._trial.agrees(self.path)
-            kernels.product = product if agrees else kernels.product
-        return kernels.product == product
-
-    @property
-    def vocabulary(self) -> int:
-        """Return the number of token ids of the model."""
-        return self.network.vocabulary
+            self.product = kernels.product = product if agrees else self.product
+        return self.product == product
 
     @property
     def positions(self) -> int:
-        """Return the largest number of tokens that the model has positions for.
-
-        Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens.
-        """
+        """Return the largest number of tokens that the model has positions for."""
+        # Models of RoBERTa's kind count positions from padding id + 1: 514 are room for 512 tokens
         model = self.network.model
         positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         tables = (m for n, m in model.named_modules() if n.endswith("position_embeddings"))
@@ -123,9 +100,7 @@ class Engine:
         sizes = [path.size(batch) for path, batch in batches]
         return Forecast(len(batches), len(plan.reads), sum(sizes))
 
-    def run(
-        self, plan: Plan, values: ReadValues, progress: Callable[[int, int], None]
-    ) -> np.ndarray:
+    def run(self, plan: Plan, values: ReadValues, progress: Progress) -> np.ndarray:
         """Compute each read's value, float32; progress is called with (inputs done, inputs)."""
         results: np.ndarray = np.empty(plan.n_reads, dtype=np.float32)
         pending: list[BatchStates] = []
@@ -148,15 +123,17 @@ class Engine:
 
         Gradients flow if the caller enables them, so a plan can also be trained on.
         """
-        path, kernels = self.path, self.network.kernels
-        with nullcontext() if torch.is_grad_enabled() else kernels.context():
-            states, places = path.states(plan, batch)
+        with nullcontext() if torch.is_grad_enabled() else self.network.context():
+            states, places = self.path.states(plan, batch)
             targets = torch.tensor(_targets(plan, batch), device=states.device)
-            return path.logits(states).float()[places], targets
+            return self.path.logits(states).float()[places], targets
 
-    def batches(self, plan: Plan) -> Iterator[list[Input]]:
-        """Yield all inputs in batches within the budget, for `read`."""
-        return self.path.batches(plan.reads, lambda: self.batch_tokens)
+    def read_all(
+        self, plan: Plan, read: Callable[[list[Input]], Read]
+    ) -> Iterator[tuple[list[Input], Read]]:
+        """Yield batches of all inputs with what `read` makes of each."""
+        for batch in self.path.batches(plan.reads, lambda: self.batch_tokens):
+            yield from self.run_parts(batch, read)
 
     def run_parts(
         self,
@@ -195,17 +172,15 @@ class Engine:
 
     @torch.inference_mode()
     def _compute_states(self, path: ForwardPath, plan: Plan, batch: list[Input]) -> BatchStates:
-        with self.network.kernels.context():
+        with self.network.context():
             return BatchStates(path, batch, *path.states(plan, batch))
 
     @torch.inference_mode()
     def _read_out(
         self, plan: Plan, pending: list[BatchStates], values: ReadValues, results: np.ndarray
     ) -> None:
-        """Store the values of all reads of the waiting batches, a few places at a time.
-
-        Each call reads the whole head from memory, so small batches share one.
-        """
+        """Store the values of all reads of the waiting batches, a few places at a time."""
+        # Each call reads the whole head from memory, so small batches share one
         if not pending:
             return
         states = torch.cat([entry.states for entry in pending])
@@ -222,7 +197,7 @@ class Engine:
             size = self._head_places
             here = np.flatnonzero((places >= start) & (places < start + size))
             try:
-                with self.network.kernels.context():
+                with self.network.context():
                     logits = path.logits(states[start : start + size]).float()
                 rows, columns = (
                     torch.tensor(index[here], device=logits.device)
@@ -246,11 +221,9 @@ def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
 
 
 def affordable_tokens(path: ForwardPath) -> int:
-    """Return the path's own budget, halved until it fits into the free memory of a GPU.
-
-    One batch of random tokens is run and its memory is scaled up. On other devices nothing is
-    measured: the engine halves the budget whenever memory runs out.
-    """
+    """Return the path's own budget, halved until it fits into the free memory of a GPU."""
+    # One batch of random tokens is run and its memory is scaled up. On other devices nothing is
+    # measured: the engine halves the budget whenever memory runs out.
     budget = path.tokens[path.network.device.type != "cpu"]
     n_bytes, free = _measure(path)
     if not n_bytes:
@@ -288,6 +261,6 @@ def _random_plan(path: ForwardPath) -> Plan:
 
 @torch.inference_mode()
 def _run(path: ForwardPath, plan: Plan) -> None:
-    with path.network.kernels.context():
+    with path.network.context():
         states, _ = path.states(plan, list(plan.reads))
         path.logits(states[:1])

@@ -2,19 +2,23 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, NamedTuple
 
+import numpy as np
 import torch
 
-from polyprobe.scoring.engine.kernels import Kernels
+from polyprobe.scoring.engine.kernels import TORCH, Kernels
+
+Ids = tuple[int, ...]  # of tokens
+Progress = Callable[[int, int], None]  # called with (done, total)
 
 
 class Input(NamedTuple):
     """One row of a batch: token ids, and for encoder-decoders the ids of the encoder as well."""
 
-    ids: tuple[int, ...]
-    source: tuple[int, ...] = ()
+    ids: Ids
+    source: Ids = ()
 
     @property
     def length(self) -> int:
@@ -49,7 +53,7 @@ class Plan:
         self.reads: dict[Input, Reads] = {}
         self.n_reads = 0
 
-    def read(self, row: Input, positions: range | list[int], targets: tuple[int, ...]) -> range:
+    def read(self, row: Input, positions: range | list[int], targets: Ids) -> range:
         """Add log P(targets[k] | row) at positions[k]; return the numbers of these reads."""
         reads = self.reads.setdefault(row, Reads([], [], []))
         numbers = range(self.n_reads, self.n_reads + len(targets))
@@ -60,7 +64,7 @@ class Plan:
         return numbers
 
 
-def count_common(first: tuple[int, ...], second: tuple[int, ...]) -> int:
+def count_common(first: Ids, second: Ids) -> int:
     """Count the ids of the common beginning."""
     shorter = min(len(first), len(second))
     if first[:shorter] == second[:shorter]:
@@ -77,24 +81,19 @@ class Network:
     `forward` with the trunk's output replaced.
 
     Each model family has a subclass. The defaults are those of a decoder.
-
-    Attributes:
-        model: a transformers model with a language-model head.
-        pad: the id that fills up short rows; any id will do, because it is masked or comes last.
-        special: ids with a meaning of their own that sentences may contain.
-        trunk: the part whose first output is the last hidden state; None if there is none, so that
-            only `model` itself can be called.
-        kernels: the context of the paths' calls.
     """
 
     paths: tuple[Any, ...]  # the `ForwardPath` classes of the family, the fastest first
     sees_all = False  # whether a token sees those behind it
 
     def __init__(self, model: Any, pad: int | None, special: Iterable[int] = ()) -> None:
-        self.model = model
-        # Some tokenizers pad with an id for which the model has no embedding.
+        self.model = model  # a transformers model with a language-model head
+        # The id that fills up short rows; any will do, because it is masked or comes last. Some
+        # tokenizers pad with an id for which the model has no embedding.
         self.pad = 0 if pad is None or pad >= self.vocabulary else pad
+        # Ids with a meaning of their own that sentences may contain
         self.special = [id_ for id_ in special if 0 <= id_ < self.vocabulary]
+        # The part whose first output is the last hidden state; None: only the model can be called
         self.trunk = self.find_trunk()
         self._output: Any = None
         self.kernels = Kernels()
@@ -108,6 +107,12 @@ class Network:
     def vocabulary(self) -> int:
         """Return the number of token ids of the model; a tokenizer may have fewer or more."""
         return self.model.get_input_embeddings().weight.shape[0]
+
+    def context(self) -> AbstractContextManager[Any]:
+        """Return the context of a path's calls; an empty one if no operator is replaced."""
+        # Each call of torch passes through a context, which takes time
+        operators = self.kernels.product, self.kernels.blockwise
+        return nullcontext() if operators == TORCH else self.kernels
 
     def ids(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
         """Return token ids padded on the right, [rows, longest]."""
@@ -123,7 +128,8 @@ class Network:
     def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
         """Return the keywords of the model's own `forward`."""
         rows = [row.ids for row in batch]
-        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows), "use_cache": False}
+        inputs = {"input_ids": self.ids(rows), "attention_mask": self.mask(rows)}
+        return inputs if self.sees_all else {**inputs, "use_cache": False}  # encoders have none
 
     def trunk_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
         """Return the trunk's keywords, without a mask: no token of a decoder sees its padding."""
@@ -139,7 +145,7 @@ class Network:
         """Return the keywords of the trunk that depend on the inputs' sources."""
         return {}
 
-    def example(self, ids: tuple[int, ...], source: tuple[int, ...]) -> Input:
+    def example(self, ids: Ids, source: Ids) -> Input:
         """Return random ids as an input of this family, with as many ids."""
         return Input(ids)
 
@@ -155,18 +161,13 @@ class Network:
 
     def head(self, hidden: torch.Tensor) -> torch.Tensor:
         """Compute the logits of gathered hidden states, [places, width] → [places, V]."""
-        with self._stub_trunk(hidden[None]):
-            return self.model(**self.head_inputs(hidden[None])).logits[0]
-
-    @contextmanager
-    def _stub_trunk(self, hidden: torch.Tensor) -> Iterator[None]:
-        """Let the trunk return these states for any input."""
-        answer = self._output(last_hidden_state=hidden)
-        # A wrapper (accelerate's hooks, say) may have replaced `forward` in the instance.
+        # The trunk returns these states for any input. A wrapper (accelerate's hooks, say) may have
+        # replaced `forward` in the instance.
+        answer = self._output(last_hidden_state=hidden[None])
         instance_forward = self.trunk.__dict__.get("forward")
         try:
             self.trunk.forward = lambda *args, **kwargs: answer
-            yield
+            return self.model(**self.head_inputs(hidden[None])).logits[0]
         finally:
             self.trunk.__dict__.pop("forward", None)
             if instance_forward is not None:
@@ -174,11 +175,9 @@ class Network:
 
     @torch.inference_mode()
     def find_trunk(self) -> Any:
-        """Find the outermost part that the model's `forward` calls for hidden states.
-
-        It need not be `base_model` (OPT calls its decoder instead), so one token is run to see
-        which part is called.
-        """
+        """Find the outermost part that the model's `forward` calls for hidden states."""
+        # It need not be `base_model` (OPT calls its decoder instead), so one token is run to see
+        # which part is called
         model = self.model
         called: list[Any] = []
         parts = [p for p in (model.base_model, model.get_decoder()) if p not in (None, model)]
@@ -208,10 +207,8 @@ class ForwardPath(ABC):
         self.network = network
 
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
-        """Yield the inputs, longest first, in batches within the budget; padding counts.
-
-        The budget is called for each input, because it falls when memory runs out.
-        """
+        """Yield the inputs, longest first, in batches within the budget; padding counts."""
+        # The budget is called for each input, because it falls when memory runs out
         batch: list[Input] = []
         for row in sorted(inputs, key=lambda row: row.length, reverse=True):
             if batch and batch[0].length * (len(batch) + 1) > budget():
@@ -293,8 +290,6 @@ class Tree(ForwardPath):
     Inputs are sorted by their ids, so inputs with the same prompt, or with the same first
     sub-words of a candidate, are neighbours. Each adds to the row only the ids that differ from
     the one before. A token's position is its depth in the trie, and it sees only its ancestors.
-    The prompt therefore runs once for all of its candidates and all equal prompts. If a tokenizer
-    merges over the boundary of prompt and candidate, the trie branches earlier.
     """
 
     name = "tree"
@@ -306,7 +301,7 @@ class Tree(ForwardPath):
         """Yield the inputs in sorted order, in tries within the budget."""
         batch: list[Input] = []
         size = 0
-        before: tuple[int, ...] = ()
+        before: Ids = ()
         for row in sorted(inputs):
             new = len(row.ids) - count_common(before, row.ids)
             if batch and size + new > min(budget(), MAX_NODES):
@@ -333,28 +328,20 @@ class Tree(ForwardPath):
                 use_cache=False,
             )
         nodes = [trie.nodes[row][p] for row in batch for p in plan.reads[row].positions]
-        places = {node: place for place, node in enumerate(sorted(set(nodes)))}
-        index = torch.tensor(list(places), device=device)
-        return output[0][0, index], [places[node] for node in nodes]
+        distinct, places = np.unique(nodes, return_inverse=True)
+        return output[0][0, torch.tensor(distinct, device=device)], places.tolist()
 
 
 class Trie:
-    """Inputs merged at their common beginnings, in depth-first order.
-
-    Attributes:
-        ids: the token of each node.
-        depths: the number of ancestors of each node.
-        ends: for each node the number of the first later one that does not descend from it.
-        nodes: the nodes of each input in the order of its tokens.
-    """
+    """Inputs merged at their common beginnings, in depth-first order."""
 
     def __init__(self, inputs: Iterable[Input]) -> None:
-        self.ids: list[int] = []
-        self.depths: list[int] = []
-        self.ends: list[int] = []
-        self.nodes: dict[Input, list[int]] = {}
+        self.ids: list[int] = []  # the token of each node
+        self.depths: list[int] = []  # the number of its ancestors
+        self.ends: list[int] = []  # the number of the first later one that does not descend from it
+        self.nodes: dict[Input, list[int]] = {}  # of each input in the order of its tokens
         trail: list[int] = []
-        before: tuple[int, ...] = ()
+        before: Ids = ()
         for row in sorted(inputs):
             common = count_common(before, row.ids)
             size = len(self.ids)
@@ -371,11 +358,9 @@ class Trie:
             self.ends[node] = len(self.ids)
 
     def mask(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
-        """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n].
-
-        In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
-        instead of booleans, because some classes add it to their attention scores directly.
-        """
+        """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n]."""
+        # In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
+        # instead of booleans, because some classes add it to their attention scores directly.
         ends = torch.tensor(self.ends, device=device)
         number = torch.arange(len(ends), device=device)
         seen = (number[:, None] >= number) & (number[:, None] < ends)

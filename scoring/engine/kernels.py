@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -47,7 +47,14 @@ class Blocks(NamedTuple):
 def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
     """Divide a trie into blocks; `ends` as in `Trie`."""
     n = len(ends)
-    seen = [[*line, *range(a, min(a + BLOCK, n))] for a, line in _list_ancestors(ends)]
+    seen: list[list[int]] = []
+    line: list[int] = []  # the ancestors of a node
+    for node in range(n):
+        while line and ends[line[-1]] <= node:
+            line.pop()
+        if node % BLOCK == 0:
+            seen.append([*line, *range(node, min(node + BLOCK, n))])
+        line.append(node)
     width = -(-max(map(len, seen)) // BUCKET) * BUCKET
     keys = torch.tensor([[*row, *[0] * (width - len(row))] for row in seen], device=device)
     sizes = torch.tensor([len(row) for row in seen], device=device)
@@ -56,32 +63,14 @@ def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
     return Blocks(n, nodes, keys, padding[:, None])
 
 
-def _list_ancestors(ends: Sequence[int]) -> Iterator[tuple[int, list[int]]]:
-    """Yield the first node of each block with its ancestors."""
-    line: list[int] = []
-    for node in range(len(ends)):
-        while line and ends[line[-1]] <= node:
-            line.pop()
-        if node % BLOCK == 0:
-            yield node, [*line]
-        line.append(node)
-
-
 class Kernels(TorchFunctionMode):
     """A context in which float32 products are oneDNN's and attention runs block by block.
 
     The model is not changed, and its weights are not copied. Gradients are not supported.
-
-    Attributes:
-        product: one of `PRODUCTS`.
-        blockwise: whether attention over a trie runs block by block.
-        blocks: those of the trie that is run.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.product, self.blockwise = TORCH
-        self.blocks: Blocks | None = None
+    product, blockwise = TORCH  # the product, and whether attention over a trie runs in blocks
+    blocks: Blocks | None = None  # those of the trie that is run
 
     @contextmanager
     def replaced_by(self, product: str, blockwise: bool) -> Iterator[None]:
@@ -92,13 +81,6 @@ class Kernels(TorchFunctionMode):
             yield
         finally:
             self.product, self.blockwise = previous
-
-    def context(self) -> AbstractContextManager[Any]:
-        """Return the context itself; an empty one if no operator is replaced.
-
-        Each call of torch passes through a context, which takes time.
-        """
-        return nullcontext() if (self.product, self.blockwise) == TORCH else self
 
     @contextmanager
     def for_trie(self, ends: Sequence[int], device: torch.device) -> Iterator[None]:
@@ -141,10 +123,8 @@ def _attend(
     attn_mask: torch.Tensor | None = None,
     **options: Any,
 ) -> torch.Tensor:
-    """Compute the attention of one row, [1, heads, n, width], whose mask is that of a trie.
-
-    All that a block does not see has the weight 0, so it can be left out.
-    """
+    """Compute the attention of one row, [1, heads, n, width], whose mask is that of a trie."""
+    # All that a block does not see has the weight 0, so it can be left out
     n = blocks.n
     # Attention of another shape, or without a mask, is not over the trie.
     if attn_mask is None or (len(query), query.shape[2], *attn_mask.shape[-2:]) != (1, n, n, n):
@@ -191,7 +171,6 @@ def _faster() -> str:
 
 
 def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
-    """Return the processor time of this thread in seconds."""
     start = time.thread_time()
     multiply(*arguments)
     return time.thread_time() - start

@@ -1,38 +1,16 @@
 """Key-value caches: the common beginning of inputs runs once, and the rest of each behind it."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import NamedTuple
 
+import numpy as np
 import torch
 
-from polyprobe.scoring.engine.forward import ForwardPath, Input, Network, Plan, count_common
+from polyprobe.scoring.engine.forward import ForwardPath, Ids, Input, Network, Plan, count_common
 
 # Everything that a state depends on: the encoder's ids, and the decoder's up to its place.
-Beginning = tuple[tuple[int, ...], tuple[int, ...]]
-
-
-@dataclass(frozen=True)
-class Size:
-    """The size of a batch: tokens of prefixes, rows behind them, and the longest such row."""
-
-    front: int
-    rows: int
-    width: int
-
-    def __add__(self, addend: "Size") -> "Size":
-        """Return the size of both in one batch."""
-        widest = max(self.width, addend.width)
-        return Size(self.front + addend.front, self.rows + addend.rows, widest)
-
-    @property
-    def tokens(self) -> int:
-        """Return the number of tokens that are run, padding included."""
-        return self.front + self.rows * self.width
-
-
-NO_TOKENS = Size(0, 0, 0)
+Beginning = tuple[Ids, Ids]
 
 
 class PrefixGroup(NamedTuple):
@@ -57,10 +35,9 @@ class PrefixGroup(NamedTuple):
         return max(len(row.ids) for row in self.rows) - self.length
 
     @property
-    def size(self) -> Size:
-        """Return the group's share of a batch; the encoder's tokens count too."""
-        front = self.length + len(self.rows[0].source)
-        return Size(front, len(self.leaves), self.longest)
+    def front(self) -> int:
+        """Return the number of shared tokens; the encoder's count too."""
+        return self.length + len(self.rows[0].source)
 
 
 class Prefix(ForwardPath):
@@ -80,21 +57,25 @@ class Prefix(ForwardPath):
     def batches(self, inputs: Iterable[Input], budget: Callable[[], int]) -> Iterator[list[Input]]:
         """Yield groups of inputs; groups of similar shape share a batch."""
         batch: list[Input] = []
-        size = NO_TOKENS
+        front = n_rows = width = 0  # tokens of prefixes, rows behind them, and the longest of these
         groups = sorted(group_inputs(inputs), key=lambda g: (g.length, g.longest), reverse=True)
         self._lengths = {row: group.length for group in groups for row in group.rows}
         for part in (part for group in groups for part in _parts(group, budget)):
-            if batch and (size + part.size).tokens > budget():
+            n_leaves = len(part.leaves)
+            widest = max(width, part.longest)
+            if batch and front + part.front + (n_rows + n_leaves) * widest > budget():
                 yield batch
-                batch, size = [], NO_TOKENS
+                batch, front, n_rows, width = [], 0, 0, 0
             batch.extend(part.rows)
-            size += part.size
+            front, n_rows, width = front + part.front, n_rows + n_leaves, max(width, part.longest)
         if batch:
             yield batch
 
     def size(self, batch: Sequence[Input]) -> int:
         """Return the number of tokens that are run, the encoder's and padding included."""
-        return sum((group.size for group in self._groups(batch)), NO_TOKENS).tokens
+        groups = self._groups(batch)
+        n_rows = sum(len(group.leaves) for group in groups)
+        return sum(group.front for group in groups) + n_rows * max(x.longest for x in groups)
 
     def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
         """Compute the states at the batch's reads, one for all inputs with the same beginning."""
@@ -115,9 +96,8 @@ class Prefix(ForwardPath):
             for row in batch
             for p in plan.reads[row].positions
         ]
-        distinct = sorted(set(read_numbers))
-        places = {number: place for place, number in enumerate(distinct)}
-        return torch.cat(outputs)[distinct], [places[number] for number in read_numbers]
+        distinct, places = np.unique(read_numbers, return_inverse=True)
+        return torch.cat(outputs)[distinct.tolist()], places.tolist()
 
     def _groups(self, batch: Sequence[Input]) -> list[PrefixGroup]:
         """Return the groups of `batches`; grouping a batch alone could give others."""
@@ -133,10 +113,8 @@ class Prefix(ForwardPath):
     def _run(
         self, groups: list[PrefixGroup]
     ) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
-        """Yield states of groups of one prefix length, [rows, tokens, width].
-
-        With each row comes the position at which it begins in its input.
-        """
+        """Yield states of groups of one prefix length, [rows, tokens, width]."""
+        # With each row comes the position at which it begins in its input
         fronts = [group.rows[0] for group in groups]
         length = groups[0].length
         ends = [(k, row) for k, group in enumerate(groups) for row in group.leaves]
@@ -158,11 +136,10 @@ class Prefix(ForwardPath):
 
 
 def group_inputs(inputs: Iterable[Input]) -> list[PrefixGroup]:
-    """PrefixGroup inputs that share much of their beginning.
+    """Group inputs that share much of their beginning.
 
-    In sorted order inputs with a common beginning are neighbours. Each input joins the group
-    before it, unless that group and a new one of this input and the next would save more tokens.
-    The groups of an encoder-decoder have one source each.
+    Each input joins the group before it in sorted order, unless that group and a new one of this
+    input and the next would save more tokens. Groups of an encoder-decoder have one source each.
     """
     rows = sorted(inputs, key=lambda row: (row.source, row.ids))
     groups: list[PrefixGroup] = []
@@ -194,10 +171,9 @@ def _common(first: Input, second: Input, limit: int | None = None) -> int:
 
 
 def _parts(group: PrefixGroup, budget: Callable[[], int]) -> Iterator[PrefixGroup]:
-    """Yield the group, or parts of it within the budget."""
     rest = group.rows
     while rest:
-        room = budget() - group.length - len(group.rows[0].source)
+        room = budget() - group.front
         n = max(1, room // max(1, group.longest))
         yield PrefixGroup(group.length, rest[:n])
         rest = rest[n:]

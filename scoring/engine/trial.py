@@ -4,7 +4,8 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from itertools import combinations, product
+from itertools import combinations, product, takewhile
+from operator import eq
 from typing import Any
 
 import torch
@@ -17,7 +18,6 @@ from polyprobe.scoring.engine.forward import (
     Network,
     Plan,
     Unpadded,
-    count_common,
 )
 from polyprobe.scoring.engine.kernels import TORCH, faster_product
 from polyprobe.system.devices import is_out_of_memory
@@ -64,18 +64,16 @@ class Trial:
         self._network = network
         self._tokens = tokens
         self._plan = make_probe(network)
-        with network.kernels.replaced_by(*TORCH):
-            logs = [_read_logs(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
+        # A new network has torch's own operators.
+        logs = [_read_logs(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
         self._reference = torch.cat(logs)
-        _check_direction(network, _measure_effect(self._plan, logs), self._reference.std().item())
+        _check_direction(network, self._plan, logs)
 
     def fastest(self) -> ForwardPath:
-        """Return the family's first path that agrees.
-
-        It is tried with the fast kernels first (the faster product, attention in blocks), and the
-        network keeps those with which it agrees. If padding changes the answers of every path,
-        batches hold inputs of equal length.
-        """
+        """Return the family's first path that agrees."""
+        # It is tried with the fast kernels first (the faster product, attention in blocks), and the
+        # network keeps those with which it agrees. If padding changes the answers of every path,
+        # batches hold inputs of equal length.
         kernels = self._network.kernels
         products = (faster_product(self._network.model), TORCH[0])
         for path in self._list_runnable((*self._network.paths, Unpadded)):
@@ -88,10 +86,8 @@ class Trial:
 
     def padded(self) -> ForwardPath:
         """Return the first path with padding that agrees, or the one without."""
-        for path in self._list_runnable((Gathered, Full)):
-            if self.agrees(path):
-                return path
-        return Unpadded(self._network)
+        agreeing = filter(self.agrees, self._list_runnable((Gathered, Full)))
+        return next(agreeing, Unpadded(self._network))
 
     def _list_runnable(self, classes: Sequence[type[ForwardPath]]) -> Iterator[ForwardPath]:
         network = self._network
@@ -133,29 +129,19 @@ def _has_full_precision(network: Network) -> bool:
     return bool(network.model.dtype.itemsize > 2)
 
 
-def _measure_effect(probe: Plan, logs: Sequence[torch.Tensor]) -> float:
-    """Return the largest effect of later tokens on a log-probability before them.
+def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]) -> None:
+    """Refuse a decoder that sees later tokens, which hold the answer, and an encoder that does not.
 
-    Inputs of one length and beginning are compared at the tokens that they share.
+    The largest effect of later tokens on a log-probability is compared with the deviation of all.
     """
-    effect = 0.0
+    effect, deviation = 0.0, torch.cat([*logs]).std().item()
     pairs = combinations(zip(probe.reads.items(), logs, strict=True), 2)
     for ((a, a_reads), a_logs), ((b, b_reads), b_logs) in pairs:
-        n = count_common(a.ids, b.ids)
+        # Inputs of one length and beginning are compared at the tokens that they share.
+        n = sum(takewhile(bool, map(eq, a.ids, b.ids)))
         targets = a_reads.targets[:n]
         if len(a.ids) == len(b.ids) and targets and targets == b_reads.targets[:n]:
             effect = max(effect, (a_logs[:n] - b_logs[:n]).abs().max().item())
-    return effect
-
-
-def _check_direction(network: Network, effect: float, deviation: float) -> None:
-    """Refuse a decoder that sees later tokens, which hold the answer, and an encoder that does not.
-
-    Args:
-        network: the model.
-        effect: of later tokens on the log-probabilities of a probe.
-        deviation: the standard deviation of those log-probabilities.
-    """
     config = network.model.config
     name = f"model '{config.name_or_path or type(network.model).__name__}'"
     share = CAUSAL_BELOW if _has_full_precision(network) else HALF_PRECISION
@@ -182,7 +168,7 @@ def _read_logs(
     together = Plan()
     together.reads = {**company, **{row: plan.reads[row] for row in batch}}
     targets = [target for row in batch for target in plan.reads[row].targets]
-    with path.network.kernels.context():
+    with path.network.context():
         states, places = path.states(together, [*batch, *company])
         return path.logits(states).float().log_softmax(1)[places[: len(targets)], targets]
 
@@ -200,12 +186,11 @@ def find_window(config: Any) -> int | None:
 def make_probe(network: Network) -> Plan:
     """Draw inputs with common beginnings and several lengths; every token is read.
 
-    Two of the beginnings are short, and one is as long as a sentence; all fit into the model's
-    window. Each has its own source, of another length. Special tokens are nowhere in the first, at
-    the front of the second and inside the third, because a class may count positions by them
-    (RoBERTa skips padding, which may be its BOS or EOS). The inputs of one beginning start with the
-    lowest and the highest id behind it, so that `make_crowd` sorts between them, and read the same
-    targets.
+    Two of the beginnings are short, and one is as long as a sentence. Each has its own source, of
+    another length. Special tokens are nowhere in the first, at the front of the second and inside
+    the third, because a class may count positions by them (RoBERTa skips padding, which may be its
+    BOS or EOS). The inputs of one beginning start with the lowest and the highest id behind it, so
+    that `make_crowd` sorts between them, and read the same targets.
     """
     vocabulary = _list_tokens(network)
     draw = partial(random.Random(20).choices, vocabulary)
@@ -243,7 +228,6 @@ def _list_tokens(network: Network) -> range:
 
 
 def _max_length(network: Network) -> int:
-    """Return the length of the longest input of the probe."""
     config = network.model.config.get_text_config()
     positions = getattr(config, "max_position_embeddings", None) or DEEP
     return max(2, min(DEEP + SHORT, find_window(config) or positions, positions - 8))

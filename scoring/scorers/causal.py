@@ -8,8 +8,8 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.chat import Chat, Ids
-from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.chat import Chat
+from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.options import BOS
@@ -67,9 +67,15 @@ class CausalScorer(Scorer):
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each distinct sentence; its tokens behind the context are read."""
-        encoded = iter(self._encode(queries.sentences))
-        rows = queries.candidates
-        return [[self._read_sentence(plan, *next(encoded)) for _ in row] for row in rows]
+        sentences = self._encode(queries.sentences)
+        for context, tokens in sentences:
+            if not tokens:
+                raise PolyprobeError(
+                    f"the sentence {self.tokenizer.decode(context)!r} is a single token without a "
+                    f"BOS: nothing can be scored; {self._remedy}"
+                )
+        numbers = (_read_behind(plan, *sentence) for sentence in sentences)
+        return [[next(numbers) for _ in row] for row in queries.candidates]
 
     def prefixes(self, texts: Sequence[str]) -> list[Ids]:
         """Return the ids of texts whose continuation is scored.
@@ -102,32 +108,26 @@ class CausalScorer(Scorer):
             return "the tokenizer has no BOS: leave such rows out"
         return "use --bos always"
 
-    def _read_sentence(self, plan: Plan, context: Ids, tokens: Ids) -> range:
-        if not tokens:
-            raise PolyprobeError(
-                f"the sentence {self.tokenizer.decode(context)!r} is a single token without a "
-                f"BOS: nothing can be scored; {self._remedy}"
-            )
-        return _read_behind(plan, context, tokens)
-
     def _encode(self, texts: list[str]) -> list[tuple[Ids, Ids]]:
-        """Return the ids of each text's context, which are not scored, and those that are.
-
-        The context is the conversation's ids; without any it is the first token, such as a BOS.
-        """
+        """Return the ids of each text's context, which are not scored, and those that are."""
+        # The context is the conversation's ids; without any it is the first token, such as a BOS
         if self.chat:
             pairs = self.chat.encode(texts, self.tokenizer)
-        else:
-            pairs = [((), ids) for ids in self._sentence_ids(texts)]
-        return [(c, tokens) if c else (tokens[:1], tokens[1:]) for c, tokens in pairs]
+            return [(c, tokens) if c else (tokens[:1], tokens[1:]) for c, tokens in pairs]
+        sentences = self._sentence_ids(texts)
+        return [(ids[:1], ids[1:]) for ids in sentences]
 
     def _sentence_ids(self, sentences: list[str]) -> list[Ids]:
-        if not sentences:
-            return []
-        bos = self.tokenizer.bos_token_id
-        adds = self.engine.model_type in self.adds_bos
-        encoded = self.tokenizer(sentences)["input_ids"]
-        return [_with_bos(tuple(ids), bos, self.bos, adds) for ids in encoded]
+        """Return the ids of each sentence, with a BOS or without as `bos` says."""
+        encoded = self.tokenizer(sentences)["input_ids"] if sentences else []
+        rows, bos = list(map(tuple, encoded)), self.tokenizer.bos_token_id
+        if bos is None:
+            return rows
+        if self.bos == "never":
+            return [ids[1:] if ids[:1] == (bos,) else ids for ids in rows]
+        if self.bos == "always" or self.engine.model_type in self.adds_bos:
+            return [ids if ids[:1] == (bos,) else (bos, *ids) for ids in rows]
+        return rows
 
 
 def _read_behind(plan: Plan, context: Ids, tokens: Ids) -> range:
@@ -136,22 +136,12 @@ def _read_behind(plan: Plan, context: Ids, tokens: Ids) -> range:
     return plan.read(Input((*context, *tokens[:-1])), range(first, first + len(tokens)), tokens)
 
 
-def _with_bos(ids: Ids, bos: int | None, when: str, adds: bool) -> Ids:
-    present = bos is not None and ids[:1] == (bos,)
-    if when == "never":
-        return ids[1:] if present else ids
-    if not present and bos is not None and (adds or when == "always"):
-        return (bos, *ids)
-    return ids
-
-
 class CausalObjectScorer(ObjectScorer, CausalScorer):
     """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA).
 
     The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
     followed by the ids of the candidate alone. The joined text is never tokenized, because a
-    tokenizer may split it elsewhere. An EOS that the tokenizer appends to the prompt is dropped;
-    `bos` is as in equation 10. Text behind the slot is neither seen nor scored.
+    tokenizer may split it elsewhere. Text behind the slot is neither seen nor scored.
     """
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
@@ -166,9 +156,8 @@ class CausalObjectScorer(ObjectScorer, CausalScorer):
 class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
     """Read the first sub-word behind the stem.
 
-    The stem is the prompt up to the slot without its trailing blank, which belongs to the
-    sub-word. Text behind the slot is neither seen nor scored. With `bos="auto"` BLOOM has no BOS,
-    as in the authors' code; its runs are signed `bos:never`.
+    The stem is the prompt up to the slot without its trailing blank, which belongs to the sub-word.
+    With `bos="auto"` BLOOM has no BOS, as in the authors' code; its runs are signed `bos:never`.
     """
 
     adds_bos: Sequence[str] = ()
@@ -176,12 +165,9 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         # The signature says so, because `auto` means a BOS for BLOOM in the other scorings.
-        dropped = self.bos == "auto" and self.engine.model_type not in self.adds_bos
-        if (
-            dropped
-            and self.engine.model_type in ADDS_BOS
-            and self.tokenizer("a").input_ids[0] != (self.tokenizer.bos_token_id)
-        ):
+        kind, bos = self.engine.model_type, self.tokenizer.bos_token_id
+        dropped = self.bos == "auto" and kind in ADDS_BOS and kind not in self.adds_bos
+        if dropped and self.tokenizer("a").input_ids[0] != bos:
             self.bos = "never"
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:

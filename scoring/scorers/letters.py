@@ -1,13 +1,13 @@
 """Letters: the candidates as options behind the question, in several orders; the letter is read."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.engine import Plan
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.errors import PolyprobeError
 
@@ -29,15 +29,12 @@ class LettersScorer(FirstPieceScorer):
         B. Rome
         Answer:
 
-    The letter behind it is read as a part of the text (` A`, `▁A` or `A`). The frame is the same in
-    every language. Each query is asked in k orders of its n candidates, cyclic shifts of the given
-    order (`choose_shifts`). `separate` parts candidates from positions in the additive model of
-    PriDe (Zheng et al., ICLR 2024: the prior of the letter times the probability of the content).
-    PriDe estimates one prior from some queries; here each query has its own, so that its scores
-    depend on no other query. The rival is the mean of probabilities over the orders.
-
-    `permutations`: k; None (default): n, so that each candidate has each position once; 1: the
-    given order alone, without a correction.
+    The letter behind it is read as a part of the text (` A`, `▁A` or `A`). Each query is asked in k
+    orders of its n candidates, cyclic shifts (`choose_shifts`): k is `permutations`, by default n.
+    `separate` parts candidates from positions in the additive model of PriDe (Zheng et al., ICLR
+    2024: the prior of the letter times the probability of the content). PriDe estimates one prior
+    from some queries; here each query has its own, so that its scores depend on no other query.
+    The rival is the mean of probabilities over the orders.
     """
 
     _pieces: Any  # of the family's scorer
@@ -55,11 +52,15 @@ class LettersScorer(FirstPieceScorer):
         triples = zip(queries.prompts, rows, orders, strict=True)
         texts = [write_question(p, row, shift) for p, row, shifts in triples for shift in shifts]
         check_queries(texts, [["A"]] * len(texts))  # a candidate may hold a slot
-        places = iter(self.places(texts))
-        return [
-            _read_query(plan, places, ids, len(row), shifts)
-            for row, shifts in zip(rows, orders, strict=True)
-        ]
+        places, numbers = iter(self.places(texts)), []
+        for row, shifts in zip(rows, orders, strict=True):
+            n, first = len(row), plan.n_reads
+            for shift in shifts:
+                question, at = next(places)
+                plan.read(question, [at] * n, tuple(ids[(j + shift) % n] for j in range(n)))
+            # Candidate j's reads are every n-th number.
+            numbers.append([range(first + j, plan.n_reads, n) for j in range(n)])
+        return numbers
 
     def combine_query(
         self, values: Sequence[np.ndarray], candidates: Sequence[str]
@@ -71,7 +72,6 @@ class LettersScorer(FirstPieceScorer):
         return scores.tolist(), effects.tolist()
 
     def _read_letters(self, n: int) -> list[int]:
-        """Return the tokens of the first n letters behind `Answer:`."""
         if n > len(LETTERS):
             raise PolyprobeError(
                 f"--scoring letters has {len(LETTERS)} letters, a list has {n} candidates; "
@@ -87,21 +87,6 @@ class LettersScorer(FirstPieceScorer):
                     f"for the letter {letter}; use another scoring"
                 )
         return ids
-
-
-def _read_query(
-    plan: Plan,
-    places: Iterator[tuple[Input, int]],
-    ids: Sequence[int],
-    n: int,
-    shifts: Sequence[int],
-) -> list[range]:
-    """Plan a query's inputs; candidate j's reads are every n-th number from first + j."""
-    first = plan.n_reads
-    for shift in shifts:
-        row, at = next(places)
-        plan.read(row, [at] * n, tuple(ids[(j + shift) % n] for j in range(n)))
-    return [range(first + j, plan.n_reads, n) for j in range(n)]
 
 
 def write_question(prompt: str, candidates: Sequence[str], shift: int) -> str:

@@ -10,7 +10,7 @@ from transformers import AutoModelForMaskedLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.system.errors import PolyprobeError
 
@@ -27,13 +27,7 @@ class MaskedNetwork(Network):
 
     paths = (Gathered, Full)
     sees_all = True
-
-    def forward_inputs(self, batch: Sequence[Input]) -> dict[str, Any]:
-        """Return ids and mask; encoders have no cache."""
-        rows = [row.ids for row in batch]
-        return {"input_ids": self.ids(rows), "attention_mask": self.mask(rows)}
-
-    trunk_inputs = forward_inputs  # unlike a decoder's, its trunk needs the mask of the padding
+    trunk_inputs = Network.forward_inputs  # unlike a decoder's trunk it needs the padding's mask
 
 
 class MaskedScorer(Scorer):
@@ -63,9 +57,7 @@ class MaskedScorer(Scorer):
             numbers.append([self.read_filling(plan, before, f, after) for f in fillings])
         return numbers
 
-    def read_filling(
-        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
-    ) -> range:
+    def read_filling(self, plan: Plan, before: Ids, pieces: Ids, after: Ids) -> range:
         """Plan one input for each sub-word: those before it are filled in, later ones masked."""
         first = plan.n_reads
         for i in range(len(pieces)):
@@ -73,7 +65,7 @@ class MaskedScorer(Scorer):
             plan.read(row, [len(before) + i], pieces[i : i + 1])
         return range(first, plan.n_reads)
 
-    def around_slot(self, prompt: str) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def around_slot(self, prompt: str) -> tuple[Ids, Ids]:
         """Return the ids before and behind the mask, special tokens included."""
         # The mask token may absorb a blank in front of it (XLM-R): it is tokenized in the text.
         ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
@@ -131,9 +123,7 @@ class MparaRelScorer(MaskedScorer):
 
     scoring = "mpararel"
 
-    def read_filling(
-        self, plan: Plan, before: tuple[int, ...], pieces: tuple[int, ...], after: tuple[int, ...]
-    ) -> range:
+    def read_filling(self, plan: Plan, before: Ids, pieces: Ids, after: Ids) -> range:
         """Plan one input for each number of sub-words."""
         row = Input((*before, *[self.mask] * len(pieces), *after))
         return plan.read(row, range(len(before), len(before) + len(pieces)), pieces)
@@ -170,15 +160,10 @@ class PllScorer(MaskedScorer):
     `PLL(W) = sum_t log P(w_t | W without t)` in nats. The candidate is written into the slot and
     the sentence tokenized as a whole. Each token is masked alone in turn; the special tokens around
     a text (`[CLS]`, `[SEP]`) are seen and not scored. An unknown token counts as a token.
-    Candidates of one token share the input in which they are masked.
 
-    The sum favours short candidates, since each further token adds a number below zero. Divided by
-    `n_tokens`, the number of scored tokens, it is a mean log-probability (minus the logarithm of
-    Salazar's pseudo-perplexity of the sentence), which favours long candidates of predictable
-    sub-words.
-
-    Rivals: minicons takes the mean by default, lm-pub-quiz the sum of `pll-word-l2r`; BMLAMA's
-    equation 8 reads only the candidate, not the text around it.
+    The sum favours short candidates. Its mean (minus the logarithm of Salazar's pseudo-perplexity)
+    favours long ones of predictable sub-words. Rivals: minicons takes the mean by default,
+    lm-pub-quiz the sum of `pll-word-l2r`; equation 8 reads the candidate, not the text around it.
     """
 
     scoring = "pll"
@@ -189,9 +174,17 @@ class PllScorer(MaskedScorer):
         if not sentences:
             return []
         encoded = self.tokenizer(sentences, return_special_tokens_mask=True)
-        rows = zip(encoded["input_ids"], self.words(sentences, encoded), strict=True)
-        numbers = (_read_tokens(plan, tuple(ids), of, self.mask) for ids, of in rows)
-        return [[next(numbers) for _ in row] for row in queries.candidates]
+        numbers = []
+        for row, words in zip(encoded["input_ids"], self.words(sentences, encoded), strict=True):
+            ids, first = tuple(row), plan.n_reads
+            for i, word in enumerate(words):
+                if word is not None:
+                    tail = zip(ids[i:], words[i:], strict=True)
+                    rest = (self.mask if number == word else piece for piece, number in tail)
+                    plan.read(Input((*ids[:i], *rest)), [i], ids[i : i + 1])
+            numbers.append(range(first, plan.n_reads))
+        queue = iter(numbers)
+        return [[next(queue) for _ in row] for row in queries.candidates]
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
         """Return the number of each token's word, None for tokens that are not scored.
@@ -211,12 +204,9 @@ class WordPllScorer(PllScorer):
 
     The later tokens of a word give away the earlier ones, so `pll` scores rare names of many
     sub-words too high. Here a token is read with all tokens to its right in the same word masked.
-    Words are the tokenizer's own (see `number_words`), as in the authors' code and in lm-pub-quiz,
-    whose default this is.
-
-    Scripts without blanks do not mark words. WordPiece takes each Han character as a word, which
-    is `pll`; elsewhere all characters up to the next blank or punctuation mark are one word (with
-    `▁` the punctuation too), so that everything behind the token is masked.
+    Words are the tokenizer's own (see `number_words`), as in the authors' code and by default in
+    lm-pub-quiz. In scripts without blanks WordPiece takes each Han character as a word, which is
+    `pll`; elsewhere all up to the next blank or punctuation mark is one word.
     """
 
     scoring = "pll-word-l2r"
@@ -263,13 +253,3 @@ def _inside_word(text: str, at: int) -> bool:
     kinds = [unicodedata.category(c) for c in text[max(0, at - 1) : at + 1]]
     letters = all(kind[0] == "L" or kind in _INSIDE for kind in kinds)
     return len(kinds) == 2 and letters and any(kind in _INSIDE for kind in kinds)
-
-
-def _read_tokens(plan: Plan, ids: tuple[int, ...], words: Sequence[int | None], mask: int) -> range:
-    first = plan.n_reads
-    for i, word in enumerate(words):
-        if word is not None:
-            tail = zip(ids[i:], words[i:], strict=True)
-            rest = (mask if of == word else piece for piece, of in tail)
-            plan.read(Input((*ids[:i], *rest)), [i], ids[i : i + 1])
-    return range(first, plan.n_reads)

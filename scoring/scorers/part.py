@@ -16,7 +16,7 @@ from .queries import BOUNDARY, Queries
 LENGTHS: dict[str, Callable[[str, int], int]] = {
     "object": lambda candidate, n_tokens: 1,
     "object-tokens": lambda candidate, n_tokens: n_tokens,
-    "object-characters": lambda candidate, n_tokens: len(candidate),
+    "object-characters": lambda candidate, n_tokens: len(candidate),  # Unicode code points
     "object-bytes": lambda candidate, n_tokens: len(candidate.encode()),
 }
 
@@ -24,9 +24,8 @@ LENGTHS: dict[str, Callable[[str, int], int]] = {
 class ObjectScorer:
     """Score a candidate by the sum of its tokens' log-probabilities in nats (Fluent-mLAMA).
 
-    `scoring` names the divisor of the sum: none (`object`), the candidate's tokens, its Unicode
-    code points (`object-characters`) or its UTF-8 bytes. Each family has a subclass that derives
-    from this class first and from its own scorer second.
+    `scoring` names the divisor of the sum (`LENGTHS`). Each family has a subclass that derives from
+    this class first and from its own scorer second.
     """
 
     def __init__(self, *args: Any, scoring: str = "object", **options: Any) -> None:
@@ -42,8 +41,7 @@ class ObjectScorer:
 class FirstPieceScorer:
     """Score a candidate by log P(its first sub-word) in nats, at one place of one input a prompt.
 
-    Candidates with the same first sub-word tie. Each family has a subclass that derives from this
-    class first and from its own scorer second.
+    Candidates with the same first sub-word tie. Each family has a subclass, as of `ObjectScorer`.
     """
 
     scoring = "contrastive"
@@ -73,22 +71,17 @@ def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
     """
     pieces = queries.pieces
     bare = {candidate: _first(candidate, ids, tokenizer) for candidate, ids in pieces.items()}
-    behind_blank = bare | _behind_blank(pieces, tokenizer)
+    starts = tokenizer.convert_ids_to_tokens([ids[0] for ids in pieces.values()])
+    unmarked = [c for c, s in zip(pieces, starts, strict=True) if not s.startswith(BOUNDARY)]
+    texts = [f" {candidate}" for candidate in unmarked]
+    encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    rows = zip(unmarked, encoded, strict=True)
+    behind_blank = bare | {c: _first(c, ids, tokenizer) for c, ids in rows}
     blanks = (prompt[: prompt.index(SLOT)][-1:].isspace() for prompt in queries.prompts)
     return [
         [(behind_blank if blank else bare)[candidate] for candidate in row]
         for blank, row in zip(blanks, queries.candidates, strict=True)
     ]
-
-
-def _behind_blank(pieces: dict[str, tuple[int, ...]], tokenizer: Any) -> dict[str, int]:
-    """Return the first sub-word behind a blank of the candidates whose start is not marked."""
-    starts = tokenizer.convert_ids_to_tokens([ids[0] for ids in pieces.values()])
-    unmarked = [c for c, s in zip(pieces, starts, strict=True) if not s.startswith(BOUNDARY)]
-    if not unmarked:
-        return {}
-    encoded = tokenizer([f" {c}" for c in unmarked], add_special_tokens=False)["input_ids"]
-    return {c: _first(c, ids, tokenizer) for c, ids in zip(unmarked, encoded, strict=True)}
 
 
 def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SLOT
+from polyprobe.scoring.engine import Ids
 from polyprobe.system.errors import PolyprobeError
 
 BOUNDARY = "▁"
@@ -15,7 +16,7 @@ class Queries(NamedTuple):
     prompts: Sequence[str]  # sentences with exactly one slot
     candidates: Sequence[Sequence[str]]  # for each prompt the fillers of its slot
     # The sub-words of each candidate, tokenized alone without special tokens
-    pieces: dict[str, tuple[int, ...]]
+    pieces: dict[str, Ids]
 
     @property
     def sentences(self) -> list[str]:
@@ -23,7 +24,7 @@ class Queries(NamedTuple):
         rows = zip(self.prompts, self.candidates, strict=True)
         return [prompt.replace(SLOT, candidate) for prompt, row in rows for candidate in row]
 
-    def fillings(self, tokenizer: Any) -> Iterator[tuple[str, list[tuple[int, ...]]]]:
+    def fillings(self, tokenizer: Any) -> Iterator[tuple[str, list[Ids]]]:
         """Yield each prompt with the sub-words of its candidates as they fit into the slot."""
         for prompt, row in zip(self.prompts, self.candidates, strict=True):
             yield prompt, fit(prompt, [self.pieces[candidate] for candidate in row], tokenizer)
@@ -55,7 +56,7 @@ def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -
                 raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
 
 
-def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tuple[int, ...]]:
+def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:
     """Return the candidates' pieces as they fit into the prompt's slot.
 
     Tokenizers that mark words by `▁` split a candidate of a script without blanks into `▁`, `北京`.
@@ -66,15 +67,15 @@ def fit(prompt: str, fillings: list[tuple[int, ...]], tokenizer: Any) -> list[tu
     before = prompt[: prompt.index(SLOT)]
     if not before or before[-1].isspace():
         return fillings
-    return [_without_boundary(pieces, tokenizer) for pieces in fillings]
+    return [
+        pieces[1:]
+        if len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY
+        else pieces
+        for pieces in fillings
+    ]
 
 
-def _without_boundary(pieces: tuple[int, ...], tokenizer: Any) -> tuple[int, ...]:
-    separate = len(pieces) > 1 and tokenizer.convert_ids_to_tokens(pieces[0]) == BOUNDARY
-    return pieces[1:] if separate else pieces
-
-
-def only_unknown(pieces: tuple[int, ...], tokenizer: Any) -> bool:
+def only_unknown(pieces: Ids, tokenizer: Any) -> bool:
     """Return whether all pieces except boundaries are unknown tokens, and at least one is."""
     if tokenizer.unk_token_id not in pieces:
         return False

@@ -1,12 +1,12 @@
 """Where the released code of Polyglot or Not reads the first sub-word."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.system.errors import PolyprobeError
 
 from .causal import CausalContrastiveScorer
@@ -17,7 +17,6 @@ from .seq2seq import SENTINEL, Seq2SeqContrastiveScorer
 # Greedy steps by model type; other causal models are read at the stem's end. RedPajama and StableLM
 # have the type gpt_neox.
 STEPS = {"mpt": 4, "stablelm": 4, "gpt_neox": 4, "falcon": 3}
-SEQ2SEQ_STEPS = 4
 
 
 class _Settling(FirstPieceScorer, Scorer):
@@ -35,16 +34,9 @@ class _Settling(FirstPieceScorer, Scorer):
         """Return whether a token says nothing: the text that it decodes to is special or blank."""
         raise NotImplementedError
 
-    def score_prepared(
-        self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
-    ) -> Scored:
+    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
         """Find where each input is read, and run the model there."""
-        plan = self._move(prepared.plan)
-        return super().score_prepared(prepared._replace(plan=plan), progress)
-
-    def _move(self, plan: Plan) -> Plan:
-        """Return the same reads at the inputs that the model has continued."""
-        ends = {row: row for row in plan.reads}
+        ends = {row: row for row in prepared.plan.reads}
         open_ = list(ends)
         for _ in range(self.steps - 1):
             tops = self._most_probable([ends[row] for row in open_])
@@ -53,25 +45,23 @@ class _Settling(FirstPieceScorer, Scorer):
                 ends[row] = ends[row]._replace(ids=(*ends[row].ids, tops[ends[row]]))
         reads = (
             (number, row, target)
-            for row, entry in plan.reads.items()
+            for row, entry in prepared.plan.reads.items()
             for number, target in zip(entry.numbers, entry.targets, strict=True)
         )
         extended = Plan()  # in the order of the numbers, so that each read keeps its own
         for _, row, target in sorted(reads):
             extended.read(ends[row], [len(ends[row].ids) - 1], (target,))
-        return extended
+        return super().score_prepared(prepared._replace(plan=extended), progress)
 
     @torch.inference_mode()
     def _most_probable(self, rows: Sequence[Input]) -> dict[Input, int]:
-        """Return the most probable token behind each input."""
         engine = self.engine
         plan = Plan()
         for row in dict.fromkeys(rows):
             plan.read(row, [len(row.ids) - 1], (0,))
         tokens: dict[Input, int] = {}
-        for batch in engine.batches(plan):
-            for part, tops in engine.run_parts(batch, lambda x: engine.read(plan, x)[0].argmax(1)):
-                tokens.update(zip(part, tops.tolist(), strict=True))
+        for batch, tops in engine.read_all(plan, lambda x: engine.read(plan, x)[0].argmax(1)):
+            tokens.update(zip(batch, tops.tolist(), strict=True))
         return tokens
 
 
@@ -82,7 +72,7 @@ class Seq2SeqReleasedScorer(_Settling, Seq2SeqContrastiveScorer):
     `<pad>` and blanks are skipped.
     """
 
-    steps = SEQ2SEQ_STEPS
+    steps = 4
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each stem as the source, and the position of the decoder's start token."""

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from polyprobe.scoring.chat import Chat
-from polyprobe.scoring.engine import Engine, Network, Plan
+from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.collector import without_collector
 from polyprobe.system.errors import PolyprobeError
@@ -53,34 +53,30 @@ class Scorer(ABC):
     `plan` lists the tokens to read and the inputs to read them in; the engine runs the inputs.
     Each family has a subclass for BMLAMA. Other protocols override `plan`, `values` or `combine`
     (see `SCORINGS`). Calls are independent of each other.
-
-    Attributes:
-        network: the class that runs models of this family.
-        model: the transformers model; None if a server has it.
-        engine: runs a plan of inputs (`Engine`, `ServedEngine`).
-        scoring: the name of the score in the signature.
-        bos: how a causal scorer begins a sentence, None for other families.
-        path: the name of the engine's path, for the signature.
-        extra: what else the scores depend on, by its name in the signature.
-        chat: the conversation in front of each text, None for plain text.
     """
 
-    network: type[Network]
-    scoring: str
-    bos: str | None = None
-    chat: Chat | None = None
+    network: type[Network]  # runs models of this family
+    scoring: str  # the name of the score in the signature
+    bos: str | None = None  # how a causal scorer begins a sentence
+    chat: Chat | None = None  # the conversation in front of each text
+    # What else the scores depend on, by its name in the signature
     extra: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
         self.tokenizer = tokenizer
-        self.model: Any = None
+        self.model: Any = None  # a server has it
         if isinstance(model, ServedEngine):
             self.engine: Any = model
-            self.path = model.server.name
+            self.path = model.server.name  # for the signature
             return
         self.model = model.eval()  # dropout would draw other scores each time
-        special = _special_ids(tokenizer, model.config)
-        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, special)
+        names = ("bos", "eos", "cls", "sep", "mask", "unk")
+        special = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
+        padding = getattr(model.config.get_text_config(), "pad_token_id", None)
+        # RoBERTa's kind skips the positions of the model's padding, which may be a word elsewhere.
+        special += [padding] if padding != tokenizer.pad_token_id else []
+        ids = dict.fromkeys(id_ for id_ in special if id_ is not None)
+        self.engine = Engine(self.network, model, tokenizer.pad_token_id, batch_tokens, ids)
         self.path = self.engine.path.name
 
     def score(self, prompts: list[str], candidates: list[list[str]]) -> list[list[float]]:
@@ -106,7 +102,7 @@ class Scorer(ABC):
         self,
         prompts: Sequence[str],
         candidates: Sequence[Sequence[str]],
-        progress: Callable[[int, int], None] | None = None,
+        progress: Progress | None = None,
     ) -> Scored:
         """Return scores with token counts; progress is called with (inputs done, inputs)."""
         return self.score_prepared(self.prepare(prompts, candidates), progress)
@@ -119,11 +115,12 @@ class Scorer(ABC):
         plan = Plan()
         numbers = self.plan(plan, queries)
         self.check_inputs(plan)
-        return Prepared(plan, numbers, candidates, self._unknown(queries))
+        lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
+        rows = enumerate(candidates)
+        unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
+        return Prepared(plan, numbers, candidates, unknown)
 
-    def score_prepared(
-        self, prepared: Prepared, progress: Callable[[int, int], None] | None = None
-    ) -> Scored:
+    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
         """Run the model; progress is called with (inputs done, inputs)."""
         report = progress or (lambda done, total: None)
         values = self.engine.run(prepared.plan, self.values, report)
@@ -169,7 +166,7 @@ class Scorer(ABC):
         # In float64 the sum does not depend on the order of its terms, to the digits of float32.
         return float(np.mean(values, dtype=np.float64))
 
-    def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, tuple[int, ...]]:
+    def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, Ids]:
         distinct = list(dict.fromkeys(c for row in candidates for c in row))
         if not distinct:
             return {}
@@ -179,26 +176,16 @@ class Scorer(ABC):
                 raise PolyprobeError(f"candidate {candidate!r} tokenizes to nothing in this model")
         return dict(zip(distinct, map(tuple, ids), strict=True))
 
-    def _unknown(self, queries: Queries) -> list[tuple[int, int]]:
-        lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
-        rows = enumerate(queries.candidates)
-        return [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
-
     def check_inputs(self, plan: Plan) -> None:
         """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
-        self._check_lengths(plan)
-        self._check_ids(plan)
-
-    def check_numbers(self, values: np.ndarray) -> None:
-        """Refuse log-probabilities that are not finite."""
-        if self.engine.exact and not np.isfinite(values).all():
-            full = self.model.dtype == torch.float32
-            raise PolyprobeError(
-                f"the model's log-probabilities are not finite ({self.model.dtype}); "
-                + ("its weights are damaged" if full else "try --dtype float32")
-            )
-
-    def _check_ids(self, plan: Plan) -> None:
+        # Learned positions end there; rotary ones go on, but were not trained behind it.
+        limit = min(self.tokenizer.model_max_length, self.engine.positions)
+        for row in plan.reads:
+            if row.length > limit:
+                raise PolyprobeError(
+                    f"a sentence becomes {row.length} tokens, the model reads {limit}: "
+                    f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
+                )
         # An embedding of a GPU fails for such an id in a later call, without a name of the cause.
         n_tokens = self.engine.vocabulary
         for row, reads in plan.reads.items():
@@ -210,25 +197,14 @@ class Scorer(ABC):
                     "use the model's own tokenizer"
                 )
 
-    def _check_lengths(self, plan: Plan) -> None:
-        # Learned positions end there; rotary ones go on, but were not trained behind it.
-        limit = min(self.tokenizer.model_max_length, self.engine.positions)
-        for row in plan.reads:
-            if row.length > limit:
-                raise PolyprobeError(
-                    f"a sentence becomes {row.length} tokens, the model reads {limit}: "
-                    f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
-                )
-
-
-def _special_ids(tokenizer: Any, config: Any) -> list[int]:
-    """Return ids of special tokens in sentences, and the model's padding if it is not theirs."""
-    names = ("bos", "eos", "cls", "sep", "mask", "unk")
-    ids = [getattr(tokenizer, f"{name}_token_id", None) for name in names]
-    padding = getattr(config.get_text_config(), "pad_token_id", None)
-    # RoBERTa's kind skips the positions of the model's padding, which may be a word elsewhere.
-    ids += [padding] if padding != tokenizer.pad_token_id else []
-    return list(dict.fromkeys(id_ for id_ in ids if id_ is not None))
+    def check_numbers(self, values: np.ndarray) -> None:
+        """Refuse log-probabilities that are not finite."""
+        if self.engine.exact and not np.isfinite(values).all():
+            full = self.model.dtype == torch.float32
+            raise PolyprobeError(
+                f"the model's log-probabilities are not finite ({self.model.dtype}); "
+                + ("its weights are damaged" if full else "try --dtype float32")
+            )
 
 
 class Family(NamedTuple):
@@ -244,14 +220,3 @@ class Family(NamedTuple):
     old_names: tuple[str, ...] = ()  # class names in old checkpoints
     encoder_decoder: bool = False  # whether its configurations say `is_encoder_decoder`
     takes_bos: bool = False  # whether its scorers have the options `bos` and `chat`
-
-    def fits(self, config: Any, names: list[str]) -> bool:
-        """Return whether the class names, or without any the model type, are of this family."""
-        # BART, say, has causal and encoder-decoder classes under one model type.
-        if config.is_encoder_decoder != self.encoder_decoder:
-            return False
-        if not names:
-            return config.model_type in self.architectures
-        classes = self.architectures.get(config.model_type, ())
-        classes = (classes,) if isinstance(classes, str) else classes
-        return any(name in classes or name in self.old_names for name in names)

@@ -9,7 +9,7 @@ from transformers import AutoModelForSeq2SeqLM
 from transformers.models.auto import modeling_auto
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Network, Plan
+from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.system.errors import PolyprobeError
@@ -49,7 +49,7 @@ class Seq2SeqNetwork(Network):
         states = self.model.get_encoder()(input_ids=self.ids(sources), attention_mask=mask)[0]
         return {"encoder_hidden_states": states, "encoder_attention_mask": mask}
 
-    def example(self, ids: tuple[int, ...], source: tuple[int, ...]) -> Input:
+    def example(self, ids: Ids, source: Ids) -> Input:
         """Return the ids with the decoder's start token first, and their source."""
         start = getattr(self.model.config, "decoder_start_token_id", None)
         return Input(ids if start is None else (start, *ids[1:]), source)
@@ -74,8 +74,10 @@ class Seq2SeqScorer(Scorer):
         """Plan one input for each prompt and candidate."""
         numbers = []
         for prompt, fillings in queries.fillings(self.tokenizer):
-            source = self._source(prompt)
-            numbers.append([self._read_filling(plan, source, filling) for filling in fillings])
+            # Position 0 predicts the sentinel, which every candidate has.
+            source, start = self._source(prompt), (self._start, self._sentinel)
+            rows = [(Input((*start, *ids[:-1]), source), ids) for ids in fillings]
+            numbers.append([plan.read(row, range(1, len(ids) + 1), ids) for row, ids in rows])
         return numbers
 
     @cached_property
@@ -99,18 +101,13 @@ class Seq2SeqScorer(Scorer):
                 return start
         raise PolyprobeError("config.json names neither decoder_start_token_id nor pad_token_id")
 
-    def _source(self, prompt: str) -> tuple[int, ...]:
+    def _source(self, prompt: str) -> Ids:
         """Return the encoder's ids; mT5's sentinel piece begins with its own blank."""
         for sentinel in (SENTINEL, f" {SENTINEL}"):
             ids = self.tokenizer(prompt.replace(SLOT, sentinel))["input_ids"]
             if ids.count(self._sentinel) == 1:
                 return tuple(ids)
         raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
-
-    def _read_filling(self, plan: Plan, source: tuple[int, ...], filling: tuple[int, ...]) -> range:
-        # Position 0 predicts the sentinel, which every candidate has.
-        decoder = (self._start, self._sentinel, *filling[:-1])
-        return plan.read(Input(decoder, source), range(1, len(filling) + 1), filling)
 
 
 class Seq2SeqObjectScorer(ObjectScorer, Seq2SeqScorer):

@@ -76,7 +76,12 @@ def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
     if reach.path and reach.children:
         _flag_paths(nodes)
     answered: set[Node] = set()
-    return [reads for node in _list_in_order(nodes[0]) for reads in _ask(node, reach, answered)]
+    pending, ordered = [nodes[0]], list[PromptReads]()
+    while pending:
+        node = pending.pop()
+        ordered += _ask(node, reach, answered)
+        pending.extend(reversed(node.children.values()))
+    return ordered
 
 
 def grow(plan: Plan) -> list[Node]:
@@ -109,14 +114,6 @@ def _flag_paths(nodes: Iterable[Node]) -> None:
             end = next(child for child in end.children.values() if child.sends)
         end.path = True
         answered.update(end.line())
-
-
-def _list_in_order(root: Node) -> Iterator[Node]:
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        yield node
-        pending.extend(reversed(node.children.values()))
 
 
 def _ask(node: Node, reach: Reach, answered: set[Node]) -> Iterator[PromptReads]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.scoring.engine import Forecast, Plan
+from polyprobe.scoring.engine import Forecast, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
@@ -22,8 +22,7 @@ from polyprobe.system.sending import (
 )
 
 from .cover import PromptReads, cover
-from .kinds import TIMEOUT, new_client
-from .server import Answer, RefusedError, Server
+from .server import TIMEOUT, Answer, RefusedError, Server, new_client
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
 PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
@@ -33,31 +32,21 @@ ENOUGH = 30  # prompts before a server is refused because most are without an an
 
 
 class ServedEngine:
-    """Runs plans by requests to a server; see `Engine` for that of a model in this process.
-
-    Attributes:
-        server: the server.
-        vocabulary: number of the tokenizer's ids.
-        positions: the largest number of tokens of an input.
-        model_type: of the model's configuration; `unknown` if there is none.
-        check: refuses a server that has another model than before; set by the handshake.
-    """
+    """Runs plans by requests to a server; see `Engine` for that of a model in this process."""
 
     batch_tokens = None
     product = PRODUCTS[0]
 
     def __init__(self, server: Server, vocabulary: int, model_type: str = "") -> None:
+        # The number of the tokenizer's ids; the type is `unknown` without a configuration.
         self.server, self.vocabulary, self.model_type = server, vocabulary, model_type
         # A server generates a token behind a prompt, which has the last read too without children.
         self.positions = (server.served.limit or 10**30) - (1 if server.reach.children else 2)
+        # Refuses a server that has another model than before; set by the handshake
         self.check: Callable[[Any], Awaitable[None]] | None = None
+        self.exact = server.exact  # whether every read has a value; others are NaN
         self._away = False
         self._prompts = self._silent = 0  # of servers that are not exact
-
-    @property
-    def exact(self) -> bool:
-        """Return whether every read has a value; others are NaN."""
-        return self.server.exact
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
@@ -65,7 +54,7 @@ class ServedEngine:
         sizes = [len(reads.prompt.ids) for batch in batches for reads in batch]
         return Forecast(len(batches), len(sizes), sum(sizes))
 
-    def run(self, plan: Plan, values: Any, progress: Callable[[int, int], None]) -> np.ndarray:
+    def run(self, plan: Plan, values: Any, progress: Progress) -> np.ndarray:
         """Return the log-probability of each read, float32, NaN for one that is not exact.
 
         Progress is called with (prompts done, prompts). `values` is for a model in this process.
@@ -73,12 +62,8 @@ class ServedEngine:
         results: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         reads = cover(plan, self.server.reach)
         run_async(self._send_all(reads, results, progress))
-        if not self.exact:
-            self._check_silence(results, reads)
-        return results
-
-    def _check_silence(self, results: np.ndarray, reads: Sequence[PromptReads]) -> None:
-        """Refuse a server that gave none of the tokens of most prompts so far."""
+        if self.exact:
+            return results
         self._prompts += len(reads)
         self._silent += sum(np.isnan(results[[*chain(*x.children)]]).all() for x in reads)
         if self._prompts >= ENOUGH and self._silent > self._prompts / 2:
@@ -87,12 +72,10 @@ class ServedEngine:
                 f"{self._prompts:,} prompts have no letter among their most probable tokens: the "
                 "model does not answer with letters, or the server shows too few tokens"
             )
+        return results
 
     async def _send_all(
-        self,
-        reads: Sequence[PromptReads],
-        results: np.ndarray,
-        progress: Callable[[int, int], None],
+        self, reads: Sequence[PromptReads], results: np.ndarray, progress: Progress
     ) -> None:
         requests = Requests(PACE, None, TIMEOUT)
         done = 0
@@ -101,7 +84,10 @@ class ServedEngine:
             nonlocal done
             answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
             for entry, answer in zip(batch, answers, strict=True):
-                _store(results, entry, answer)
+                for value, numbers in zip(answer.path, entry.path, strict=False):
+                    results[numbers] = value
+                for child, numbers in zip(entry.prompt.children, entry.children, strict=True):
+                    results[numbers] = answer.children.get(child, math.nan)
             done += len(batch)
             progress(done, len(reads))
 
@@ -111,7 +97,6 @@ class ServedEngine:
                 await self._insist(requests, partial(self.check, client))
 
     async def _insist(self, requests: Requests, send: Callable[[], Awaitable[Result]]) -> Result:
-        """Return the result of a request, retried while the server is away."""
         try:
             return await requests.send(send)
         except NoAnswerError as error:
@@ -148,11 +133,3 @@ class ServedEngine:
             self._away = True
             raise
         return answers
-
-
-def _store(results: np.ndarray, reads: PromptReads, answer: Answer) -> None:
-    """Store the log-probabilities of a prompt under the numbers of its reads."""
-    for value, numbers in zip(answer.path, reads.path, strict=False):
-        results[numbers] = value
-    for child, numbers in zip(reads.prompt.children, reads.children, strict=True):
-        results[numbers] = answer.children.get(child, math.nan)

@@ -1,4 +1,4 @@
-"""The checks of a server before the first row; a server that fails one is refused."""
+"""Which kind of server answers, and its checks before the first row."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
@@ -14,14 +14,18 @@ from polyprobe.system.sending import (
     NoAnswerError,
     Pace,
     Requests,
-    run_async,
+    check_address,
+    hide_password,
 )
 
 from .cover import Prompt
 from .engine import ServedEngine
-from .kinds import new_client
-from .server import Answer, LimitedError, RefusedError, Server, readable
+from .llamacpp import LlamaCpp
+from .openai import Completions, Vllm
+from .server import Answer, LimitedError, RefusedError, Server, new_client, readable
 
+# In the order of asking: the last one takes every server with OpenAI's completions.
+KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions)
 SAMPLE = (
     "Paris, Москва, Αθήνα, القاهرة, ירושלים, दिल्ली, กรุงเทพฯ, 北京, 서울, თბილისი, Երևան, አዲስ አበባ"
 )
@@ -47,19 +51,36 @@ class Handshake(NamedTuple):
         return f"{PROBE}{np.mean(self.probe):.1f}"
 
 
+async def connect(url: str, model: str) -> Server:
+    """Recognise the server at an address, with what it says of the model."""
+    # Addresses are often copied from a client of OpenAI, which has the version in them.
+    base = check_address("--server", url).removesuffix("/v1")
+    requests = Requests(Pace(tries=3, longest_wait=2.0), None, 30.0)
+    async with new_client() as client:
+        for kind in KINDS:
+            try:
+                with readable():
+                    served = await requests.send(partial(kind.find, client, base, model))
+            except (NoAnswerError, BrokenAnswerError) as error:
+                scheme = " (http, not https?)" if base.startswith("https:") else ""
+                raise PolyprobeError(
+                    f"no model server answers at {hide_password(base)} ({error}); start it, or "
+                    f"correct --server{scheme}"
+                ) from error
+            if served:
+                return kind(served)
+    raise AssertionError(url)
+
+
 class LimitedServerError(PolyprobeError):
     """A server that lacks log-probabilities, but is not known to be wrong."""
 
 
-def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
+async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
     """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence.
 
     `before` is the probe of a run to resume.
     """
-    return run_async(_shake(engine, tokenizer, before))
-
-
-async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) -> Handshake:
     server = engine.server
     checks = Checks(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
@@ -67,8 +88,8 @@ async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) 
             outcome = await checks.run(client)
         except LimitedError as error:
             remedy = "only --scoring letters is left, if it gives the most probable tokens"
-            refusal = _refusal(server, f"an answer has {error}", remedy)
-            raise LimitedServerError(str(refusal)) from error
+            problem = f"an answer has {error}"
+            raise _refusal(server, problem, remedy, LimitedServerError) from error
         except BrokenAnswerError as error:
             raise _refusal(server, f"an answer has {error}") from error
         except RefusedError as error:
@@ -91,7 +112,6 @@ async def _shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float]) 
 def _check_same(
     server: Server, outcome: Handshake, now: Sequence[float], before: Sequence[float]
 ) -> None:
-    """Refuse a server that has another model than before."""
     worst = np.abs(np.subtract(now, before)).max()
     if worst > min(AGREE, max(STATE_DRIFT, 4 * outcome.rounding)):
         raise PolyprobeError(
@@ -101,17 +121,21 @@ def _check_same(
         )
 
 
-def _refusal(server: Server, problem: str, remedy: str = "no scoring is left") -> PolyprobeError:
-    """Return the error for a server that fails a check, with the scorings that are left."""
-    return PolyprobeError(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
+def _refusal(
+    server: Server,
+    problem: str,
+    remedy: str = "no scoring is left",
+    kind: type[PolyprobeError] = PolyprobeError,
+) -> PolyprobeError:
+    return kind(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
 
 
 class Checks:
     """The prompts of the checks, and a method for each check in `CHECKS`.
 
-    A method refuses a server that fails, and returns whether the server could be checked. The
-    sample is cut to SHORT tokens. `first` asks for all of its tokens behind those before them, as
-    far as the server can; `second` and `third` are others to mix it with.
+    A method returns what is wrong with a server, "" for nothing, and None if it cannot be checked.
+    The sample is cut to SHORT tokens. The first prompt asks for all of its tokens behind those
+    before them, as far as the server can; the others are to be mixed with it.
     """
 
     def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
@@ -145,10 +169,15 @@ class Checks:
 
     async def run(self, client: Any) -> Handshake:
         """Run all checks in order."""
-        passed = tuple([name for name, check in CHECKS.items() if await check(self, client)])
-        return Handshake(await self.read_probe(client), self._rounding, passed)
+        passed = []
+        for name, check in CHECKS.items():
+            problem = await check(self, client)
+            if problem:
+                raise _refusal(self._server, problem)
+            passed += [name] * (problem is not None)
+        return Handshake(await self.read_probe(client), self._rounding, tuple(passed))
 
-    async def check_tokens(self, client: Any) -> bool:
+    async def check_tokens(self, client: Any) -> str:
         """Compare the tokens of a text in twelve scripts with the server's."""
         with readable():
             difference = await self._server.differ(client, SAMPLE, self._sample, self._bos)
@@ -159,21 +188,20 @@ class Checks:
                 f"({difference})",
                 "give the tokenizer of the served model (--tokenizer)",
             )
-        return True
+        return ""
 
-    async def check_counts(self, client: Any) -> bool:
+    async def check_counts(self, client: Any) -> str | None:
         """Compare the number of tokens in the answer (`Answer.check`): no BOS is added."""
         self._singles = [await self._ask_one(client, prompt) for prompt in self._prompts]
-        return self._singles[0].n_tokens is not None
+        return None if self._singles[0].n_tokens is None else ""
 
-    async def check_numbers(self, client: Any) -> bool:
+    async def check_numbers(self, client: Any) -> str:
         """Compare log-probabilities of different tokens; `Answer.check` refuses impossible ones."""
         if np.ptp(_list_values(self._first, self._singles[0])) == 0:
-            problem = "a likely and an unlikely token have the same log-probability"
-            raise _refusal(self._server, problem)
-        return True
+            return "a likely and an unlikely token have the same log-probability"
+        return ""
 
-    async def check_order(self, client: Any) -> bool:
+    async def check_order(self, client: Any) -> str:
         """Compare an answer alone with those among others, in any order and at the same time."""
         orders = ([0], [0, 1, 2], [2, 1, 0])
         answers = await self._ask(client, *([self._prompts[k] for k in order] for order in orders))
@@ -184,43 +212,40 @@ class Checks:
         self._rounding = max(differences)
         self._noise = max(MIN_NOISE, 3 * float(np.mean(differences)))
         if self._rounding > AGREE:
-            raise _refusal(
-                self._server,
+            return (
                 "a request gives other log-probabilities alone than among others "
-                f"(they differ by {self._rounding:.3g}): answers may be of other prompts",
+                f"(they differ by {self._rounding:.3g}): answers may be of other prompts"
             )
-        return True
+        return ""
 
-    async def check_length(self, client: Any) -> bool:
+    async def check_length(self, client: Any) -> str:
         """Compare the ends of two long prompts that differ at the beginning only."""
         half = len(self._second.ids)
         start = self._first.ids[half : 2 * half]
         changed = self._long._replace(ids=(*start, *self._long.ids[half:]))
         first, second = [await self._ask_one(client, x) for x in (self._long, changed)]
         if _compare_ends(self._long, first, second) <= self._noise:
-            raise _refusal(
-                self._server,
+            return (
                 f"the end of a prompt of {len(self._long.ids)} tokens does not depend on its "
-                "beginning: the prompt is cut",
+                "beginning: the prompt is cut"
             )
-        return True
+        return ""
 
-    async def check_bos(self, client: Any) -> bool:
+    async def check_bos(self, client: Any) -> str | None:
         """Compare a prompt with a BOS in front with the same without."""
         if self._bos is None:
-            return False
+            return None
         prompt = self._second
         answer = await self._ask_one(client, prompt._replace(ids=(self._bos, *prompt.ids)))
         if _compare_ends(prompt, self._singles[1], answer) <= max(STATE_DRIFT, self._noise):
-            problem = "a prompt with a BOS gives the same as without: it adds one"
-            raise _refusal(self._server, problem)
-        return True
+            return "a prompt with a BOS gives the same as without: it adds one"
+        return ""
 
-    async def check_routes(self, client: Any) -> bool:
+    async def check_routes(self, client: Any) -> str | None:
         """Compare a token's log-probability when named alone, among others and in a prompt."""
         reach, ids = self._server.reach, self._first.ids
         if not (reach.children and self._server.exact):
-            return False
+            return None
         for at in (len(ids) // 2, len(ids) - 1):
             token = ids[at]
             children = tuple(dict.fromkeys((*self._children, token)))
@@ -230,12 +255,11 @@ class Checks:
             values = [answer.children[token] for answer in answers]
             values += [self._singles[0].path[at - 1]] if reach.path else []
             if np.ptp(values) > AGREE:
-                raise _refusal(
-                    self._server,
+                return (
                     "two ways to ask for the same log-probability differ by "
-                    f"{np.ptp(values):.3g}: one of them is wrong",
+                    f"{np.ptp(values):.3g}: one of them is wrong"
                 )
-        return True
+        return ""
 
     async def read_probe(self, client: Any) -> list[float]:
         """Return the log-probabilities by which the model is recognised."""
@@ -246,10 +270,8 @@ class Checks:
         return answer
 
     async def _ask(self, client: Any, *batches: Sequence[Prompt]) -> list[Answer]:
-        """Return the checked answers; each batch is one HTTP request, if the kind has batches.
-
-        HTTP requests are sent at the same time, as many as in a run.
-        """
+        """Return the checked answers; each batch is one HTTP request, if the kind has batches."""
+        # HTTP requests are sent at the same time, as many as in a run
         sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
         size = self._server.prompts
         parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
@@ -266,7 +288,7 @@ class Checks:
 
 
 # In the order in which they run; later checks use what earlier ones have measured.
-CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[bool]]] = {
+CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[str | None]]] = {
     "tokens": Checks.check_tokens,
     "counts": Checks.check_counts,
     "numbers": Checks.check_numbers,

@@ -49,12 +49,10 @@ class LlamaCpp(Server):
         return compare_ids(await self._tokenize(client, text, parse_special=False), ids)
 
     async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
-        """Return the answer to the only prompt.
-
-        The first child is forced; the others are taken from the most probable tokens, or are
-        forced in turn. The server hides the log-probability of a token that ends inside a
-        character, except in the list of all tokens.
-        """
+        """Return the answer to the only prompt."""
+        # The first child is forced; the others are taken from the most probable tokens, or are
+        # forced in turn. The server hides the log-probability of a token that ends inside a
+        # character, except in the list of all tokens.
         [prompt] = prompts
         logs: dict[int, float] = {}
         n_tokens = None

@@ -59,11 +59,9 @@ class Completions(Server):
             raise BrokenAnswerError(f"no {len(prompts)} choices") from error
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
-        """Return how log-probabilities of a text differ from those of its ids, both sent.
-
-        If the server puts a BOS in front of texts, the ids have one too.
-        """
-        # Each list has the values of all tokens and of the one that the server generates.
+        """Return how log-probabilities of a text differ from those of its ids, both sent."""
+        # If the server puts a BOS in front of texts, the ids have one too. Each list has the values
+        # of all tokens and of the one that the server generates.
         [of_text] = await self._echo(client, [text])
         front = [bos] if bos is not None and len(of_text) == len(ids) + 2 else []
         [of_ids] = await self._echo(client, [[*front, *ids]])

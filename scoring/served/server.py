@@ -1,6 +1,7 @@
 """What every kind of server has: a model, prompts in, checked answers out."""
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -8,11 +9,14 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.schema.run.folder import AGREE
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, hide_password, http_failures, run_copies
 
 from .cover import Prompt, PromptReads, Reach
 
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
+KEY = "POLYPROBE_API_KEY"
+TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
 ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
 
 Item = TypeVar("Item")
@@ -147,6 +151,17 @@ class Server(ABC):
                 raise RefusedError(" ".join(response.text.split())[:300])
             response.raise_for_status()
             return response.json()
+
+
+def new_client() -> Any:
+    """Return an HTTP client, with the key of POLYPROBE_API_KEY if it is set."""
+    import httpx
+
+    key = os.environ.get(KEY)
+    if key and not (key.isascii() and key.isprintable()):
+        raise PolyprobeError(f"{KEY} has characters that no key has; set it again")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    return httpx.AsyncClient(timeout=TIMEOUT, headers=headers)
 
 
 @contextmanager

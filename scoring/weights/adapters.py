@@ -28,22 +28,23 @@ def read_kind(adapter: Place) -> Any:
 
 
 def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
-    """Put the adapter's layers beside the network's, in place.
+    """Put the adapter's layers beside the network's, in place; `kind` is of `read_kind`.
 
     They are not merged: that would round the sum in half precision, spoil quantised weights, and
     change a head that shares its weights with adapted embeddings.
-
-    Args:
-        network: the base, in the precision of its use.
-        adapter: the adapter, pinned.
-        kind: of `read_kind`.
     """
     from peft import PeftModel
     from peft.utils import load_peft_weights
 
     folder = _find_folder(adapter)
     with one_line_errors(adapter):
-        _resize(network, load_peft_weights(str(folder), device="cpu"))
+        weights = load_peft_weights(str(folder), device="cpu")
+        embeddings = network.get_input_embeddings()
+        [name] = [name for name, part in network.named_modules() if part is embeddings]
+        keys = {f"base_model.model.{name}{middle}.weight" for middle in ("", ".base_layer")}
+        rows = next((len(weights[key]) for key in keys if key in weights), None)
+        if rows and rows != len(embeddings.weight):  # PEFT refuses embeddings of another size
+            network.resize_token_embeddings(rows, mean_resizing=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # they are about training and merging
             model = PeftModel(network, kind)
@@ -59,19 +60,6 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
             "model that it was trained on"
         )
     return unwrap_model(model)
-
-
-def _resize(network: Any, weights: dict[str, Any]) -> None:
-    """Give the embeddings as many rows as those that the adapter brings, if it brings any.
-
-    PEFT itself refuses embeddings of another size.
-    """
-    embeddings = network.get_input_embeddings()
-    [name] = [name for name, part in network.named_modules() if part is embeddings]
-    keys = {f"base_model.model.{name}{middle}.weight" for middle in ("", ".base_layer")}
-    rows = next((len(weights[key]) for key in keys if key in weights), None)
-    if rows and rows != len(embeddings.weight):
-        network.resize_token_embeddings(rows, mean_resizing=False)
 
 
 def _find_folder(adapter: Place) -> Path:

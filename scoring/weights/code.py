@@ -38,10 +38,8 @@ class Code(NamedTuple):
         return {"trust_remote_code": True, **pinned}
 
     def check_run(self, network: Any) -> None:
-        """Refuse a network whose class is not of these files.
-
-        transformers takes a class that was loaded before for the same class of configuration.
-        """
+        """Refuse a network whose class is not of these files."""
+        # transformers takes a class that was loaded before for the same class of configuration
         if not type(network).__module__.startswith(TRANSFORMERS_DYNAMIC_MODULE_NAME):
             return
         file = Path(inspect.getfile(type(network)))
@@ -54,10 +52,8 @@ class Code(NamedTuple):
 
 
 def find_code_files(places: Iterable[Place]) -> Code | None:
-    """List the files that the model and its tokenizer import; None without any.
-
-    Nothing is run. Places on the Hub are pinned, and so is another repository that they name.
-    """
+    """List the files that the model and its tokenizer import; None without any."""
+    # Nothing is run. Places on the Hub are pinned, and so is another repository that they name.
     modules: dict[str, tuple[Place, list[str]]] = {}
     for place in places:
         for reference in _list_references(place):
@@ -88,7 +84,6 @@ def _list_references(place: Place) -> Iterator[str]:
 
 
 def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    """Yield the modules and all that they import from beside them."""
     pending, seen = list(names), set[str]()
     while pending:
         name = pending.pop()

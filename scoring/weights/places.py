@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import files
@@ -50,8 +50,8 @@ class Place(NamedTuple):
         return {name: value for name, value in options.items() if value}
 
     @property
-    def is_adapter(self) -> bool:
-        """Return whether it holds an adapter, which transformers would load unseen."""
+    def is_adapter(self) -> bool:  # transformers would load one unseen
+        """Return whether it holds an adapter."""
         return self.gguf is None and self.file(ADAPTER) is not None
 
     def file(self, name: str) -> Path | None:
@@ -72,6 +72,13 @@ class Place(NamedTuple):
         path = None if self.local else self.file(name)
         return self._replace(revision=path.parent.name) if path else self
 
+    def load(self, loader: Callable[..., Any], **keywords: Any) -> Any:
+        """Load a part of the model; damaged files raise errors of many classes."""
+        try:
+            return loader(self.path, **self.options, **keywords)
+        except Exception as error:
+            raise cannot_load(self.name, error) from error
+
     def exact_revision(self) -> str:
         """Return a hash of a folder's files, or the commit of a pinned repository."""
         if self.local:
@@ -89,21 +96,18 @@ def locate_model(model: str, revision: str | None) -> Place:
     if path.is_file():
         raise PolyprobeError(f"{model} is a file, but not .gguf; give a folder or a GGUF file")
     if path.is_dir():
-        return Place(model, str(path.resolve()), gguf=_find_gguf(path))
+        names = sorted(file.name for file in path.glob("*.gguf"))
+        if any((path / name).exists() for name in ("config.json", ADAPTER)):
+            names = []  # the folder has something else to load
+        if len(names) > 1:
+            raise PolyprobeError(
+                f"{path} has {len(names)} GGUF files; give one: {', '.join(names)}"
+            )
+        return Place(model, str(path.resolve()), gguf=names[0] if names else None)
     if model in EMBEDDED:
         return Place(model, str(files("polyprobe.scoring.embedded") / model))
     check_model(model)
     return Place(model, model, revision)
-
-
-def _find_gguf(folder: Path) -> str | None:
-    """Return the GGUF file of a folder with nothing else to load."""
-    if any((folder / name).exists() for name in ("config.json", ADAPTER)):
-        return None
-    names = sorted(file.name for file in folder.glob("*.gguf"))
-    if len(names) > 1:
-        raise PolyprobeError(f"{folder} has {len(names)} GGUF files; give one: {', '.join(names)}")
-    return names[0] if names else None
 
 
 class Parts(NamedTuple):
@@ -126,13 +130,8 @@ class Parts(NamedTuple):
 
 
 def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
-    """Find a model and its adapter: that of `--adapter`, or the model itself.
-
-    Args:
-        model: a model, or an adapter that names its base.
-        revision: of the model; of the base, if the model is an adapter in a folder.
-        adapter: a folder, ID or ID@REVISION.
-    """
+    """Find a model and its adapter: that of `--adapter`, or the model itself."""
+    # The revision is that of the model; of the base, if the model is an adapter in a folder
     check_model_revision(model, revision)
     place = locate_model(model, revision)
     if adapter is not None:
@@ -148,8 +147,10 @@ def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
             f"the base of the adapter '{extra.name}' is an adapter too: {base.name}; merge that "
             "into its own base first (merge_and_unload)"
         )
-    if adapter is not None:
-        _compare_bases(extra, base)
+    trained = _read_settings(extra).get("base_model_name_or_path") if adapter else None
+    # The same model may have several names.
+    if trained and Path(str(trained)).name.casefold() != Path(base.label).name.casefold():
+        report(f"warning: the adapter '{extra.name}' was trained on {trained}, not {base.name}")
     base = base.pin()
     tokenizer = extra if extra.file("tokenizer_config.json") else base
     return Parts(base, extra, tokenizer, adapter is None)
@@ -179,13 +180,6 @@ def _find_base(adapter: Place, revision: str | None) -> Place:
         )
     check_model_revision(name, revision)
     return locate_model(name, revision or settings.get("revision"))
-
-
-def _compare_bases(adapter: Place, base: Place) -> None:
-    """Warn if the adapter names a model of another name; the same model may have several."""
-    name = _read_settings(adapter).get("base_model_name_or_path")
-    if name and Path(str(name)).name.casefold() != Path(base.label).name.casefold():
-        report(f"warning: the adapter '{adapter.name}' was trained on {name}, not {base.name}")
 
 
 def _read_settings(adapter: Place) -> dict[str, Any]:

@@ -27,21 +27,16 @@ PACKAGES = {
 KINDS = {"4bit": "4bit-nf4", "8bit": "8bit-int8"}
 
 
-def method_of(config: Any) -> str | None:
-    """Return how a model's stored weights are quantised; None if they are not."""
-    settings = getattr(config, "quantization_config", None)
-    if settings is None:
-        return None
-    settings = settings if isinstance(settings, dict) else settings.to_dict()
-    method = str(getattr(settings.get("quant_method"), "value", settings.get("quant_method")))
-    bits = 4 if settings.get("load_in_4bit") else 8 if settings.get("load_in_8bit") else None
-    bits = bits or settings.get("bits")
-    return f"{method}:{bits}bit" if bits else method
-
-
 def describe_weights(quantize: str | None, place: Place, config: Any) -> str | None:
     """Return the entry of the signature, with the version of the package; None without any."""
-    method = "gguf" if place.gguf else method_of(config)
+    method = "gguf" if place.gguf else None
+    settings = getattr(config, "quantization_config", None)
+    if settings is not None and not method:
+        settings = settings if isinstance(settings, dict) else settings.to_dict()
+        method = str(getattr(settings.get("quant_method"), "value", settings.get("quant_method")))
+        bits = 4 if settings.get("load_in_4bit") else 8 if settings.get("load_in_8bit") else None
+        bits = bits or settings.get("bits")
+        method = f"{method}:{bits}bit" if bits else method
     if quantize and method:
         raise PolyprobeError(
             f"--quantize {quantize} is for weights in full precision, but those of '{place.name}' "
@@ -65,11 +60,9 @@ def quieten() -> None:
 def loading_options(
     quantize: str | None, dtype: torch.dtype, device: torch.device
 ) -> dict[str, Any]:
-    """Return the keywords of `from_pretrained` for weights that are or become quantised.
-
-    `4bit` is NF4 in blocks of 64, `8bit` is int8 with one scale for each row; both leave the head
-    and embeddings alone.
-    """
+    """Return the keywords of `from_pretrained` for weights that are or become quantised."""
+    # `4bit` is NF4 in blocks of 64, `8bit` is int8 with one scale for each row; both leave the head
+    # and embeddings alone
     quieten()
     # Such weights are rounded on the device and cannot be moved afterwards.
     options: dict[str, Any] = {"device_map": {"": device}}
@@ -83,11 +76,9 @@ def loading_options(
 
 
 def settle(network: Any, dtype: torch.dtype) -> None:
-    """Let the layers of bitsandbytes multiply in `dtype`, so that no sentence changes another.
-
-    LLM.int8() also rounds the activations to 8 bits, except for columns with an outlier in any
-    sentence of the batch: scores would depend on the batch, and tokens on later ones.
-    """
+    """Let the layers of bitsandbytes multiply in `dtype`, so that no sentence changes another."""
+    # LLM.int8() also rounds the activations to 8 bits, except for columns with an outlier in any
+    # sentence of the batch: scores would depend on the batch, and tokens on later ones
     if "bitsandbytes" not in sys.modules:
         return
     from bitsandbytes.nn import Linear4bit, Linear8bitLt
@@ -101,11 +92,9 @@ def settle(network: Any, dtype: torch.dtype) -> None:
 
 
 def keep_unpacked(network: Any) -> None:
-    """Keep 4-bit layers on CPUs with AVX-512 BF16 as they are on others.
-
-    There they would pack their weights at the first call in evaluation mode, multiply in bfloat16
-    whatever the precision, and have no gradient when training goes on.
-    """
+    """Keep 4-bit layers on CPUs with AVX-512 BF16 as they are on others."""
+    # There they would pack their weights at the first call in evaluation mode, multiply in bfloat16
+    # whatever the precision, and have no gradient when training goes on
     for layer in network.modules():
         if hasattr(layer, "support_avx512bf16_for_cpu"):
             layer.support_avx512bf16_for_cpu = False

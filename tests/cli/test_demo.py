@@ -5,8 +5,8 @@ from itertools import combinations
 
 import pytest
 
+from bench.geolm import GEOLM
 from polyprobe.cli.eval import OTHERS, TRAINED
-from polyprobe.scoring.embedded.train import GEOLM
 from tests.blocks.pages import missing_line, read_blocks
 from tests.hub.client import run_polyprobe
 

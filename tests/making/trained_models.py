@@ -13,7 +13,7 @@ from transformers import (
     XLMRobertaForMaskedLM,
 )
 
-from polyprobe.scoring.embedded.train import IDS, ModelRecipe, train
+from bench.geolm import IDS, ModelRecipe, train
 
 LANGUAGES = ("en", "ru", "zh")
 MODEL_RECIPES = {

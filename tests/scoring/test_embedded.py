@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from bench.geolm import GEOLM, train
 from polyprobe.eval import load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.rows import choose_rows
-from polyprobe.scoring.embedded.train import GEOLM, train
 from tests.making.trained_models import LANGUAGES
 
 MODELS = {

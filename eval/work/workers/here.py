@@ -29,20 +29,18 @@ Report = Callable[[Task, int, int], None]
 def score_here(
     scorer: Scorer, tasks: Iterable[Task], report: Report
 ) -> Generator[tuple[Task, Scored]]:
-    """Yield each task with its scores, in the given order.
-
-    While the model runs one task, a thread tokenizes and plans the next one only. An error in the
-    next task is raised after the current one was yielded.
-    """
+    """Yield each task with its scores, in the given order."""
+    # While the model runs one task, a thread tokenizes and plans the next one only. An error in the
+    # next task is raised after the current one was yielded.
     with ThreadPoolExecutor(1, "prepare") as ahead:
         submitted = ((t, ahead.submit(scorer.prepare, t.prompts, t.candidates)) for t in tasks)
         current = next(submitted, None)
         while current is not None:
             task, preparation = current
-            with naming_language(task):
+            with naming_language(task.language):
                 prepared = preparation.result()
             current = next(submitted, None)
-            with naming_language(task):
+            with naming_language(task.language):
                 scored = scorer.score_prepared(prepared, partial(report, task))
             yield task, scored
 
@@ -63,15 +61,10 @@ class Worker:
         return self._source.load()
 
     def score(self, task: Task) -> Scored:
-        """Return a task's scores.
-
-        Raises:
-            PolyprobeError: the model cannot be loaded or is another one; a task that cannot be
-                scored, with its language at the beginning of the message.
-        """
+        """Return a task's scores."""
         with self._loading:
             scorer = self._scorer = self._scorer or self.load()
-        with naming_language(task):
+        with naming_language(task.language):
             with self._preparing:
                 prepared = scorer.prepare(task.prompts, task.candidates)
             with self._running:
@@ -79,9 +72,9 @@ class Worker:
 
 
 @contextmanager
-def naming_language(task: Task) -> Iterator[None]:
-    """Add the task's language to error messages."""
+def naming_language(language: str) -> Iterator[None]:
+    """Add the language to error messages."""
     try:
         yield
     except PolyprobeError as error:
-        raise PolyprobeError(f"language '{task.language}': {error}") from error
+        raise PolyprobeError(f"language '{language}': {error}") from error

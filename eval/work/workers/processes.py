@@ -40,25 +40,22 @@ def score_in_processes(
     Scores equal those of `score_here`, bit for bit, with the same number of torch threads: each
     process has an equal share of the CPU cores unless OMP_NUM_THREADS is set. A process that dies
     is replaced, and its tasks are scored again. The processes end when the generator is closed
-    (`contextlib.closing`) or this process ends.
-
-    Args:
-        source: the model; its `device` is a kind of device, such as `auto` or `cuda`.
-        tasks: the tasks to score.
-        n_devices: number of processes; at most the number of accelerators or CPU cores.
-        report: see `Report`.
+    (`contextlib.closing`) or this process ends. `n_devices` is at most the number of accelerators
+    or CPU cores; the source's `device` is a kind, such as `cuda`.
     """
     kind = _check_devices(source.options.device, n_devices)
     if not tasks:
         return
     if kind == "cuda":
         torch.cuda.empty_cache()  # the other processes need the memory
+    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
     with ExitStack() as stack:
         crew = []
         for number in range(min(n_devices, len(tasks))):
             device = kind if kind == "cpu" else f"{kind}:{number}"
             copy = source._replace(options=replace(source.options, device=device))
-            crew.append(Process(copy, _count_cores() // n_devices))
+            crew.append(Process(copy, cores // n_devices))
             stack.callback(crew[-1].end)
         yield from _collect(crew, deque(tasks), report)
 
@@ -99,17 +96,12 @@ def _collect(
 
 
 class Process:
-    """A pool of one process, with the model on one device.
-
-    Attributes:
-        tasks: the task that is being scored, then the one that is being prepared.
-        future: the scores of the first task; None without tasks.
-    """
+    """A pool of one process, with the model on one device."""
 
     def __init__(self, source: ModelSource, threads: int) -> None:
         self._source, self._threads = source, threads
-        self.tasks: deque[Task] = deque()
-        self.future: Future[Scored] | None = None
+        self.tasks: deque[Task] = deque()  # the one that is scored, then the one that is prepared
+        self.future: Future[Scored] | None = None  # the scores of the first task
         self._make_pool()
 
     def submit(self, waiting: deque[Task], n_processes: int) -> None:
@@ -157,11 +149,9 @@ class Process:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """Set the environment of a new process.
-
-    It has an empty `__main__`, since the user's script may lack `if __name__ == "__main__"`, and
-    does not import modules from the working directory.
-    """
+    """Set the environment of a new process."""
+    # It has an empty `__main__`, since the user's script may lack `if __name__ == "__main__"`, and
+    # does not import modules from the working directory
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
     variables = {"PYTHONSAFEPATH": "1", "OMP_NUM_THREADS": str(max(1, threads))}
     before = {name: os.environ.get(name) for name in variables}
@@ -207,7 +197,6 @@ def _score(tasks: Sequence[Task]) -> Scored:
 
 
 def _check_devices(device: str, n_devices: int) -> str:
-    """Return the kind of device, if there are enough devices of it."""
     where = choose_device(device)
     if where.index is not None:
         raise PolyprobeError(
@@ -225,8 +214,3 @@ def _check_devices(device: str, n_devices: int) -> str:
             f"'{where.type}'; use --devices {there}, or --device cpu"
         )
     return where.type
-
-
-def _count_cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)  # not on macOS and Windows
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -5,7 +5,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from platform import node
@@ -51,14 +51,8 @@ def score_on_ray(
 
     A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or the
     smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks are
-    scored again. The workers end when the generator is closed (`contextlib.closing`).
-
-    Args:
-        source: the model, whose folder must exist on all nodes; `device` is `auto`, `cuda` or
-            `cpu`, and refers to the nodes.
-        tasks: the tasks to score.
-        address: see `connected`.
-        report: see `Report`.
+    scored again. The workers end when the generator is closed (`contextlib.closing`). The model's
+    folder must exist on all nodes, to which its `device` refers too.
     """
     if not tasks:
         return
@@ -108,7 +102,6 @@ def _node_answers(ray: Any) -> bool:
 
 
 def _share_nodes(nodes: Sequence[Mapping[str, Any]], device: str) -> Share:
-    """Return the share of a worker in the nodes that are alive."""
     if device not in ("auto", "cpu", "cuda"):
         raise PolyprobeError(f"--ray accepts --device auto, cpu and cuda, got '{device}'")
     resources = [node["Resources"] for node in nodes if node["Alive"]]
@@ -166,31 +159,24 @@ def _score(actor: Any, task: Task) -> Any:
 
 def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
     while True:
-        with suppress(TimeoutError):
-            return _await_result(ray, pool)
-        if not _node_answers(ray):
-            raise NodeLostError
-
-
-def _await_result(ray: Any, pool: Any) -> tuple[int, Scored]:
-    """Return the next result."""
-    try:
-        return pool.get_next_unordered(timeout=LOOK_SECONDS)
-    except ray.exceptions.RayError as error:
-        if isinstance(error, TimeoutError):
-            raise
-        if not _node_answers(ray):
-            raise NodeLostError from error
-        cause = getattr(error, "cause", None)  # raised by the worker's own code
-        if isinstance(cause, PolyprobeError):
-            raise cause from None
-        if cause is not None:
-            raise
-        raise PolyprobeError(
-            f"a worker on Ray died {1 + RESTARTS} times ({one_line(error)}); it may be out of "
-            "memory: use a smaller --batch-tokens, or a larger OMP_NUM_THREADS for fewer workers "
-            "on a node"
-        ) from error
+        try:
+            return pool.get_next_unordered(timeout=LOOK_SECONDS)
+        except TimeoutError as error:  # Ray's own is a RayError too
+            if not _node_answers(ray):
+                raise NodeLostError from error
+        except ray.exceptions.RayError as error:
+            if not _node_answers(ray):
+                raise NodeLostError from error
+            cause = getattr(error, "cause", None)  # raised by the worker's own code
+            if isinstance(cause, PolyprobeError):
+                raise cause from None
+            if cause is not None:
+                raise
+            raise PolyprobeError(
+                f"a worker on Ray died {1 + RESTARTS} times ({one_line(error)}); it may be out of "
+                "memory: use a smaller --batch-tokens, or a larger OMP_NUM_THREADS for fewer "
+                "workers on a node"
+            ) from error
 
 
 class RayWorker(Worker):
@@ -230,12 +216,9 @@ class RayWorker(Worker):
 def connected(address: str) -> Iterator[Any]:
     """Yield the module `ray` while this process is in the cluster at the address.
 
-    An existing connection of this process is used and kept; a new one is closed at the end.
-
-    Args:
-        address: HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the
-            last one started on this machine (`ray start`), else a temporary one; `local`: a
-            temporary one.
+    An existing connection of this process is used and kept; a new one is closed at the end. The
+    address is HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the last
+    one started on this machine (`ray start`), else a temporary one; `local`: a temporary one.
     """
     try:
         import ray  # an extra
@@ -245,62 +228,63 @@ def connected(address: str) -> Iterator[Any]:
             "pip install 'polyprobe[ray]'"
         ) from error
     if ray.is_initialized():
-        _check_same(address, ray.get_runtime_context().gcs_address)
+        present = ray.get_runtime_context().gcs_address
+        if address not in ("auto", present):
+            raise PolyprobeError(
+                f"this process is already in the Ray cluster at {present}, not {address}; "
+                "use auto, or call ray.shutdown() first"
+            )
         yield ray
         return
-    cluster = _find_cluster(address)
-    start = _join(ray, cluster) if cluster else _start_local(ray)
-    with start, _silence(ray):
-        try:
-            yield ray
-        finally:
-            ray.shutdown()
+    with ExitStack() as stack:
+        _join(ray, _find_cluster(address), stack)
+        # Ray prints the log of a node that ends; `log_to_driver` does not prevent it.
+        worker = ray._private.worker
+        printed = getattr(worker, "print_to_stdstream", None)
+        stack.callback(setattr, worker, "print_to_stdstream", printed)
+        worker.print_to_stdstream = lambda *_, **__: None
+        stack.callback(ray.shutdown)
+        yield ray
 
 
-@contextmanager
-def _silence(ray: Any) -> Iterator[None]:
-    """Keep Ray from printing the log of a node that ends; `log_to_driver` does not do this."""
-    worker = ray._private.worker
-    printed = getattr(worker, "print_to_stdstream", None)
-    worker.print_to_stdstream = lambda *_, **__: None
+def _join(ray: Any, cluster: str | None, stack: ExitStack) -> None:
+    """Join a cluster, or start one in a temporary folder, which `stack` removes."""
+    options: dict[str, Any] = {}
+    if cluster is None:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        above = tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_FOLDER else "/tmp"
+        folder = TemporaryDirectory(prefix="pp-", dir=above, ignore_cleanup_errors=True)
+        options = {"include_dashboard": False, "object_store_memory": STORE_BYTES}
+        options["_temp_dir"] = stack.enter_context(folder)
+    address = cluster or "local"
     try:
-        yield
-    finally:
-        worker.print_to_stdstream = printed
-
-
-def _check_same(address: str, present: str) -> None:
-    if address not in ("auto", present):
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    except Exception as error:
+        ray.shutdown()
         raise PolyprobeError(
-            f"this process is already in the Ray cluster at {present}, not {address}; "
-            "use auto, or call ray.shutdown() first"
-        )
+            f"cannot join the Ray cluster at '{address}' ({one_line(error)}); this machine must be "
+            "one of its nodes (`ray start --address=HOST:PORT`), with the same Ray and Python"
+        ) from error
 
 
 def _find_cluster(address: str) -> str | None:
-    """Return the address of a cluster that answers, None to start one.
-
-    `ray.init` waits for minutes for a cluster that does not exist, and so does its `auto` for a
-    cluster that was killed.
-    """
+    """Return the address of a cluster that answers, None to start one."""
+    # `ray.init` waits for minutes for a cluster that does not exist, and so does its `auto` for a
+    # cluster that was killed
     if address == "local":
         return None
     if address == "auto" and not (address := os.environ.get("RAY_ADDRESS", "")):
-        return next(filter(_answers, _last_started()), None)
+        # `ray start` writes the address into one of its folders.
+        places = (os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR"), "/tmp")
+        notes = (Path(place or "/tmp") / "ray" / "ray_current_cluster" for place in places)
+        addresses = (note.read_text().strip() for note in notes if os.access(note, os.R_OK))
+        return next(filter(_answers, addresses), None)
     if not _answers(address):
         raise PolyprobeError(
             f"no Ray cluster answers at '{address}'; expected HOST:PORT of its head node, as "
             "printed by `ray start --head`; start a cluster, or use --ray auto"
         )
     return address
-
-
-def _last_started() -> Iterator[str]:
-    """Yield the addresses that `ray start` has written to its folders."""
-    for folder in (os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR"), "/tmp"):
-        note = Path(folder or "/tmp") / "ray" / "ray_current_cluster"
-        with suppress(OSError):
-            yield note.read_text().strip()
 
 
 def _answers(address: str) -> bool:
@@ -310,34 +294,3 @@ def _answers(address: str) -> bool:
             return True
     except (OSError, ValueError, OverflowError):
         return False
-
-
-@contextmanager
-def _join(ray: Any, address: str) -> Iterator[None]:
-    _init(ray, address)
-    yield
-
-
-@contextmanager
-def _start_local(ray: Any) -> Iterator[None]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    above = tempfile.gettempdir() if len(tempfile.gettempdir()) < LONGEST_FOLDER else "/tmp"
-    with TemporaryDirectory(prefix="pp-", dir=above, ignore_cleanup_errors=True) as folder:
-        options = {
-            "include_dashboard": False,
-            "object_store_memory": STORE_BYTES,
-            "_temp_dir": folder,
-        }
-        _init(ray, "local", **options)
-        yield
-
-
-def _init(ray: Any, address: str, **options: Any) -> None:
-    try:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **options)
-    except Exception as error:
-        ray.shutdown()
-        raise PolyprobeError(
-            f"cannot join the Ray cluster at '{address}' ({one_line(error)}); this machine must be "
-            "one of its nodes (`ray start --address=HOST:PORT`), with the same Ray and Python"
-        ) from error

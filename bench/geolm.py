@@ -1,14 +1,13 @@
 """Train a small model on facts of a few languages: that of the demo, `geolm`.
 
-    python -m polyprobe.scoring.embedded.train scoring/embedded/geolm
+    python -m bench geolm scoring/embedded/geolm
 
 It sees only the correct sentences of geofacts in a few languages, so the correct results are
 known: in these languages it knows the facts and is consistent; in others it can only guess, except
 for names with the same spelling. The tests train masked and encoder-decoder models in the same way.
 """
 
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -70,11 +69,9 @@ GEOLM = ModelRecipe(
 
 
 def train(recipe: ModelRecipe, output: Path) -> float:
-    """Train a model, save it and its tokenizer, and return the loss of the last epoch.
-
-    One thread, because the order of sums depends on the number of threads: the same machine and
-    versions give the same bytes.
-    """
+    """Train a model, save it and its tokenizer, and return the loss of the last epoch."""
+    # One thread, because the order of sums depends on the number of threads: the same machine and
+    # versions give the same bytes
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True)
     torch.manual_seed(_SEED)
@@ -150,5 +147,6 @@ def _batches(inputs: list[Input], size: int = 64) -> Iterator[list[Input]]:
         yield order[starts[batch] : starts[batch] + size]
 
 
-if __name__ == "__main__":
-    print(f"loss {train(GEOLM, Path(sys.argv[1])):.4f}")
+def main(argv: Sequence[str]) -> None:
+    """Train geolm and write it to a folder."""
+    print(f"loss {train(GEOLM, Path(argv[0])):.4f}")
