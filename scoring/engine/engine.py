@@ -125,7 +125,7 @@ class Engine:
         """
         with nullcontext() if torch.is_grad_enabled() else self.network.context():
             states, places = self.path.states(plan, batch)
-            targets = torch.tensor(_targets(plan, batch), device=states.device)
+            targets = torch.tensor(plan.targets(batch), device=states.device)
             return self.path.logits(states).float()[places], targets
 
     def read_all(
@@ -189,7 +189,7 @@ class Engine:
         places = np.concatenate([start + np.asarray(entry.places) for start, entry in starts])
         batch = [row for entry in pending for row in entry.batch]
         numbers = np.array([n for row in batch for n in plan.reads[row].numbers])
-        targets = np.asarray(_targets(plan, batch))
+        targets = np.asarray(plan.targets(batch))
         path = pending[0].path
         pending.clear()  # frees the states, of which there is a copy now
         start = 0
@@ -214,10 +214,6 @@ class Engine:
                 self._head_places = size // 2
                 continue
             start += size
-
-
-def _targets(plan: Plan, batch: Sequence[Input]) -> list[int]:
-    return [target for row in batch for target in plan.reads[row].targets]
 
 
 def affordable_tokens(path: ForwardPath) -> int:

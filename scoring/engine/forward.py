@@ -63,6 +63,10 @@ class Plan:
         self.n_reads = numbers.stop
         return numbers
 
+    def targets(self, batch: Sequence[Input]) -> list[int]:
+        """List the targets of a batch's reads."""
+        return [target for row in batch for target in self.reads[row].targets]
+
 
 def count_common(first: Ids, second: Ids) -> int:
     """Count the ids of the common beginning."""
@@ -97,6 +101,7 @@ class Network:
         self.trunk = self.find_trunk()
         self._output: Any = None
         self.kernels = Kernels()
+        self.full_precision = bool(model.dtype.itemsize > 2)  # more than 16 bits
 
     @property
     def device(self) -> torch.device:
@@ -229,6 +234,19 @@ class ForwardPath(ABC):
     def logits(self, states: torch.Tensor) -> torch.Tensor:
         """Compute the logits of some of these places, [places, V]."""
         return self.network.head(states)
+
+    @torch.inference_mode()
+    def read_logs(
+        self, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None
+    ) -> torch.Tensor:
+        """Compute the log-probabilities of the batch's reads, run together with a crowd."""
+        company = crowd.reads if crowd else {}
+        together = Plan()
+        together.reads = {**company, **{row: plan.reads[row] for row in batch}}
+        targets = plan.targets(batch)
+        with self.network.context():
+            states, places = self.states(together, [*batch, *company])
+            return self.logits(states).float().log_softmax(1)[places[: len(targets)], targets]
 
 
 class Full(ForwardPath):

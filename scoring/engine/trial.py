@@ -65,7 +65,8 @@ class Trial:
         self._tokens = tokens
         self._plan = make_probe(network)
         # A new network has torch's own operators.
-        logs = [_read_logs(Unpadded(network), self._plan, [row]) for row in self._plan.reads]
+        path = Unpadded(network)
+        logs = [path.read_logs(self._plan, [row]) for row in self._plan.reads]
         self._reference = torch.cat(logs)
         _check_direction(network, self._plan, logs)
 
@@ -96,7 +97,7 @@ class Trial:
     def agrees(self, path: ForwardPath) -> bool:
         """Return whether the path's answers are the model's own, up to rounding."""
         difference = self._measure_difference(path, self._tokens)
-        if _has_full_precision(self._network) and not AGREE_BELOW < difference <= DISAGREE_ABOVE:
+        if self._network.full_precision and not AGREE_BELOW < difference <= DISAGREE_ABOVE:
             return difference <= AGREE_BELOW  # without the model's tolerance, which takes time
         return difference <= self._tolerance
 
@@ -104,7 +105,7 @@ class Trial:
     def _tolerance(self) -> float:
         with self._network.kernels.replaced_by(*TORCH):
             rounding = 4 * self._measure_difference(Full(self._network), 0)
-        if _has_full_precision(self._network):
+        if self._network.full_precision:
             return min(DISAGREE_ABOVE, max(AGREE_BELOW, rounding))
         return max(HALF_PRECISION * self._reference.std().item(), rounding)
 
@@ -114,7 +115,7 @@ class Trial:
         try:
             rows = list(self._plan.reads)
             batches = [[row] for row in rows] if isinstance(path, Unpadded) else [rows]
-            logs = torch.cat([_read_logs(path, self._plan, batch, crowd) for batch in batches])
+            logs = torch.cat([path.read_logs(self._plan, batch, crowd) for batch in batches])
         except Exception as error:  # unsupported keywords fail differently in every class
             if not is_out_of_memory(error):
                 return math.inf
@@ -122,11 +123,6 @@ class Trial:
                 raise
             return self._measure_difference(path, tokens // 2)
         return (logs - self._reference).abs().max().item()
-
-
-def _has_full_precision(network: Network) -> bool:
-    """Return whether the weights have more than 16 bits."""
-    return bool(network.model.dtype.itemsize > 2)
 
 
 def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]) -> None:
@@ -144,7 +140,7 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
             effect = max(effect, (a_logs[:n] - b_logs[:n]).abs().max().item())
     config = network.model.config
     name = f"model '{config.name_or_path or type(network.model).__name__}'"
-    share = CAUSAL_BELOW if _has_full_precision(network) else HALF_PRECISION
+    share = CAUSAL_BELOW if network.full_precision else HALF_PRECISION
     if not network.sees_all and effect > share * deviation:
         raise PolyprobeError(
             f"{name} reads in both directions: later tokens change the scores before them, so it "
@@ -157,20 +153,6 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
             "its configuration): a mask does not see the text behind it; use a causal head, or "
             "correct the configuration"
         )
-
-
-@torch.inference_mode()
-def _read_logs(
-    path: ForwardPath, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None
-) -> torch.Tensor:
-    """Compute the log-probabilities of the batch's reads, run together with a crowd."""
-    company = crowd.reads if crowd else {}
-    together = Plan()
-    together.reads = {**company, **{row: plan.reads[row] for row in batch}}
-    targets = [target for row in batch for target in plan.reads[row].targets]
-    with path.network.context():
-        states, places = path.states(together, [*batch, *company])
-        return path.logits(states).float().log_softmax(1)[places[: len(targets)], targets]
 
 
 def find_window(config: Any) -> int | None:
