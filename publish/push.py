@@ -143,16 +143,12 @@ def read_target(api: HfApi, source: Source, target: Target) -> Remote:
         if not target.create_pr:
             check_ours(api, target.repo_id, source, remote)
     if target.private and remote.private is False:
-        raise PolyprobeError(
-            f"{target.repo_id} is public already; make it private in its settings, or leave out "
-            "--private"
-        )
+        remedy = "make it private in its settings, or leave out --private"
+        raise PolyprobeError(f"{target.repo_id} is public already; {remedy}")
     if target.create_pr and not remote.branch:
         missing = f"branch {target.revision} of " if remote.exists else ""
-        raise PolyprobeError(
-            f"there is no {missing}{target.repo_id} to open a pull request in; leave out "
-            "--create-pr"
-        )
+        remedy = "to open a pull request in; leave out --create-pr"
+        raise PolyprobeError(f"there is no {missing}{target.repo_id} {remedy}")
     return remote
 
 
@@ -287,7 +283,7 @@ def find_arrived(api: HfApi, source: Source, target: Target) -> Pushed | None:
         remote = read_remote(api, target.repo_id, source.repo_type, target.revision)
     except Exception:  # the Hub is still unreachable: the caller reports the first error
         return None
-    if not remote.exists or not remote.branch or not compare(source, remote).is_empty:
+    if not (remote.branch and compare(source, remote).is_empty):
         return None
     page = f"{endpoint()}/{source.repo_type}s/{target.repo_id}"
     return Pushed(f"{page}/commit/{remote.head}", target.revision)

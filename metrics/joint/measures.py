@@ -1,9 +1,8 @@
 """Measures of a run from the kernels of the metrics: by language, by pair, of all languages.
 
 A fact is drawn for all languages at once: the intervals of all pairs and of their mean contain the
-dependence between languages. One call takes 1,000 resamples of all 1,378 pairs of 53 languages.
-Languages break ties independently of each other: each figure of all languages is an expectation,
-and a plain count without ties.
+dependence between languages. Languages break ties independently of each other: each figure of all
+languages is an expectation, and a plain count without ties.
 
 RankC depends on accuracy: rank 1 has most of its weight, and two languages that are both correct
 agree there. `condition_rankc` separates the two: RankC over the facts that both languages, one, or

@@ -86,17 +86,16 @@ def correlate(
     orders, exact = _list_orders(blocks, n_permutations, seed)
     # Spearman's rho is Pearson's r of ranks, partial or not.
     ranks = np.vstack([rankdata(row) for row in every])
-    columns = []
-    for table in (every, ranks):
+    columns: list[np.ndarray] = []
+    for table in (ranks, every):
         target, *rest = _reduce(table, control is not None)
-        rest = np.array(rest).reshape(-1, n)
-        r = _divide(rest @ target, np.sqrt((rest**2).sum(axis=1) * (target @ target)))
+        lines = np.array(rest).reshape(-1, n)
+        r = _divide(lines @ target, np.sqrt((lines**2).sum(axis=1) * (target @ target)))
         third = table[-1] - table[-1].mean() if control is not None else None
-        columns += [r, _student(r, free), _permute(target, rest, third, r, orders, exact)]
-    target, *rest = _reduce(every, control is not None)
-    slopes = _divide(
-        np.array([row @ target for row in rest]), np.array([row @ row for row in rest])
-    )
+        columns[:0] = [r, _student(r, free), _permute(target, lines, third, r, orders, exact)]
+    # of the tables themselves, the last of the loop
+    products = np.array([(row @ target, row @ row) for row in rest]).reshape(-1, 2)
+    slopes = _divide(*products.T)
     intercepts = values.mean() - slopes * tables.mean(axis=1)
     columns += [slopes, intercepts if control is None else np.full_like(slopes, np.nan)]
     rows = np.array(columns).T
