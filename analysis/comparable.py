@@ -132,5 +132,4 @@ def _read_part(results: Results) -> str:
 
 
 def _join(results: Sequence[Results], describe_part: Callable[[Results], str]) -> str:
-    """Join the texts of all runs of a row, each once."""
     return " + ".join(filter(None, dict.fromkeys(map(describe_part, results))))

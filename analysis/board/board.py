@@ -5,6 +5,9 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.stats import linregress, pearsonr, t
+
 from polyprobe.analysis.comparable import (
     find_differing,
     find_shared,
@@ -18,11 +21,33 @@ from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
 
 from .entries import ModelEntry, read_entries
-from .trends import FigureCorrelation, Slope, correlate_figures, fit_doublings
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
 NAME, PARAMETERS = "name", "parameters"
+LEAST = 3  # models: fewer give no interval
+
+
+class Slope(NamedTuple):
+    """A regression on the number of doublings."""
+
+    n: int  # models
+    slope: float  # change of the figure per doubling of the parameters
+    low: float  # 95% interval of the slope, by Student's t with n - 2 degrees of freedom
+    high: float
+    intercept: float  # value of the line at one parameter
+    r: float | None  # Pearson's correlation; None if all values are equal
+    p: float | None  # two-sided p-value of the slope
+
+
+class FigureCorrelation(NamedTuple):
+    """Pearson's r over n models, its 95% interval (Fisher's z) and two-sided p-value."""
+
+    n: int
+    r: float
+    low: float
+    high: float
+    p: float
 
 
 class Board(NamedTuple):
@@ -165,7 +190,6 @@ def _list_figures(entries: Sequence[ModelEntry]) -> dict[str, RunFigure]:
 def _sort(
     entries: Sequence[ModelEntry], by: str, figures: Mapping[str, RunFigure]
 ) -> list[ModelEntry]:
-    """Sort the entries, those without a value last."""
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
     falling = by != PARAMETERS and not figures[by].scale.lower_is_better
@@ -211,3 +235,48 @@ def read_parameters(file: Path) -> dict[str, float]:
             raise PolyprobeError(f"{file}, line {number}: {name} occurs twice")
         counts[name] = count
     return counts
+
+
+def fit_doublings(
+    parameters: Sequence[float | None], values: Sequence[float | None]
+) -> Slope | None:
+    """Fit the least-squares line of values on log2 of the parameters (Qi et al. 2023, figure 4).
+
+    None for fewer than three models with both, or if all have the same size.
+    """
+    sizes, figures = _pair(parameters, values)
+    if len(sizes) < LEAST or np.ptp(sizes) == 0:
+        return None
+    line, constant = linregress(np.log2(sizes), figures), bool(np.ptp(figures) == 0)
+    # equal values lie on the line: rounding would give a correlation
+    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * line.stderr
+    return Slope(
+        len(sizes),
+        float(line.slope),
+        float(line.slope - half),
+        float(line.slope + half),
+        float(line.intercept),
+        None if constant else float(line.rvalue),
+        None if constant else float(line.pvalue),
+    )
+
+
+def correlate_figures(
+    xs: Sequence[float | None], ys: Sequence[float | None]
+) -> FigureCorrelation | None:
+    """Compute Pearson's r of two figures over the models that have both.
+
+    None for fewer than three models, or if all values of a figure are equal.
+    """
+    first, second = _pair(xs, ys)
+    if len(first) < LEAST or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None
+    result = pearsonr(first, second)
+    low, high = result.confidence_interval(0.95)
+    return FigureCorrelation(len(first), *map(float, (result.statistic, low, high, result.pvalue)))
+
+
+def _pair(xs: Sequence[float | None], ys: Sequence[float | None]) -> tuple[np.ndarray, np.ndarray]:
+    pairs = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
+    first, second = np.array(pairs, dtype=float).reshape(-1, 2).T
+    return first, second

@@ -173,7 +173,6 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
 def _test_second(
     facts: ScoredFacts, second: SecondQuestions, units: Units, names: Set[str]
 ) -> dict[str, dict[str, float]]:
-    """Compute the p-values of the sign-flip tests: second questions against the first ones."""
     tests = {
         "rankc_difference": (name_pairs(second.languages), second.rankc_difference),
         "accuracy_gain": (second.languages, second.accuracy_gain),

@@ -24,7 +24,7 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
-from polyprobe.metrics.shared.intervals import mean_of, name_pairs
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.errors import check_option
 
 from .declaration import (
@@ -68,6 +68,10 @@ NUMBERS_OF_TOKENS = (
 
 def _count_undefined(facts: ScoredFacts, values: Values) -> int:
     return list(values.values()).count(None)
+
+
+def _condition(outcome: str, facts: ScoredFacts) -> Figure:
+    return condition_rankc(facts.right, facts.rankc, outcome)
 
 
 FIGURES = (
@@ -219,23 +223,18 @@ FIGURES = (
         sums=lambda facts: find_agreement(facts.scores),
         compared=True,
     ),
-    _of_outcome(
-        "rankc_right_right",
-        "RankC, both right",
-        "RankC over facts right in both.",
-        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_right"),
-    ),
-    _of_outcome(
-        "rankc_right_wrong",
-        "RankC, one right",
-        "RankC over facts right in one of two.",
-        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "right_wrong"),
-    ),
-    _of_outcome(
-        "rankc_wrong_wrong",
-        "RankC, none right",
-        "RankC over facts right in neither.",
-        sums=lambda facts: condition_rankc(facts.right, facts.rankc, "wrong_wrong"),
+    *(
+        _of_outcome(
+            f"rankc_{outcome}",
+            f"RankC, {part} right",
+            f"RankC over facts right in {place}.",
+            sums=partial(_condition, outcome),
+        )
+        for outcome, part, place in (
+            ("right_right", "both", "both"),
+            ("right_wrong", "one", "one of two"),
+            ("wrong_wrong", "none", "neither"),
+        )
     ),
     _of_rankings(
         "rbo",
@@ -325,20 +324,17 @@ FIGURES = (
         "Share of facts as probable as their counterfacts.",
         scale=Scale(lower_is_better=True),
     ),
-    _noted(
-        "paraphrase_consistency.consistency",
-        "consistency",
-        "Share of pairs of a fact's templates with the same answer; macro.",
-    ),
-    _noted(
-        "paraphrase_consistency.accuracy",
-        "accuracy of templates",
-        "Share of a fact's templates with the right answer; macro.",
-    ),
-    _noted(
-        "paraphrase_consistency.consistency_accuracy",
-        "consistency and accuracy",
-        "Share of pairs of templates that agree and are right; macro.",
+    *(
+        _noted(f"paraphrase_consistency.{key}", title, f"Share of {definition}; macro.")
+        for key, title, definition in (
+            ("consistency", "consistency", "pairs of a fact's templates with the same answer"),
+            ("accuracy", "accuracy of templates", "a fact's templates with the right answer"),
+            (
+                "consistency_accuracy",
+                "consistency and accuracy",
+                "pairs of templates that agree and are right",
+            ),
+        )
     ),
     _noted(
         "position_bias.range",

@@ -246,7 +246,6 @@ def find_overlaps(right: Mapping[str, np.ndarray]) -> Figure:
 def _measure(
     facts: PredictedFacts, language: str, predictions: Sequence[str | None], units: Units
 ) -> dict[str, Any]:
-    """Compute factual accuracy of predictions of the facts that were asked in a language."""
     rows = facts.rows[language]
     if not predictions:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}

@@ -69,7 +69,6 @@ def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
 
 
 def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
-    """Yield the figures that have a mean, by language or pair in the run's order."""
     languages, intervals = results["languages"], results["intervals"]
     singles = {language: (language, "") for language in languages}
     places = singles | {"-".join(pair): pair for pair in permutations(languages, 2)}
@@ -91,7 +90,6 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
 
 
 def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
-    """Yield the figures of metric modules by language."""
     for module, figures in OF_MODULES.items():
         for language, values in results.get(module, {}).items():
             for key, figure in figures.items():
@@ -102,7 +100,6 @@ def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
 
 
 def _list_joint(results: Mapping[str, Any]) -> Iterator[FigureRow]:
-    """Yield the figures of all languages, and number and share of facts right in exactly k."""
     n = results["n_queries"]
     for name in (figure.name for figure in JOINT if figure.name in results):
         low, high = results.get(f"{name}_ci") or (None, None)
@@ -120,10 +117,8 @@ def list_by_language(results: Mapping[str, Any], figure: RunFigure) -> dict[str,
         return {language: values[language] for language in languages}
     of_pairs: dict[str, list[float | None]] = {language: [] for language in languages}
     for first, second in combinations(languages, 2):
-        name = f"{first}-{second}"
-        value = values[name] if name in values else values.get(f"{second}-{first}")
         for language in (first, second):
-            of_pairs[language].append(value)
+            of_pairs[language].append(values[f"{first}-{second}"])
     return {language: mean_known(values) for language, values in of_pairs.items()}
 
 

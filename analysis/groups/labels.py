@@ -62,7 +62,6 @@ def _label_by_trait(grouping: Grouping) -> Labels:
 
 
 def _label_by_part(grouping: Grouping) -> Labels:
-    """Label each row by its relation, subject or object."""
     relations = {"relation": grouping.table["relation"].to_pylist()}
     ids = (relations if grouping.by in relations else _split(grouping))[grouping.by]
     return Labels([*ids], False, f"{len({*ids})} {grouping.by}s")
@@ -127,7 +126,6 @@ LABELLERS: Mapping[str, Callable[[Grouping], Labels]] = {
 
 
 def _split(grouping: Grouping) -> dict[str, list[str]]:
-    """Split the fact ids: the subject and the object of each row."""
     facts = grouping.table["fact_id"].to_pylist()
     parts = [ids for fact in facts if (ids := split_fact(fact))]
     if len(parts) < len(facts):
@@ -153,7 +151,6 @@ def _match(keys: Sequence[str], groups: Mapping[str, str], kind: str, source: st
 
 
 def _read_groups(file: Path) -> dict[str, str]:
-    """Read the group of each id from a TSV file."""
     groups: dict[str, str] = {}
     for number, cells in read_tsv(file, "--by"):
         if len(cells) != 2 or not all(cells):

@@ -2,15 +2,27 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
-from polyprobe.analysis.compare.sentences.relations import Pearson, compute_pearson
+from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters
-from polyprobe.metrics.joint.relate import FEWEST, Correlation, bound_correlations, correlate
-from polyprobe.metrics.shared.intervals import choose_resamples, name_pairs
+from polyprobe.metrics.joint.relate import (
+    FEWEST,
+    Correlation,
+    bound_correlations,
+    correlate,
+    relate_within,
+)
+from polyprobe.metrics.shared.intervals import (
+    choose_resamples,
+    estimate_figure,
+    index_labels,
+    name_pairs,
+)
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS
@@ -27,9 +39,8 @@ from .pairs import (
     read_run_rows,
     spread,
 )
-from .queries import QueryOverlaps, relate_queries
 from .sources import find_similarities
-from .vocabularies import Subwords, read_subwords
+from .vocabularies import Corpus, Subwords, read_subwords, split_at_blanks
 
 
 class Related(NamedTuple):
@@ -44,6 +55,21 @@ class Related(NamedTuple):
     # Pearson's and Spearman's correlation of the numbers of languages, if the table consists of
     # them, with their accuracy
     of_languages: tuple[Pearson, Pearson] | None
+
+
+class QueryOverlaps(NamedTuple):
+    """The overlap of single queries and its correlation with their RankC.
+
+    Qi et al. 2023, section 6.2: .17 for a query in ru and uk.
+    """
+
+    n_facts: int  # queries in each language
+    n: int  # queries times pairs of languages
+    overlap: float  # mean
+    # Within pairs of languages and relations: the mean of each pair in each relation is removed
+    # from both. None if one of them is constant
+    r: float | None
+    ci: list[float] | None  # over facts or clusters
 
 
 class Correlations(NamedTuple):
@@ -133,7 +159,7 @@ def relate_run(
     draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
     queries = None
     if options.by_query and future:
-        queries = relate_queries(pairs, future.result().corpus, draws)
+        queries = _relate_queries(pairs, future.result().corpus, draws)
     rows = _bound(pairs, _test(pairs, similarities, third, options), draws)
     return Correlations(pairs, rows, third, bootstrap, options, queries)
 
@@ -195,7 +221,6 @@ def _bound(pairs: Pairs, rows: Sequence[Related], options: dict[str, Any]) -> li
 def _explain(
     pairs: Pairs, similarity: Similarity, places: Sequence[int], third: Similarity | None
 ) -> dict[str, str]:
-    """Explain why each language is left out."""
     reasons = {**(third.missing if third else {}), **similarity.missing}
     excluded = (x for place, x in enumerate(pairs.languages) if place not in places)
     return {x: reasons.get(x, "a pair has no value") for x in excluded}
@@ -214,3 +239,49 @@ def _correlate_numbers(
 
 def _defined(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
+
+
+def _relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> QueryOverlaps:
+    """Correlate overlap and RankC over queries; `options` are those of the bootstrap."""
+    if pairs.facts is None or not pairs.facts.matched:
+        raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
+    overlaps = _overlap_queries(corpus)
+    relations = pairs.table["relation"].to_pylist()
+    codes = index_labels(relations, len(relations), "relations")[1]
+    figure = relate_within(overlaps, pairs.facts.rankc.astype(np.float64), codes)
+    result = estimate_figure(figure, **options)
+    mean = float(overlaps.mean())
+    return QueryOverlaps(len(overlaps), overlaps.size, mean, result["r"], result.get("r_ci"))
+
+
+def _overlap_queries(corpus: Corpus) -> np.ndarray:
+    """Compute the token overlap of each query [facts, pairs]; 0 if neither has tokens."""
+    texts = [[part.fill(row) for row in range(len(part.prompts))] for part in corpus.texts.values()]
+    if corpus.by_words:
+        texts = [
+            [[*{*chain.from_iterable(map(split_at_blanks, x))}] for x in rows] for rows in texts
+        ]
+    distinct = [*{*chain.from_iterable(chain.from_iterable(texts))}]
+    tokenizer = corpus.tokenizer
+    ids = {
+        text: frozenset(tokens) - tokenizer.special
+        for text, tokens in zip(distinct, tokenizer.encode(distinct), strict=True)
+    }
+    firsts, seconds = np.triu_indices(len(texts), 1)
+    overlaps = np.zeros((len(texts[0]), len(firsts)))
+    for overlap, of_languages in zip(overlaps, zip(*texts, strict=True), strict=True):
+        marks = _mark([frozenset().union(*(ids[text] for text in row)) for row in of_languages])
+        shared, sizes = (marks @ marks.T)[firsts, seconds], marks.sum(axis=1)
+        union = sizes[firsts] + sizes[seconds] - shared
+        np.divide(shared, union, out=overlap, where=union > 0)
+    return overlaps
+
+
+def _mark(sets: Sequence[frozenset[int]]) -> np.ndarray:
+    """Mark by 1 where a set has a token [sets, distinct tokens], so that products count tokens."""
+    sizes = [*map(len, sets)]
+    flat = np.fromiter(chain.from_iterable(sets), np.int64, sum(sizes))
+    distinct, places = np.unique(flat, return_inverse=True)
+    table = np.zeros((len(sets), len(distinct)))
+    table[np.repeat(np.arange(len(sets)), sizes), places] = 1
+    return table

@@ -1,7 +1,8 @@
-"""Sources of the similarities of `relate --with`: names, tables in files, other runs."""
+"""Sources of the similarities of `relate --with`: URIEL, names, tables in files, other runs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future
+from importlib.metadata import PackageNotFoundError, distribution
 from itertools import combinations
 from math import nan
 from pathlib import Path
@@ -15,6 +16,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import missing as lacks
 from polyprobe.system.files import read_tsv
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
@@ -28,7 +30,6 @@ from .pairs import (
     read_run_rows,
     spread,
 )
-from .uriel import NO_CODE, read_uriel
 from .vocabularies import Subwords
 
 OF_ACCURACIES = {
@@ -40,6 +41,17 @@ OF_ACCURACIES = {
     ),
 }
 EXPECTED = "expected a language and a number, or two languages and a number, between tabs"
+PACKAGE = "lang2vec"
+NO_CODE = "no ISO 639-3 code is known"
+# File of a distance, and the prefix of its features. Gaps of syntax, phonology and inventory are
+# predicted; places are distances to points of the globe.
+TABLES = {
+    "genetic": ("family_features", "F_"),
+    "geographic": ("geocoord_features", "GC_"),
+    "phonological": ("feature_predictions", "P_"),
+    "syntactic": ("feature_predictions", "S_"),
+    "inventory": ("feature_predictions", "INV_"),
+}
 _MOST = 1e100  # whose squares are finite
 
 
@@ -63,6 +75,62 @@ def find_similarities(
     if Path(item).is_dir():
         return [_read_run(Run(item), pairs, choice)]
     return [read_table(Path(item), pairs.languages)]
+
+
+def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
+    """Read the similarity of each pair of languages from URIEL: 1 - d (Littell et al. 2017).
+
+    Qi et al. (2023) used the distances that lang2vec computed online. The package has only vectors;
+    the distances follow from them up to rounding. Languages without an ISO 639-3 code or values are
+    missing; for `genetic`, those without a family, such as Basque, too.
+    """
+    codes = [_list_codes(split, name) for split in languages]
+    try:
+        paths = _read_vectors(*TABLES[name], {code for names in codes for code in names})
+    except PackageNotFoundError:
+        raise lacks(f"--with {name}", PACKAGE) from None
+    width = len(next(iter(paths.values()), ()))
+    vectors: np.ndarray = np.full((len(languages), width), np.nan, np.float32)
+    missing = {}
+    for place, (split, names) in enumerate(zip(languages, codes, strict=True)):
+        rows = [paths[code] for code in names if code in paths]
+        if rows:
+            vectors[place] = max(rows, key=np.count_nonzero)
+        else:
+            missing[split] = f"{names[0]} has no values in URIEL" if names else NO_CODE
+    if name == "genetic":
+        nodes: np.ndarray = vectors.astype(np.float64)
+        sizes = nodes.sum(axis=1)
+        # shared nodes of the family tree / (nodes of the longer path + 1)
+        values = nodes @ nodes.T / (np.maximum.outer(sizes, sizes) + 1)
+    else:
+        norms = np.linalg.norm(vectors, axis=1)
+        cos = vectors @ vectors.T / np.outer(norms, norms)
+        # in single precision, as the tables: the distance of equal vectors may be .0002, not 0
+        values = (1 - 2 * np.arccos(np.clip(cos, -1, 1)) / np.pi).astype(np.float64)
+    return Similarity(name, f"{name} similarity from URIEL ({PACKAGE})", values, missing)
+
+
+def _list_codes(split: str, name: str) -> list[str]:
+    """List the ISO 639-3 code of a language; for `genetic` also that of its standard language.
+
+    A macrolanguage such as Malay (msa) has a shorter path in the family tree than zsm.
+    """
+    entry = find_language(split)
+    codes = [] if entry is None else [entry.iso, entry.flores[:3]]
+    return codes if name == "genetic" else codes[:1]
+
+
+def _read_vectors(file: str, prefix: str, codes: Collection[str]) -> dict[str, np.ndarray]:
+    """Read ISO 639-3 code → values of the features, for codes with a value other than 0."""
+    # Not by import: the package's script lang2vec.py, beside the command `polyprobe`, hides it.
+    path = distribution(PACKAGE).locate_file(f"{PACKAGE}/data/{file}.npz")
+    with np.load(str(path)) as table:
+        features = np.char.startswith(table["feats"], prefix)
+        rows = [(row, code) for row, code in enumerate(table["langs"].tolist()) if code in codes]
+        data = table["data"]
+        vectors = {code: data[row, features, 0] for row, code in rows}
+    return {code: values for code, values in vectors.items() if values.any()}
 
 
 def compare_traits(trait: str, languages: Sequence[str]) -> Similarity:

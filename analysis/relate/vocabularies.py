@@ -212,7 +212,6 @@ def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
 
 
 def _read_files(folder: Path) -> dict[str, list[list[str]]]:
-    """Read the lines of each text file by its name before the dot."""
     parts: dict[str, list[list[str]]] = {}
     for file in sorted(folder.glob("[!.]*.*")):
         if file.is_file() and file.suffix not in OTHER_FILES:

@@ -7,12 +7,11 @@ from typing import Any
 from scipy.special import ndtri, stdtr
 
 from polyprobe.analysis.compare.decodings import Decodings
-from polyprobe.analysis.compare.folders import PairOutcome
+from polyprobe.analysis.compare.folders import PairOutcome, Several
 from polyprobe.analysis.compare.gaps import Gaps
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
-from polyprobe.analysis.compare.sentences.relations import RECALL, ByRelation
-from polyprobe.analysis.compare.sentences.several import Several
+from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, Paired
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table

@@ -6,7 +6,7 @@ from scipy.stats import linregress
 
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.sentences.compare import VersionComparison
-from polyprobe.analysis.compare.sentences.relations import RECALL
+from polyprobe.analysis.compare.sentences.deltas import RECALL
 from polyprobe.metrics.pictures.picture import (
     Boxes,
     Curves,

@@ -12,8 +12,12 @@ import statsmodels.api as sm
 from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
-from polyprobe.analysis.board.board import make_board, read_parameters
-from polyprobe.analysis.board.trends import correlate_figures, fit_doublings
+from polyprobe.analysis.board.board import (
+    correlate_figures,
+    fit_doublings,
+    make_board,
+    read_parameters,
+)
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.findings.board import (

@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polyprobe.analysis.compare.sentences.relations import compute_pearson
+from polyprobe.analysis.compare.sentences.deltas import compute_pearson
 from polyprobe.analysis.relate import DISTANCES, uriel
-from polyprobe.analysis.relate.sources import read_table
-from polyprobe.analysis.relate.uriel import read_uriel
+from polyprobe.analysis.relate.sources import read_table, read_uriel
 from polyprobe.schema.languages import Language, read_languages
 from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError

@@ -7,13 +7,13 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.folders import compare_several
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.relations import (
+from polyprobe.analysis.compare.sentences.deltas import (
     Pearson,
     compute_pearson,
     split_by_relation,
 )
-from polyprobe.analysis.compare.sentences.several import compare_several
 from polyprobe.analysis.compare.sentences.texts import (
     find_answer_text,
     find_versions,

@@ -22,11 +22,14 @@ from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
 from .deltas import (
+    RECALL,
+    ByRelation,
     Inflection,
     WordingTest,
     compare_ranks,
     measure_inflection,
     rank_answers,
+    split_by_relation,
     summarize_ranks,
 )
 from .gender import (
@@ -40,7 +43,6 @@ from .gender import (
     read_verb_forms,
 )
 from .quality import Overlap, Quality, measure_overlap, measure_quality
-from .relations import RECALL, ByRelation, split_by_relation
 from .texts import ENGLISH, Versions, WordingTexts, find_obstacle, load_texts
 
 Measure = Callable[[WordingTexts], Any]

@@ -157,7 +157,6 @@ def _find_forms(variants: pa.Table, references: pa.Table) -> list[FormPair | Non
 
 
 def _find_answers(row: Mapping[str, Any]) -> dict[str, int]:
-    """Find the correct candidates of a row, and their places."""
     return {row["candidates"][place]: place for place in row["answers"]}
 
 

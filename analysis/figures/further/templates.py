@@ -72,7 +72,6 @@ def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], 
 
 
 def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
-    """Number each candidate of all rows."""
     numbers: dict[str, int] = {}
     of_rows: dict[int, list[int]] = {}
     for row in rows:
