@@ -22,10 +22,7 @@ LISTED = {"model", "revision", "base", "adapter", "code", "tokenizer", "handshak
 def find_differing(
     settings: Sequence[Settings], results: Sequence[Sequence[Results]]
 ) -> dict[str, list[str]]:
-    """Find the settings that make figures incomparable: setting → its value in each row.
-
-    `results` has the results of each row, from one or several runs.
-    """
+    """Find the settings that make figures incomparable: setting → its value in each row."""
     values = compare_settings(settings)
     if rare := values.pop("other languages", None):
         listed = [", ".join(row.languages) for row in settings]
@@ -86,18 +83,16 @@ def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]
         rows: dict[str, list[str]] = {}
         for name, value in zip(names, values, strict=True):
             rows.setdefault(value, []).append(name)
-        counts = (f"{value} ({_list_some(same)})" for value, same in rows.items())
+        counts = []
+        for value, same in rows.items():
+            rest = f" and {len(same) - EXAMPLES} more" if len(same) > EXAMPLES else ""
+            counts.append(f"{value} ({', '.join(same[:EXAMPLES])}{rest})")
         parts.append(f"{setting} {' / '.join(counts)}")
     if parts:
         raise PolyprobeError(
             f"the runs cannot be compared: they differ in {'; '.join(parts)}; omit some, or add "
             "--despite-differences to show all with their differences"
         )
-
-
-def _list_some(names: Sequence[str]) -> str:
-    rest = len(names) - EXAMPLES
-    return ", ".join(names[:EXAMPLES]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _list_scorings(settings: Sequence[Settings]) -> list[str]:

@@ -86,16 +86,13 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _continues(group: Sequence[Run], run: Run) -> bool:
-    """Tell whether a run adds languages to runs of the same model, dataset and protocol.
-
-    Each run has one language, or all have one configuration: many datasets have a configuration
-    for each language.
-    """
+    """Tell whether a run adds languages to runs of the same model, dataset and protocol."""
     parts, new = [part.settings() for part in group], run.settings()
     if _identify(parts[0]) != _identify(new):
         return False
     if any({*part.languages} & {*new.languages} for part in parts):
         return False
+    # Many datasets have a configuration for each language.
     single = all(len(part.languages) == 1 for part in (*parts, new))
     return single or all(part.config == new.config for part in parts)
 

@@ -1,7 +1,6 @@
 """Compare free predictions fact by fact: what only one of two runs knows, by length of the answer.
 
-Source: the task `compare` of X-FACTR's released code, and table 7 of the paper; the test is
-McNemar's (1947), exact.
+Source: the task `compare` of X-FACTR's released code, and table 7 of the paper; McNemar's test.
 """
 
 from collections import Counter
@@ -59,10 +58,9 @@ class Decodings(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """List all fields, the counts by language and length."""
         counts: dict[str, dict[str, Any]] = {}
-        for row in self.counts:
-            language, part, agreed, *_ = row
-            values = dict(list(row._asdict().items())[3:])
-            counts.setdefault(language, {})[part] = {"both": agreed, **values}
+        for language, part, agreed, *values in self.counts:
+            names = dict(zip(Counts._fields[3:], values, strict=True))
+            counts.setdefault(language, {})[part] = {"both": agreed, **names}
         facts = [fact._asdict() for fact in self.one_sided]
         return {**self._asdict(), "counts": counts, "one_sided": facts}
 

@@ -77,10 +77,8 @@ class Several(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """List the reference and, by wording, its comparison."""
-        reference, *wordings = self.wordings
-        values = (comparison.as_json() for comparison in self.comparisons)
-        by_wording = dict(zip(wordings, values, strict=True))
-        return {"reference": reference, "settings": self.settings, "wordings": by_wording}
+        by_wording = {x.versions.wordings[1]: x.as_json() for x in self.comparisons}
+        return {"reference": self.wordings[0], "settings": self.settings, "wordings": by_wording}
 
 
 def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutcome | Several:
@@ -121,9 +119,9 @@ def compare_several(
         pair = (_list_rows(reference, languages), _list_rows(variant, languages))
         rows.add(frozenset.intersection(*pair))
     if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
+        counts = ", ".join(f"{x.n_queries:,}" for x in comparisons)
         raise PolyprobeError(
-            "the runs have different rows in common with "
-            f"{reference.folder}: {', '.join(f'{x.n_queries:,}' for x in comparisons)}; compare "
+            f"the runs have different rows in common with {reference.folder}: {counts}; compare "
             "two at a time"
         )
     choice = test.pop("choice", ALL_ROWS)

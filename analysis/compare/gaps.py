@@ -43,10 +43,9 @@ class Gaps(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Name the best language, and list the values of each language by name."""
         by_name = {}
-        for row in self.rows:
-            values = {**row.gap._asdict(), **row._asdict()}
-            del values["name"], values["gap"]
-            by_name[row.gap.name] = values
+        for (name, *values), *bounds in self.rows:
+            names = (*Difference._fields[1:], *Gap._fields[1:])
+            by_name[name] = dict(zip(names, [*values, *bounds], strict=True))
         return {"best": self.best, "above_floor": self.above_floor, "gaps": by_name}
 
 
@@ -59,10 +58,7 @@ def differ_in_protocol(differing: Mapping[str, Sequence[str]]) -> bool:
 def compare_gaps(
     facts: tuple[ScoredFacts, ScoredFacts], units: Sequence[object] | None, **options: Any
 ) -> Gaps:
-    """Compare the gaps of accuracy between the best language and each of the others.
-
-    `options` are those of `significance.compare_figures`.
-    """
+    """Compare the gaps of accuracy between the best language and each of the others."""
     accuracy = [BY_NAME["accuracy"].measure(scores) for scores in facts]
     # The best language by both runs: the choice favours neither.
     values = sum(figure.statistic(figure.table.sum(axis=0))[:-1] for figure in accuracy)

@@ -179,10 +179,7 @@ def _measure_predictions(
 def _compare_relations(
     figures: Figures, table: pa.Table, clusters: str, test: Mapping[str, Any]
 ) -> tuple[dict[str, int], dict[str, list[Difference]]]:
-    """Compare the means of headline figures in each relation; count its rows.
-
-    P-values are corrected over relations.
-    """
+    """Count the rows of each relation, and compare headline means, p corrected over relations."""
     relations, units = list_rows(table["relation"].to_pylist()), clusters_within(table, clusters)
     differences = {}
     for name in track([x.name for x in HEADLINE if x.name in figures], "comparing relations"):

@@ -1,7 +1,4 @@
-"""The floors of a run: the figures of rankings that know nothing about the facts.
-
-A figure means something as far as it is above its floors, not only above chance.
-"""
+"""The floors of a run: figures of rankings that know nothing; only above them one counts."""
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
@@ -26,13 +23,14 @@ class Floor(NamedTuple):
     find: Callable[[ScoredFacts], Values]  # the figures that it has, in their means
 
 
-def find_floors(facts: ScoredFacts, figures: Collection[str] | None = None) -> dict[str, Values]:
-    """Compute floor → figure → mean value, of the figures (None: all) that the run allows."""
+def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Values]:
+    """Compute floor → figure → mean value, of the figures that the run allows."""
     floors = {}
     for floor in FLOORS:
-        levels = floor.find(facts).items()
-        floors[floor.name] = {x: value for x, value in levels if figures is None or x in figures}
-    return {name: values for name, values in floors.items() if values}
+        values = {x: value for x, value in floor.find(facts).items() if x in figures}
+        if values:
+            floors[floor.name] = values
+    return floors
 
 
 def _find_donor(facts: ScoredFacts) -> Values:

@@ -33,10 +33,7 @@ class MetricModule(NamedTuple):
 def measure_modules(
     facts: ScoredFacts, options: Resampling, names: Set[str]
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    """Compute MODULE → language → figures, averaged as the options say.
-
-    A module is computed whole if one of its figures is among the names.
-    """
+    """Compute MODULE → language → figures, whole if one of its figures is among the names."""
     return {
         name: {language: module.measure(facts, language, options) for language in facts.languages}
         for name, module in MODULES.items()
@@ -74,10 +71,8 @@ def mark_facts(facts: ScoredFacts) -> dict[str, np.ndarray]:
 
 
 def share_read(facts: ScoredFacts) -> dict[str, float]:
-    """Compute the share of letters that were read; a server may show the most probable ones only.
-
-    `n_tokens` has how many were read of each candidate, in `letters-k3` of 3 orders.
-    """
+    """Compute the share of letters read; a server may show the most probable ones only."""
+    # `n_tokens` has how many were read of each candidate, in `letters-k3` of 3 orders
     orders = int(facts.scoring.partition("-k")[2] or len(LETTERS))
     shares = {}
     for language, table in facts.tables.items():

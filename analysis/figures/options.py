@@ -1,7 +1,4 @@
-"""Options of the figures of a run, declared once.
-
-Figures of candidates' scores take `RankingOptions`, those of free predictions `FillingOptions`.
-"""
+"""Options of the figures of a run: of candidates' scores, and of free predictions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -59,20 +56,16 @@ class CommonOptions(Options):
 
 @dataclass(frozen=True)
 class RankingOptions(Options):
-    """Options of the figures of candidates' scores.
+    """Options of the figures of candidates' scores."""
 
-    The weights of the ranks in RankC are `ranks.WEIGHTS` (Qi et al. 2023, equations 5, 11 and 12);
-    its chance levels, floors and adjusted and corrected values follow. With released ties,
-    rank-biased overlap and tau-b stay as they are. Repeated subjects: see
-    `metrics/shared/subjects.py`.
-    """
-
+    # Qi et al. 2023, equations 5, 11 and 12; chance, floors, adjusted and corrected values follow.
     weights: str = _figures(
         "softmax",
         "Weights of the ranks in RankC: softmax, norm1, norm2 (the paper's), norm1-released, "
         "norm2-released (the authors' program).",
         check=_check_weights,
     )
+    # Rank-biased overlap and tau-b stay as they are with released ties.
     ties: str = _figures(
         "expected",
         "Equal scores: expected (over all orders) or released (the earlier candidate first, as in "

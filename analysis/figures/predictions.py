@@ -159,11 +159,8 @@ def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str
 
 
 def predict_right_length(table: pa.Table, language: str) -> list[str | None]:
-    """List the filling that is right if the number of tokens of the answer is known, else None.
-
-    Each accepted form is compared with the filling of its own number of tokens, as in the released
-    code (`ana.py --gold_len`).
-    """
+    """List the filling that is right if the number of tokens of the answer is known, else None."""
+    # As the released code (ana.py --gold_len): each form beside the filling of its own length.
     names = ["prompt", "answer_forms", "form_lengths", "fillings", "prediction"]
     texts: list[str | None] = []
     for prompt, forms, lengths, fillings, prediction in zip(
@@ -249,17 +246,14 @@ def _measure(
     rows = facts.rows[language]
     if not predictions:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
+    clusters = take(units.clusters, facts.places[language])
     figures = measure_factual_accuracy(
         predictions,
         rows["answer_forms"],
         rows["single_token"],
-        language=language,
-        prompts=rows["prompt"],
-        groups=rows["relation"],
-        clusters=take(units.clusters, facts.places[language]),
-        average=units.average,
-        n_resamples=units.n_resamples,
-        seed=units.seed,
+        language,
+        rows["prompt"],
+        **units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict(),
     )
     return {name: value for name, value in figures.items() if name != "by_group"}
 

@@ -118,7 +118,7 @@ def list_by_language(results: Mapping[str, Any], figure: RunFigure) -> dict[str,
     of_pairs: dict[str, list[float | None]] = {language: [] for language in languages}
     for first, second in combinations(languages, 2):
         for language in (first, second):
-            of_pairs[language].append(values[f"{first}-{second}"])
+            of_pairs[language].append(values.get(f"{first}-{second}"))
     return {language: mean_known(values) for language, values in of_pairs.items()}
 
 

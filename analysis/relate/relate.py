@@ -40,7 +40,7 @@ from .pairs import (
     spread,
 )
 from .sources import find_similarities
-from .vocabularies import Corpus, Subwords, read_subwords, split_at_blanks
+from .vocabularies import Corpus, read_subwords, split_at_blanks
 
 
 class Related(NamedTuple):
@@ -131,10 +131,7 @@ def relate_run(
     options: RelateOptions = DEFAULTS,
     languages: Sequence[str] | None = None,
 ) -> Correlations:
-    """Correlate similarities of languages with a figure of a run's pairs.
-
-    `items` are names of similarities, TSV files and run folders, see `sources.find_similarities`.
-    """
+    """Correlate similarities (`sources.find_similarities`) with a figure of a run's pairs."""
     check_option("--of", options.of, EXPLAINED)  # before anything slow
     sources = [*items, options.control] if options.control else [*items]
     if options.by_query and SUBWORDS not in sources:
@@ -142,7 +139,7 @@ def relate_run(
     choice = options.choice
     tables, left_out = read_run_rows(run, choice, languages)
     with ThreadPoolExecutor(1) as thread:  # numpy and tokenizers can work at the same time
-        future: Future[Subwords] | None = None
+        future: Future[tuple[Corpus, Similarity]] | None = None
         if SUBWORDS in sources:
             corpus = (options.corpus, options.tokenizer)
             future = thread.submit(read_subwords, run, tables, *corpus)
@@ -159,7 +156,7 @@ def relate_run(
     draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
     queries = None
     if options.by_query and future:
-        queries = _relate_queries(pairs, future.result().corpus, draws)
+        queries = _relate_queries(pairs, future.result()[0], draws)
     rows = _bound(pairs, _test(pairs, similarities, third, options), draws)
     return Correlations(pairs, rows, third, bootstrap, options, queries)
 

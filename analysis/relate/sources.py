@@ -30,7 +30,7 @@ from .pairs import (
     read_run_rows,
     spread,
 )
-from .vocabularies import Subwords
+from .vocabularies import Corpus
 
 OF_ACCURACIES = {
     "accuracy_min": ("the smaller accuracy of the two languages", np.minimum),
@@ -56,12 +56,9 @@ _MOST = 1e100  # whose squares are finite
 
 
 def find_similarities(
-    item: str, pairs: Pairs, choice: Choice, subwords: Future[Subwords] | None
+    item: str, pairs: Pairs, choice: Choice, subwords: Future[tuple[Corpus, Similarity]] | None
 ) -> list[Similarity]:
-    """Find the similarities of a name, a TSV file or another run's folder (`--with`).
-
-    `subwords` are vocabularies; None unless `subwords` is an item.
-    """
+    """Find the similarities of a name, a TSV file or another run's folder (`--with`)."""
     check_with(item)
     if item in DISTANCES:
         return [read_uriel(item, pairs.languages)]
@@ -71,7 +68,7 @@ def find_similarities(
         names = ACCURACIES if item == ACCURACY else (item,)
         return [_compare_accuracies(name, pairs) for name in names]
     if item == SUBWORDS and subwords:
-        return [subwords.result().similarity]
+        return [subwords.result()[1]]
     if Path(item).is_dir():
         return [_read_run(Run(item), pairs, choice)]
     return [read_table(Path(item), pairs.languages)]
@@ -112,10 +109,8 @@ def read_uriel(name: str, languages: Sequence[str]) -> Similarity:
 
 
 def _list_codes(split: str, name: str) -> list[str]:
-    """List the ISO 639-3 code of a language; for `genetic` also that of its standard language.
-
-    A macrolanguage such as Malay (msa) has a shorter path in the family tree than zsm.
-    """
+    """List the ISO 639-3 code of a language; for `genetic` also that of its standard language."""
+    # a macrolanguage such as Malay (msa) has a shorter path in the family tree than zsm
     entry = find_language(split)
     codes = [] if entry is None else [entry.iso, entry.flores[:3]]
     return codes if name == "genetic" else codes[:1]

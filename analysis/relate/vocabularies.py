@@ -88,28 +88,18 @@ class Texts(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """The texts of each language (rows of the run or sentences of files), and their tokenizer.
-
-    `by_words`: words are tokenized instead of sentences.
-    """
+    """The texts of each language (rows of the run or sentences of files), and their tokenizer."""
 
     name: str
     texts: Mapping[str, Texts]
     tokenizer: Tokenizer
-    by_words: bool
-
-
-class Subwords(NamedTuple):
-    """A corpus and the overlap of its vocabularies."""
-
-    corpus: Corpus
-    similarity: Similarity
+    by_words: bool  # words are tokenized instead of sentences
 
 
 def read_subwords(
     run: Run, tables: Mapping[str, pa.Table], name: str, model: str | None
-) -> Subwords:
-    """Compute the overlap of vocabularies of a run's languages.
+) -> tuple[Corpus, Similarity]:
+    """Compute the overlap of vocabularies of a run's languages, and return the corpus.
 
     `name` is that of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub; `model`
     that of the tokenizer, None for the run's.
@@ -120,7 +110,7 @@ def read_subwords(
     else:
         texts = _read_parallel(name, [*tables])
     corpus = Corpus(name, texts, tokenizer, goes_by_words(tokenizer, texts))
-    return Subwords(corpus, compare_vocabularies([*tables], corpus))
+    return corpus, compare_vocabularies([*tables], corpus)
 
 
 def _find_place(settings: Settings, model: str | None) -> Place:

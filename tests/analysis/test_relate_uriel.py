@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polyprobe.analysis.compare.sentences.deltas import compute_pearson
-from polyprobe.analysis.relate import DISTANCES, uriel
+from polyprobe.analysis.relate import DISTANCES, sources
 from polyprobe.analysis.relate.sources import read_table, read_uriel
 from polyprobe.schema.languages import Language, read_languages
 from polyprobe.schema.names import find_code
@@ -69,7 +69,7 @@ def package(tmp_path, monkeypatch):
         values = np.array(data, dtype=np.float32)[..., None]
         np.savez(folder / f"{file}.npz", langs=names, feats=feats, data=values, sources=["X"])
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(uriel, "PACKAGE", "madeup")
+    monkeypatch.setattr(sources, "PACKAGE", "madeup")
     return {file: np.array(data, dtype=float) for file, (_, data) in tables.items()}
 
 
@@ -111,7 +111,7 @@ def test_angles_of_made_up_vectors(package, name, file, columns):
 
 
 def test_a_missing_package_is_one_line(monkeypatch):
-    monkeypatch.setattr(uriel, "PACKAGE", "lang2vec_none")
+    monkeypatch.setattr(sources, "PACKAGE", "lang2vec_none")
     with pytest.raises(PolyprobeError, match="--with genetic needs the package lang2vec_none"):
         read_uriel("genetic", ["en"])
 

@@ -20,7 +20,7 @@ from .texts import WordingTexts
 
 GENDERS = ("female", "male", "none")
 GROUPS = {"women": "female", "men": "male"}
-VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")
+VERB_FORMS = Path(__file__).with_name("verb_forms.tsv")  # of P19 and P20, Slavic languages
 RanksOfBoth = tuple[Ranks, Ranks]
 Verbs = dict[tuple[str, str], dict[str, set[str]]]  # (relation, language) → gender → its forms
 
@@ -67,11 +67,7 @@ def read_genders(file: Path) -> dict[str, str]:
 
 
 def read_verb_forms(file: Path = VERB_FORMS) -> Verbs:
-    """Read a TSV file of verb forms: relation, language, masculine and feminine form.
-
-    Several lines of a relation and language give several forms. The shipped file has those of P19
-    and P20 in Croatian, Czech, Russian and Ukrainian.
-    """
+    """Read a TSV file of verb forms: relation, language, masculine and feminine form."""
     verbs: Verbs = {}
     for number, cells in read_tsv(file, "--verb-forms"):
         if len(cells) != 4 or not all(cells):
@@ -160,10 +156,7 @@ def has_word(text: str, forms: Collection[str]) -> bool:
 def measure_feminine(
     texts: WordingTexts, genders: Mapping[str, str], folder: Path, test: WordingTest
 ) -> Feminine:
-    """Compare the shares of feminine verb forms of both wordings, by language.
-
-    A language without a tagger is excluded and named.
-    """
+    """Compare the shares of feminine verb forms of both wordings, by language."""
     rows = [row for row, subject in enumerate(texts.subjects) if genders.get(subject) == "female"]
     counts, forms, without = {}, {}, {}
     for language in track(texts.variant if rows else (), "verb forms"):
@@ -191,12 +184,7 @@ def measure_feminine(
 
 
 def load_tagger(language: str, folder: Path) -> Any:
-    """Load Stanza's pipeline of a language from a folder.
-
-    Raises:
-        LookupError: no tokenizer or tagger in the folder; one line.
-        PolyprobeError: stanza is not installed.
-    """
+    """Load Stanza's pipeline of a language from a folder; LookupError, one line, without one."""
     try:
         import stanza
     except ImportError:
@@ -223,23 +211,14 @@ def count_forms(documents: Iterable[Any]) -> np.ndarray:
     """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2]."""
     counts = []
     for document in documents:
-        # Of any part of speech: treebanks tag participles VERB or ADJ. A form of several genders
-        # (Fem,Masc) counts as feminine.
-        features = [read_features(word.feats) for s in document.sentences for word in s.words]
-        genders = [
-            of_word["Gender"].split(",")
-            for of_word in features
-            if "Gender" in of_word and of_word.get("VerbForm") in ("Fin", "Part")
-        ]
+        genders = []
+        for word in (word for sentence in document.sentences for word in sentence.words):
+            # Universal Dependencies: Gender=Fem|VerbForm=Fin, or "_" without features
+            pairs = (word.feats or "_").split("|")
+            features = dict(pair.split("=", 1) for pair in pairs if pair != "_")
+            # Of any part of speech: treebanks tag participles VERB or ADJ. A form of several
+            # genders (Fem,Masc) counts as feminine.
+            if "Gender" in features and features.get("VerbForm") in ("Fin", "Part"):
+                genders.append(features["Gender"].split(","))
         counts.append([sum("Fem" in names for names in genders), len(genders)])
     return np.array(counts, dtype=np.float64).reshape(-1, 2)
-
-
-def read_features(text: str | None) -> dict[str, str]:
-    """Split Universal Dependencies features into names and values.
-
-    >>> read_features("Gender=Fem|VerbForm=Fin")
-    {'Gender': 'Fem', 'VerbForm': 'Fin'}
-    """
-    pairs: Sequence[str] = [] if not text or text == "_" else text.split("|")
-    return dict(pair.split("=", 1) for pair in pairs)

@@ -92,10 +92,7 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
 
 
 def measure_quality(texts: WordingTexts, comet: Comet, test: WordingTest) -> Quality:
-    """Compare the mean scores of both wordings, by language but English.
-
-    Rows without an English sentence are excluded.
-    """
+    """Compare the mean scores of both wordings, of rows with an English sentence, by language."""
     change = np.full((len(texts.english), len(texts.variant)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
     languages = [language for language in texts.variant if language != ENGLISH]

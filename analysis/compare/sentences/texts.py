@@ -172,12 +172,9 @@ def _read_subjects(table: pa.Table) -> list[str]:
 def _find_english(
     runs: Sequence[Run], wordings: Sequence[str], fact_ids: Sequence[str]
 ) -> tuple[list[str | None], str]:
-    """Find the English sentence of each row, and its configuration.
-
-    Use the first of these with a split `en` and any of the facts: the first run's configuration,
-    the second's, the dataset's configuration named `en`.
-    """
+    """Find the English sentence of each row, and its configuration."""
     settings, keys = [run.settings() for run in runs], key_rows(fact_ids)
+    # The first of these that has a split `en` and any of the facts.
     places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
     for place, wording in zip(places, (*wordings, "template"), strict=True):
         try:

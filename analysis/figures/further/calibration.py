@@ -20,9 +20,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
     ECE = sum_b n_b / N |acc_b - conf_b| over ten bins of equal width, [0, .1), …, [.9, 1]; 0 is
     best. With few facts it is too high: also a perfect model has about N_b^(-1/2) in each bin.
 
-    Args:
-        confidence: [facts], 0 to 1.
-        right: [facts], 1 or 0, or the probability of being right under ties.
+    `right` is 1 or 0, or the probability of being right under ties [facts].
 
     Returns:
         `ece` (None without facts), `n_queries`, and `bins`: lists of `n`, `confidence` and

@@ -37,7 +37,7 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
     predicted: dict[str, list[str]] = {}
     right: dict[str, list[int]] = {}
     relations: dict[str, str] = {}
-    clusters: dict[str, Any] = {}
+    units_by_fact: dict[str, Any] = {}
     units = options.clusters or table["fact_id"].to_pylist()
     if choices.templates == "reviewed":
         _check_reviewed(table, language)
@@ -54,7 +54,7 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
                 f"fact {fact}: its templates have other candidates; consistency needs the same "
                 "ones, in the same order"
             )
-        relations[fact], clusters[fact] = row["relation"], unit
+        relations[fact], units_by_fact[fact] = row["relation"], unit
     counts: dict[str, int] = {}
     if choices.repeated_subjects == "label":
         twins = sum("twin" in names for names in marks.values())
@@ -63,15 +63,12 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
     if not predicted:
         return {**NOTHING, **counts}
     subjects, objects = zip(*map(_ends, predicted), strict=True)
+    groups, clusters = list(relations.values()), list(units_by_fact.values())
     figures = measure_consistency(
         list(predicted.values()),
         objects,
-        groups=list(relations.values()),
-        subjects=subjects if choices.repeated_subjects == "id" else None,
-        clusters=list(clusters.values()),
-        average=options.average,
-        n_resamples=options.n_resamples,
-        seed=options.seed,
+        subjects if choices.repeated_subjects == "id" else None,
+        **options._replace(groups=groups, clusters=clusters)._asdict(),
     )
     return figures | _spread(figures.pop("by_group")) | counts
 

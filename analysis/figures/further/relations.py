@@ -17,10 +17,7 @@ REPORTED = (*HEADLINE, BY_NAME["accuracy_gain"])
 def estimate_relations(
     facts: ScoredFacts, units: Units, names: Collection[str]
 ) -> dict[str, dict[str, Any]]:
-    """Compute the headline figures and the accuracy gain of each relation, see `split_figures`.
-
-    `floors` has the accuracy of the most frequent answers, if known.
-    """
+    """Compute the headline figures, accuracy gain and floor of each relation."""
     figures = {f.name: f.measure(facts) for f in REPORTED if f.name in names and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
     results = split_figures(figures, relations, units.relation)

@@ -96,14 +96,10 @@ def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) ->
     right = {x: np.column_stack([p, 1 - p]) for x, p in facts.right.items()}
     wordings = [*zip(*templates.names.values(), strict=True)]
     quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
-    split = {
-        name: split_inconsistency(
-            [_ask(values, facts, wordings, rows) for rows in of.values()],
-            units.n_resamples,
-            units.seed,
-        )
-        for name, values in quantities.items()
-    }
+    split = {}
+    for name, values in quantities.items():
+        questions = [_ask(values, facts, wordings, rows) for rows in of.values()]
+        split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
     rows = [
         {"language": x, "relation": relation, **row}
         for x in facts.languages
