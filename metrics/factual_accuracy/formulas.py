@@ -127,11 +127,9 @@ def _read_flags(flags: Sequence[bool], size: int) -> np.ndarray:
 def _summarize_part(
     name: str, right: np.ndarray, mask: np.ndarray, **options: Any
 ) -> dict[str, Any]:
-    """Compute the accuracy NAME on the queries that count, and their number, by group too.
-
-    They are drawn from by themselves: in a draw from all queries a relation's only object of one
-    token would often be missing, and the relation with it.
-    """
+    """Compute the accuracy NAME on the queries that count, and their number, by group too."""
+    # They are drawn from by themselves: in a draw from all queries a relation's only object of one
+    # token would often be missing, and the relation with it.
     groups = options.get("groups")
     places = pick_counted(mask, groups)
     for column in ("groups", "clusters"):

@@ -56,22 +56,16 @@ class Measure(NamedTuple):
 
 
 def pick(
-    result: Mapping[str, Any],
-    of: Of,
-    name: str,
-    n: int,
-    chance: float | None = None,
-    key: str | None = None,
+    result: Mapping[str, Any], of: Of, name: str, n: int, chance: float | None = None
 ) -> Entry:
-    """Take the figure `key` (default: `name`) of a result, with its interval `KEY_ci` if any."""
-    key = key or name
-    return Entry(of, name, result[key], result.get(f"{key}_ci"), chance, n)
+    """Take the figure `name` of a result, with its interval `NAME_ci` if any."""
+    return Entry(of, name, result[name], result.get(f"{name}_ci"), chance, n)
 
 
 def list_groups(result: Mapping[str, Any], title: str, measures: Sequence[Measure]) -> list[Entry]:
     """List the entries of all queries, named `title`, and of each group."""
     return [
-        pick(part, (name,), m.name or m.key, part[m.n], m.chance, m.key)
+        pick(part, (name,), m.key, part[m.n], m.chance)._replace(name=m.name or m.key)
         for name, part in [(title, result), *result["by_group"].items()]
         for m in measures
     ]
@@ -118,8 +112,11 @@ def list_figure(
         chance = float(np.mean(levels)) if levels else None
         title = "all pairs" if len(of[0]) > 1 else "all languages"
         rows.insert(0, ("mean", (title,), int(defined.any(axis=1).sum()), chance))
-    entries = [pick(result, place, name, n, chance, key) for key, place, n, chance in rows]
-    return [e if e.n > 1 else e._replace(interval=None) for e in entries]
+    bounds = [result.get(f"{key}_ci") if n > 1 else None for key, _, n, _ in rows]
+    return [
+        Entry(place, name, result[key], interval, chance, n)
+        for (key, place, n, chance), interval in zip(rows, bounds, strict=True)
+    ]
 
 
 def list_pairs(
