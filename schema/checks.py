@@ -24,10 +24,7 @@ PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candid
 
 
 def check(tables: dict[str, pa.Table], name: str, own_candidates: bool = False) -> None:
-    """Raise PolyprobeError at the first invalid table; `name` is the dataset's.
-
-    With `own_candidates` each language may have other candidates.
-    """
+    """Raise PolyprobeError at the first invalid table; `name` is the dataset's."""
     first = next(iter(tables))
     for language, table in tables.items():
         place = f"{name}: language '{language}'"
@@ -40,6 +37,7 @@ def check(tables: dict[str, pa.Table], name: str, own_candidates: bool = False) 
                 f"'{language}' has {len(table)}; rebuild the dataset"
             )
         for problem, part in PARALLEL.items():
+            # Each language may have other candidates.
             if own_candidates and problem == OTHER_CANDIDATES:
                 continue
             differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))

@@ -10,41 +10,9 @@ SLOT = "[Y]"
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
-DESCRIPTIONS = {
-    "fact_id": "identifier of the query, the same in every language and version",
-    "relation": "Wikidata property, or a name",
-    "subject_id": "identifier of the subject, empty if there is none",
-    "object_id": "identifier of the object, empty if there is none",
-    "subject": "label of the subject in this language",
-    "prompt": "sentence with exactly one `[Y]`, the place of the object",
-    "candidates": "possible objects, the same number in the same order in every language",
-    "candidate_ids": "identifiers of the candidates, an empty list if there are none",
-    "answers": "indices of the correct candidates",
-    "answer_forms": "surface forms that count as correct",
-    "template_id": "template of the prompt",
-    "repairs": "codes of the changes to the published row (repaired configurations only)",
-    "published_row": "`fact_id` of the published row (repaired configurations only)",
-    "flags": "reasons to leave the row out of a figure, the same in every language (not in all "
-    "datasets)",
-    "object_last": "whether only punctuation follows `[Y]` (`-sentence` only)",
-    "confidence": "similarity of the answer's label and its form, 0-100 (`-sentence` only)",
-    "prompts": "a sentence for each candidate, null where all candidates share `prompt`",
-    "dataset_id": "identifier of the released row",
-    "reviewed": "whether a person reviewed the template",
-    "label_from": "source of the label of the object in this language",
-    "popularity": "how often the fact occurs in T-REx",
-}
-
+# Values of the column `flags`; a card explains all of them (builder/output/columns.toml).
 SECOND_ANSWERS = "second_answers"
 REPEATED = "repeated_candidate"
-FLAGS = {  # values of the column `flags`, and their meanings
-    "answer_in_subject": "a correct candidate's label occurs in the subject's label, as whole "
-    "words, in at least one language of the configuration",
-    SECOND_ANSWERS: "many distractors are also correct (all rows of P530, diplomatic relations)",
-    "inverted": "the prompt asks for the subject",
-    "ends_in_answer": "the text before the slot ends in the correct answer",
-    REPEATED: "a candidate occurs twice, as released",
-}
 
 
 class Row(NamedTuple):
@@ -63,7 +31,7 @@ class Row(NamedTuple):
     template_id: str
     repairs: Sequence[str] = ()  # of repaired rows, as `published_row`
     published_row: str = ""
-    flags: Sequence[str] | None = None  # keys of FLAGS, None if the dataset has no flags
+    flags: Sequence[str] | None = None  # None if the dataset has no flags
 
 
 _ARROW: dict[Any, pa.DataType] = {

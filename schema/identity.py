@@ -12,10 +12,8 @@ from .checks import COLUMNS, PROMPTS
 
 
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:
-    """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split.
-
-    `also` names other columns that the scores depend on; it counts those that the split has.
-    """
+    """Return 12 hex digits that change with any fact, prompt, candidate or answer of a split."""
+    # Other columns that the scores depend on; those that the split has count.
     also = [name for name in (PROMPTS, *also) if name in table.schema.names]
     columns = table.select([*COLUMNS, *also]).to_pydict()
     return hashlib.sha256(json.dumps(columns, ensure_ascii=False).encode()).hexdigest()[:12]

@@ -52,12 +52,9 @@ class Audit(NamedTuple):
 
 
 def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
-    """Return the audit of {language: table}; row i is the same query in all languages.
-
-    The reference is English, or the first language if there is no English. `name` is
-    DATASET/CONFIG, for the signature and for errors.
-    """
+    """Return the audit of {language: table}; row i is the same query in all languages."""
     splits = make_splits(tables, name)
+    # English, or the first language if there is no English.
     reference = "en" if "en" in splits else next(iter(splits))
     with_ids = find_ids(splits)
     judged = {

@@ -22,12 +22,7 @@ class Check(NamedTuple):
 
 
 def find_second_answers(split: Split, reference: Split) -> list[bool]:
-    """Mark the rows of which a distractor is correct.
-
-    A distractor is correct if its label in this language, or its id, is that of an answer to the
-    same prompt in the reference. It is also correct if another row has its id as an object of the
-    subject and relation; symmetric relations are read in both directions.
-    """
+    """Mark the rows of which a distractor is correct."""
     pairs = zip(split.candidates, split.candidate_ids, strict=True)
     ids = [row if len(row) == len(labels) else [""] * len(labels) for labels, row in pairs]
     objects = collect_objects(split, ids)
@@ -35,6 +30,9 @@ def find_second_answers(split: Split, reference: Split) -> list[bool]:
         ({labels[i] for i in answers}, {names[i] for i in answers})
         for labels, names, answers in zip(split.candidates, ids, split.answers, strict=True)
     ]
+    # A distractor is correct if its label in this language, or its id, is that of an answer to the
+    # same prompt in the reference, or if another row has its id as an object of the subject and
+    # relation.
     prompt_labels: dict[str, set[str]] = defaultdict(set)
     prompt_ids: dict[str, set[str]] = defaultdict(set)
     for prompt, (labels, names) in zip(reference.prompt, right, strict=True):

@@ -1,4 +1,4 @@
-"""The flags of rows that a figure may leave out, by `schema.columns.FLAGS`."""
+"""The flags of rows that a figure may leave out, as columns.toml of `builder.output` names them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -204,13 +204,7 @@ class Reader:
 
 
 def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
-    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
-
-    Only labels of several words count. A shared noun is at the same end of three labels or more and
-    at most a third as often at the other end. It is a head noun if it is lower-case in most of
-    these labels and in a fifth of all labels, or in 60% of all labels (`New` among cities is in
-    fewer). Sentences may also omit the last noun of four labels (`Records`).
-    """
+    """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`."""
     several = {label: words for label, words in labels.items() if len(words) > 1}
     edges: dict[tuple[str, int], list[Word]] = defaultdict(list)
     small: Counter[tuple[str, int]] = Counter()
@@ -225,6 +219,8 @@ def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:
             continue
         shared.add(lemma)
         share = len(members) / len(several)
+        # A head noun is lower-case in most of these labels and in a fifth of all labels, or in 60%
+        # of all labels (`New` among cities is in fewer).
         common = share >= SHARE_SMALL and small[lemma, place] > len(members) / 2
         if common or share >= SHARE_MOST:
             heads.update(members)

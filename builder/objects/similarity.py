@@ -48,10 +48,6 @@ def compare_words(word: Word, label: Word, inflected: bool = True) -> float:
 def compare_forms(word: str, label: str) -> float:
     """Return the similarity of two forms, 0 unless one can be an inflection or spelling variant.
 
-    With a shared stem, the score is the edit similarity, or 100 minus five for each letter of the
-    endings, if that is greater and the stem has four letters or at most one letter changes. In
-    long words one letter of four may differ anywhere.
-
     >>> compare_forms("праге", "прага"), compare_forms("итальянский", "испанский")
     (90.0, 0.0)
     """
@@ -63,6 +59,7 @@ def compare_forms(word: str, label: str) -> float:
     stem = share_stem(word, label)
     if stem:
         endings = len(word) - stem, len(label) - stem
+        # 100 minus five for each letter of the endings, if that is more than the edit similarity.
         sure = stem >= SURE_STEM or max(endings) <= 1
         bound = 100.0 - EACH_LETTER * sum(endings) if sure else LEAST_BOUND
         return min(NEARLY, max(likeness, bound if sure or likeness >= 70 else 0.0))
@@ -84,21 +81,18 @@ def compare_lemmas(word: str, label: str) -> float:
 
 
 def share_stem(word: str, label: str) -> int:
-    """Return the length of the common stem of two words, 0 if they cannot be forms of one word.
-
-    The stem has at least two letters and at least half of the shorter word; of a word of up to four
-    letters it has all but one, and the endings may not be two consonants (Iran, Iraq). Endings have
-    up to three letters.
-    """
+    """Return the length of the common stem of two words, 0 if they cannot be forms of one word."""
     stem = Prefix.similarity(word, label)
     shorter = min(len(word), len(label))
     endings = word[stem:], label[stem:]
     if stem >= 2 and endings[1][:1] + endings[0][:1] in SOFTENED:
         stem, endings = stem + 1, (endings[0][1:], endings[1][1:])
+    # Of a word of up to four letters the stem has all but one, of others at least half.
     minimum = max(2, shorter - 1 if shorter <= 4 else ceil(shorter / 2))
     if stem < minimum or max(map(len, endings)) > ENDING:
         return 0
     letters = normalize("NFD", "".join(endings))
+    # Endings of two consonants are of different names: Iran, Iraq.
     exchanged = shorter <= 4 and all(endings) and VOWELS.isdisjoint(letters)
     return 0 if exchanged else stem
 

@@ -1,6 +1,7 @@
 """Tables of a card in Markdown, and texts with tables from Jinja templates."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
@@ -9,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from polyprobe.schema.columns import DESCRIPTIONS, FLAGS
-
 from .config import Config
 
+TEXTS = tomllib.loads(files(__package__).joinpath("columns.toml").read_text(encoding="utf-8"))
+DESCRIPTIONS, FLAGS = TEXTS["columns"], TEXTS["flags"]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 BASELINE = """\
 *Chance* and *frequency* are accuracies without a model: of random rankings, and of candidates \

@@ -1,9 +1,8 @@
 """Slots in texts for a translator: how they are spelled, and how they are found again.
 
-Engines write `[x]`, `［X］` or `[ X ]` for a slot, drop a bracket, or transliterate the letter:
-`[Х]`, `[Кс]`, `[Икс]` for X, `[У]`, `[И]`, `[Игрек]` for Y. An ambiguous slot counts as lost: a
-letter without brackets must be a capital (`y` is Spanish for "and"), and both letters must be of
-one alphabet (`У` is a Russian preposition).
+Engines write `[x]`, `［X］` or `[ X ]` for a slot, drop a bracket, or transliterate the letter. An
+ambiguous slot counts as lost: a letter without brackets must be a capital (`y` is Spanish for
+"and"), and both letters must be of one alphabet (`У` is a Russian preposition).
 """
 
 import re

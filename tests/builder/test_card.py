@@ -15,9 +15,10 @@ from polyprobe.builder.output.card import render_card, size_category
 from polyprobe.builder.output.config import Config as CardConfig
 from polyprobe.builder.output.config import SplitSize, read_config
 from polyprobe.builder.output.folder import is_built, list_versions
+from polyprobe.builder.output.tables import DESCRIPTIONS
 from polyprobe.builder.recipes import RECIPES, list_recipe_configs, load_recipe
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.schema.columns import DESCRIPTIONS, RELEASED, REPAIRED, SCHEMA, SENTENCES
+from polyprobe.schema.columns import RELEASED, REPAIRED, SCHEMA, SENTENCES
 
 DATASETS = Path(__file__).parents[2] / "datasets"
 

@@ -20,8 +20,9 @@ from polyprobe.builder.facts.labels import (
     unmix,
     unmix_column,
 )
+from polyprobe.builder.output.tables import FLAGS
 from polyprobe.builder.sources.bmlama.files import read_published
-from polyprobe.schema.columns import FLAGGED, FLAGS, SCHEMA, to_table
+from polyprobe.schema.columns import FLAGGED, SCHEMA, to_table
 from tests.builder.audited import make_rows
 
 NAMED = pl.DataFrame(

@@ -62,10 +62,7 @@ def join_hungarian(text: str) -> str:
 
 
 class Rules(NamedTuple):
-    """The functions of a language; `join` takes a sentence with marked labels (`entities`).
-
-    By default a language has no articles, and adjacent words do not change.
-    """
+    """The functions of a language; `join` takes a sentence with marked labels (`entities`)."""
 
     agree: Callable[[str, Traits], Agreement] = lambda label, traits: traits.agree()
     write_article: Callable[[str, str, PromptEntity, str], Phrase | None] = lambda *_: None

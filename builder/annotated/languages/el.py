@@ -30,15 +30,12 @@ ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "
 
 
 def agree(label: str, traits: Traits) -> Agreement:
-    """Return the gender by sex, else by kind and by the ending of the first word.
-
-    Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
-    ελληνικά). Labels in Latin letters or without declension follow their kind: companies, clubs and
-    record labels are feminine, bands plural, others neuter (not sure if the kind is unknown).
-    """
+    """Return the gender by sex, else by kind and by the ending of the first word."""
     kinds = traits.kinds
     if traits.sex:
         return traits.agree()
+    # Countries and islands in -ος are feminine (η Κύπρος, η Ρόδος), languages plural neuters (τα
+    # ελληνικά). Labels in Latin letters or without declension follow their kind.
     words = [strip_accents(word) for word in label.lower().split(" ")]
     head = words[1] if words[0] in WORDS["adverbs"] and len(words) > 1 else words[0]
     if "language" in kinds and re.search("[αά]$", words[-1]) and not head.endswith("γλωσσα"):
@@ -140,10 +137,6 @@ class Greek(Inflector):
 def decline_greek(word: str, case: str, gender: str) -> str | None:
     """Return a word in the genitive or accusative singular, or None if it is unknown.
 
-    Neuters, and feminines except in -ος, have the same form in nominative and accusative.
-    Abbreviations and words in a consonant other than ς do not inflect. Words in -ων, -ωρ, -ξ and -ψ
-    have unknown stems.
-
     >>> decline_greek("Ελλάδα", "GEN", "FEM"), decline_greek("Πέτρος", "ACC", "MASC")
     ('Ελλάδας', 'Πέτρο')
     >>> decline_greek("άνθρωπος", "GEN", "MASC") is decline_greek("Όσλο", "GEN", "NEUT") is None
@@ -161,6 +154,7 @@ def decline_greek(word: str, case: str, gender: str) -> str | None:
         if plain.endswith(ending) and not (new in ("ου", "ους") and _is_early(word)):
             accented = word[-len(ending) :] != plain[-len(ending) :]
             return word[: -len(ending)] + (_accent(new) if accented else new)
+    # Words in another consonant than ς do not inflect; stems in -ων, -ωρ, -ξ and -ψ are unknown.
     closed = plain[-1:] not in "αεηιουως" and not plain.endswith(("ων", "ωρ", "ξ", "ψ"))
     foreign = gender == MASC and (plain[-1:] in "αεηιουω" or plain.endswith("ις"))
     foreign = foreign or (gender == FEM and plain[-1:] in "ειου")  # Κιουρί

@@ -29,11 +29,7 @@ PLURAL = re.compile(
 
 
 def agree(label: str, traits: Traits) -> Agreement:
-    """Return the gender by sex, else by kind and by the ending of the first word.
-
-    Countries in -e are feminine with six exceptions. Professions and languages are masculine,
-    companies and clubs feminine (by the authors' rule).
-    """
+    """Return the gender by sex, else by kind and by the ending of the first word."""
     if traits.is_person:
         return traits.agree()
     if title := ARTICLE.match(label):
@@ -44,6 +40,7 @@ def agree(label: str, traits: Traits) -> Agreement:
         return Agreement(HEADS[first.casefold()])
     if first in PLURAL_PLACES and label != "Pays de Galles":
         return Agreement(PLURAL_PLACES[first], PL)
+    # Countries in -e are feminine with six exceptions.
     if traits.kinds & {*LANDS, "island"} and not first.islower():
         feminine = re.search(r"(?<!shir)e$", first) and first not in WORDS["places"]["masculine"]
         return Agreement(FEM if feminine or first == "Sierra" else MASC)

@@ -34,12 +34,10 @@ BETWEEN = "\n\n"  # ends a sentence for the engine, even without a full stop
 
 
 class Apertium(Translator):
-    """The pairs of an Apertium service, without pivot languages.
+    """The pairs of an Apertium service, without pivot languages."""
 
-    Unknown words stay in the text unchanged; `unknown_words` counts them for this run, including
-    words with an unknown translation (`@`) or form (`#`).
-    """
-
+    # Unknown words stay in the text; `unknown_words` counts them for this run, with words of an
+    # unknown translation (`@`) or form (`#`).
     name = "apertium"
     batch_size = 20
     concurrency = 2

@@ -22,10 +22,7 @@ REMEDIES = {
 
 
 class Googletrans(Translator):
-    """Google's free web service. It has no version: a sentence's translation may change.
-
-    Each address of the service (`base_url`) has its own stored texts.
-    """
+    """Google's free web service. It has no version: a sentence's translation may change."""
 
     name = "googletrans"
     per_second = 4.0
