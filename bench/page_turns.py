@@ -33,9 +33,11 @@ COMMANDS = {
 RUNS = {"first": [], "second": ["--scoring", "object-tokens"]}
 
 
-def make_runs(folder: str) -> None:
-    """Make the runs that commands read."""
+def make_runs(folder: str, command: Sequence[str]) -> None:
+    """Make the runs that a command reads."""
     for name, options in RUNS.items():
+        if f"{{folder}}/{name}" not in command:
+            continue
         arguments = [*EVAL, *options, "--output", f"{folder}/{name}"]
         subprocess.run(
             [sys.executable, "-c", COMMAND, *arguments], stdout=subprocess.DEVNULL, check=True
@@ -72,8 +74,7 @@ def main(argv: Sequence[str] = ()) -> None:
     name, *options = argv or ["eval"]
     with tempfile.TemporaryDirectory() as folder:
         os.environ["POLYPROBE_CACHE"] = f"{folder}/cache"  # start with an empty cache
-        if any(f"{{folder}}/{run}" in COMMANDS[name] for run in RUNS):
-            make_runs(folder)
+        make_runs(folder, COMMANDS[name])
         functions = trace([*(part.format(folder=folder) for part in COMMANDS[name]), *options])
     files = [file for file, _ in functions]
     entered = [file for file, before in zip(files, ["", *files], strict=False) if file != before]
