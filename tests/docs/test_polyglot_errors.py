@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from docs.reproduce import polyglot_errors
-from docs.reproduce.polyglot_errors import N_ROWS, main, read_errors
+from docs.reproduce.polyglot_errors import main, read_errors
 from polyprobe.system.errors import PolyprobeError
 from tests.docs.polyglot import HEAD, IDS, write_errors
 
@@ -51,13 +51,6 @@ def test_all_languages_by_hand(report):
     assert mean[:4] == ["m", "mean", "3 of 3 languages", "54.444"]
     widths = [float(line[-1].removeprefix("± ")) for line in (*ones, mean)]
     assert sum(widths[:3]) / 3 == pytest.approx(widths[3], abs=0.001)
-
-
-def test_rows_of_one_language_leave_the_default_of_english(report, monkeypatch):
-    """A default that is larger than the dataset is that of another build."""
-    assert report(*WRONG, options=())[1][:3] == ["m", "en", "4"]
-    monkeypatch.setitem(N_ROWS, "en", 3)
-    assert report(*WRONG, options=("--rows", "de=4"))[1][:4] == ["m", "en", "3", "33.333"]
 
 
 GROUPED = {"en": "abcdef", "ru": "abcd", "sr": "cdef"}

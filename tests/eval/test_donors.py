@@ -1,7 +1,6 @@
 """Donors compared with loops over all rows, on geofacts and on random rows like BMLAMA's."""
 
 import random
-from collections import Counter
 
 import pyarrow as pa
 import pytest
@@ -128,16 +127,6 @@ def test_every_language_gives_the_same_donors():
         [first, *others] = [choose_donors(table) for table in tables.values()]
         assert any(donor is not None for donor in first)
         assert all(donors == first for donors in others)
-
-
-def test_none_where_every_subject_has_an_answer_among_the_candidates():
-    table = load_facts("geofacts", None, ["en"])["en"]
-    donors = choose_donors(table)
-    without = Counter(
-        r for r, d in zip(table["relation"].to_pylist(), donors, strict=True) if d is None
-    )
-    assert without == {"P30": 175, "P38": 50}  # all six continents; all seven currencies
-    assert choose_donors(table.slice(0, 1)) == [None]
 
 
 def test_columns_for_the_scores():
