@@ -59,11 +59,11 @@ SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("sha
 
 def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> Finding:
     """Make the finding of a run: first `parts`, then figures by language, errors and notes."""
+    title = shorten_signature(results["signature"])
     figures, names = list_columns(results), list_named(results)
     tables = [_make_languages_table(results, figures)] if figures else []
     if "error_types" in results:
         tables.append(make_errors_table(results["error_types"]))
-    title = shorten_signature(results["signature"])
     notes = [*_list_notes(results, figures, names), f"signature {title}"]
     return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
 
@@ -234,9 +234,10 @@ def _list_notes(
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
     yield f"{results['n_queries']:,} {unit}{of_pairs}"
-    yield from _list_resampling(results)
     means = [*_list_tests(results), *_list_means(results, columns, names)]
     modules = [*_list_modules(results, names)]
+    left_out = [*list_options(results), *list_left_out(results)]
+    yield from _list_resampling(results)
     bounds = results["intervals"].get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield NO_WIDTH
@@ -245,8 +246,7 @@ def _list_notes(
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):
         yield "languages have other candidates: no figure compares their rankings"
-    yield from list_options(results)
-    yield from list_left_out(results)
+    yield from left_out
     yield from modules
 
 

@@ -13,17 +13,30 @@ import pyarrow as pa
 from polyprobe.analysis.figures.facts import masked_scores
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.folder import Run, load_again
+from polyprobe.schema.run.folder import FinishedRun, Run, load_again
 from polyprobe.schema.run.protocol import as_asked
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP
 from polyprobe.system.errors import PolyprobeError
 
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
+BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
 EXAMPLES = 4  # at most, for each kind and pair
 RANKED = 12  # candidates that are listed at most, besides the right ones
+
+
+def list_examples(runs: Sequence[FinishedRun], names: Sequence[str]) -> list[dict[str, Any]]:
+    """List name, languages and examples of each run, for the page's script."""
+    # all runs share the budget, so that a page of many runs is no larger than one of a single run
+    budget, examples = BUDGET // len(runs), []
+    for (run, results, texts), name in zip(runs, names, strict=True):
+        choice = make_choice(**results.get("subset") or {})
+        answers = read_answers(run, results["languages"], choice)
+        facts = collect_examples(run.settings(), answers, budget, texts)
+        examples.append({"name": name, "languages": results["languages"], **facts})
+    return examples
 
 
 @dataclass(frozen=True)
@@ -97,9 +110,9 @@ def collect_examples(
     and `_rank` of each language), `total` (facts in the run) and `note` (why there are no texts,
     else None). The dataset is loaded unless `texts` has all languages.
     """
-    names = read_relation_names(settings.dataset)
     kinds = classify_answers(answers)
     tables, note = _load_texts(settings, answers, texts or {})
+    names = read_relation_names(settings.dataset)
     # Rows are found by their keys: the dataset may have others, in another order.
     ids = next(iter(tables.values()))["fact_id"].to_pylist() if tables else []
     row_of, keys = {key: row for row, key in enumerate(key_rows(ids))}, key_rows(answers.fact_ids)

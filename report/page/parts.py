@@ -65,26 +65,17 @@ _TEXTS = {
 
 
 class RunPart(NamedTuple):
-    """One run of the report: its name, settings and results."""
+    """One run of the report: its name, settings and results, and the choice of its rows."""
 
     name: str
     settings: Settings
     results: dict[str, Any]
-
-    @property
-    def rows(self) -> str:
-        """Describe the choice of the rows, in brackets; empty if all were chosen."""
-        settings, subset = self.settings, self.results.get("subset") or {}
-        choices = (make_choice(settings.relations, settings.exclude), make_choice(**subset))
-        parts = [f"limit {settings.limit}"] if settings.limit else []
-        parts += [f"sample {settings.sample}"] if settings.sample else []
-        text = "; ".join(filter(None, [*parts, *map(describe_choice, choices)]))
-        return f" ({text})" if text else ""
+    rows: str = ""  # in brackets; empty if all were chosen
 
     @property
     def ranked_pairs(self) -> list[tuple[str, str]]:
         """List the pairs with a value of the first measure, the highest first."""
-        values = self.results[_sort_pair_figures([self])[0].name]
+        values = self.results[_list_pair_figures([self])[0].name]
         pairs = combinations(self.results["languages"], 2)
         defined = [pair for pair in pairs if values["-".join(pair)] is not None]
         return sorted(defined, key=lambda pair: -values["-".join(pair)])
@@ -115,11 +106,8 @@ class Report(NamedTuple):
     parts: Sequence[RunPart]
     between: Sequence[Between]
     reasons: Sequence[str]
-
-    @property
-    def languages(self) -> list[str]:
-        """List the languages of all runs, each once."""
-        return list(dict.fromkeys(x for part in self.parts for x in part.results["languages"]))
+    languages: Sequence[str]  # of all runs, each once
+    figures: Sequence[RunFigure] = ()  # of the heat maps
 
 
 def make_report(
@@ -134,21 +122,30 @@ def make_report(
             reasons.append(f"{names[0]} and {name}: {comparison}")
         else:
             between.append(Between(place, f"{names[0]} − {name}", comparison))
-    rows = zip(names, runs, strict=True)
-    parts = [RunPart(name, x.run.settings(), x.results) for name, x in rows]
-    return Report(runs, parts, between, reasons)
-
-
-def list_drawn(parts: Sequence[RunPart]) -> list[RunFigure]:
-    """List the figures of the heat map: of pairs, of templates, and named ones."""
+    parts = []
+    for name, (run, results, _) in zip(names, runs, strict=True):
+        settings = run.settings()
+        rows = _describe_rows(settings, results.get("subset") or {})
+        parts.append(RunPart(name, settings, results, rows))
+    languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
+    # heat maps are of pairs, of templates, and of named figures
     figures = [
         f for f in SEPARATE if (f.input is TEMPLATE_RANKINGS or f.on_request) and f.per != LANGUAGE
     ]
     extra = [f for f in figures if all(f.name in part.results for part in parts)]
-    return [*_sort_pair_figures(parts), *extra]
+    figures = [*_list_pair_figures(parts), *extra]
+    return Report(runs, parts, between, reasons, languages, figures)
 
 
-def _sort_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
+def _describe_rows(settings: Settings, subset: Mapping[str, Any]) -> str:
+    choices = (make_choice(settings.relations, settings.exclude), make_choice(**subset))
+    parts = [f"limit {settings.limit}"] if settings.limit else []
+    parts += [f"sample {settings.sample}"] if settings.sample else []
+    text = "; ".join(filter(None, [*parts, *map(describe_choice, choices)]))
+    return f" ({text})" if text else ""
+
+
+def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """List the figures of pairs that all runs have: corrected ones before raw ones."""
     figures = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
     return sorted(figures, key=lambda figure: figure.name not in _CORRECTED)
@@ -161,9 +158,9 @@ def make_report_finding(report: Report, drawings: Drawings) -> Finding:
     title = names[0] if len(names) == 1 else f"{len(names)} runs"
     return Finding(
         title + (f" on {data.pop()}" if len(data) == 1 else ""),
-        [*_list_parts(report, drawings), make_runs_part(report)],
-        list_leads(report, _describe_run),
+        lead=list_leads(report, _describe_run),
         settings=list_signatures(report),
+        parts=[*_list_parts(report, drawings), make_runs_part(report)],
         cautions=list_cautions(parts),
         terms=TERMS,
         pictures={x.name: x.picture for of_part in drawings.values() for x in of_part},
@@ -253,7 +250,7 @@ def make_accuracies_table(report: Report) -> Table:
 
 def make_pairs_table(part: RunPart) -> Table:
     """Make the table of the most and the least consistent pairs of a run, no pair twice."""
-    figures, pairs = _sort_pair_figures([part]), part.ranked_pairs
+    figures, pairs = _list_pair_figures([part]), part.ranked_pairs
     if len(pairs) > 2 * MOST:
         pairs = [*pairs[:MOST], *pairs[-MOST:]]
     rows = [
@@ -266,7 +263,7 @@ def make_pairs_table(part: RunPart) -> Table:
 
 def _make_partners_table(part: RunPart) -> Table:
     """Make the table of each language's best partner by the figures of pairs, with its value."""
-    figures = _sort_pair_figures([part])
+    figures = _list_pair_figures([part])
     partners = [{x.language: x for x in find_partners(part.results, f.name)} for f in figures]
     rows = []
     for language in part.results["languages"]:

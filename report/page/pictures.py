@@ -27,7 +27,6 @@ from .parts import (
     Between,
     Report,
     RunPart,
-    list_drawn,
 )
 
 _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
@@ -35,12 +34,12 @@ _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several 
 
 def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     """List the pictures of a report by the part of the page, see docs/running.md."""
-    runs, several, figures = report.parts, len(report.parts) > 1, list_drawn(report.parts)
+    runs, several = report.parts, len(report.parts) > 1
     drawings: dict[str, list[Drawing]] = {PAIRS: []}
     for place, part in enumerate(runs, start=1):
-        drawings[PAIRS] += _list_heats(part, runs, figures, f"-{place}" if several else "")
+        drawings[PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
     for two in report.between:
-        drawings[PAIRS] += _list_differences(two, runs[0], figures)
+        drawings[PAIRS] += _list_differences(two, runs[0], report.figures)
     drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
     if any(part.results.get("k_share") for part in runs):
         drawings[SHARES] = [Drawing("shares", _draw_shares(runs), {})]
@@ -52,14 +51,11 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     return {title: of_part for title, of_part in drawings.items() if of_part}
 
 
-def _list_heats(
-    part: RunPart, parts: Sequence[RunPart], figures: Sequence[RunFigure], end: str
-) -> Iterator[Drawing]:
+def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
     """Yield a figure's heat map, and with squares of the pairs high by it and another one."""
-    results, undirected = part.results, [figure for figure in figures if figure.per == PAIR]
-    if len(results["languages"]) < 2:
-        return
-    for figure in figures:
+    results, parts = part.results, report.parts
+    undirected = [figure for figure in report.figures if figure.per == PAIR]
+    for figure in report.figures if len(results["languages"]) > 1 else ():
         heat = _draw_heat(figure, part, parts)
         choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
         squared = figure in undirected and len(undirected) > 1

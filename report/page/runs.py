@@ -15,16 +15,15 @@ from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import name_runs
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
 from .decodings import make_decodings_finding
-from .examples import collect_examples, read_answers
+from .examples import list_examples
 from .page import check_output, write_finding
-from .parts import PAIRS, Report, make_report, make_report_finding
+from .parts import PAIRS, make_report, make_report_finding
 from .pictures import list_drawings
 
-BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
 NEEDED = {
     "languages": list,
     "n_queries": int,
@@ -103,14 +102,14 @@ def write_pages(
 ) -> dict[str, Picture]:
     """Write the report of runs in memory, and of the comparisons of the first one with others."""
     decoded = all(finished.run.settings().kind == "predictions" for finished in runs)
-    names = name_runs([finished.run for finished in runs])
     for finished in runs:
         _check_results(finished, decoded)
+    names = name_runs([finished.run for finished in runs])
     report = make_report(runs, names, compared)
     drawings = list_drawings(report)
     finding = (make_decodings_finding if decoded else make_report_finding)(report, drawings)
     if output:
-        data: dict[str, Any] = {} if decoded else {"runs": _list_examples(report)}
+        data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
         if not decoded and drawings.get(PAIRS):
             part = next(part for part in report.parts if part.ranked_pairs)
             data["pair"] = part.ranked_pairs[-1]  # the least consistent one
@@ -143,15 +142,3 @@ def _check_results(finished: FinishedRun, decoded: bool) -> None:
             f"{run.folder}/results.json has no {', '.join(missing)}, which the report needs; "
             f"{again} again{without}"
         )
-
-
-def _list_examples(report: Report) -> list[dict[str, Any]]:
-    """List the languages and the examples of each run, for the page's script."""
-    # all runs share the budget, so that a page of many runs is no larger than one of a single run
-    budget, examples = BUDGET // len(report.runs), []
-    for (run, results, texts), part in zip(report.runs, report.parts, strict=True):
-        choice = make_choice(**results.get("subset") or {})
-        answers = read_answers(run, results["languages"], choice)
-        facts = collect_examples(part.settings, answers, budget, texts)
-        examples.append({"name": part.name, "languages": results["languages"], **facts})
-    return examples

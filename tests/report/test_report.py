@@ -128,7 +128,7 @@ def test_accuracies_that_frequent_answers_reach_are_marked(run):
     results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
     part = RunPart("m", run.settings(), results)
     rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
-    table = make_accuracies_table(Report([], [part], [], []))
+    table = make_accuracies_table(Report([], [part], [], [], ["a", "b"]))
     assert ([column.head for column in table.columns], table.rows) == (["language", "m"], rows)
 
 
