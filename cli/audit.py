@@ -48,6 +48,7 @@ def audit(
     options = AuditOptions(**keywords)
     if not Path(dataset).exists():
         check_dataset(dataset)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.system.extras import explain_missing_extras
     from polyprobe.system.files import write_text
 

@@ -14,11 +14,6 @@ from polyprobe.system.options import option
 from .options import PictureOutputs, say, take_options
 
 
-def check_table(file: Path) -> None:
-    """Refuse a file of a table with another ending."""
-    check_ending("--table", file, TABLES)
-
-
 @dataclass(frozen=True)
 class BoardOptions(PictureOutputs):
     """The columns and rows of a board, and what is written."""
@@ -51,7 +46,7 @@ class BoardOptions(PictureOutputs):
         None,
         "Write the table to this .csv, .tex or .md file.",
         metavar="FILE",
-        check=check_table,
+        check=lambda file: check_ending("--table", file, TABLES),
     )
 
 
@@ -69,6 +64,7 @@ def board(
     or options are refused.
     """
     options = BoardOptions(**keywords)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.board.board import make_board
     from polyprobe.report.findings.board import make_board_finding, write_models
     from polyprobe.report.page.board import write_board

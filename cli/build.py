@@ -23,7 +23,6 @@ if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
     from polyprobe.builder.recipes.balanced.build import Notes
-    from polyprobe.builder.recipes.sentences.build import SentenceNotes
 
 app = typer.Typer(
     help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True
@@ -174,6 +173,7 @@ def sentences(
     SentenceRequest(dataset, config, translator, **options)  # refuses mistakes before slow imports
     pairs = read_pairs(translator_option or (), "--translator-option")
     from polyprobe.builder import build
+    from polyprobe.builder.output.card import SENTENCE_HEAD
 
     folder, notes = build.build_sentences(
         dataset,
@@ -184,7 +184,12 @@ def sentences(
         output=output,
         **options,
     )
-    show_sentences(notes)
+    console, settings = Console(), notes.settings
+    console.print(draw_table(SENTENCE_HEAD, notes.costs))
+    if notes.lost.height:
+        console.print(draw_table(LOST, notes.lost))
+    names = ", ".join(f"{lang}: {name}" for lang, name in settings.lemmatizers.items())
+    typer.echo(f"translator: {settings.translator}; lemmatizer: {names}")
     name = notes.settings.twin_of + "-sentence"
     typer.echo(f"Wrote {dataset}/{name} to {folder}.")
     typer.echo(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
@@ -228,19 +233,6 @@ def show_notes(notes: "Notes") -> None:
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
         made = f"{notes.rows:,} rows of {notes.facts:,} facts"
         typer.echo(f"{made}; templates (relations): {', '.join(parts)}")
-
-
-def show_sentences(notes: "SentenceNotes") -> None:
-    """Print what each language costs, why rows were excluded, and the tools that were used."""
-    from polyprobe.builder.output.card import SENTENCE_HEAD
-
-    console = Console()
-    console.print(draw_table(SENTENCE_HEAD, notes.costs))
-    if notes.lost.height:
-        console.print(draw_table(LOST, notes.lost))
-    settings = notes.settings
-    names = ", ".join(f"{lang}: {name}" for lang, name in settings.lemmatizers.items())
-    typer.echo(f"translator: {settings.translator}; lemmatizer: {names}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

@@ -39,6 +39,7 @@ def compare(
             f"{'--output' if options.page else '--figure'} shows two runs; compare the wordings "
             "two at a time for pages and pictures"
         )
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison

@@ -36,6 +36,7 @@ def groups(
     only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
     options = GroupsOptions(**keywords)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.groups.groups import group_run
     from polyprobe.report.findings.groups import make_groups_finding
     from polyprobe.schema.run.folder import Run

@@ -51,23 +51,14 @@ def _list_metrics() -> Rows:
         yield app.parent.name, read_card(app.with_name("README.md"))["description"]
 
 
-def _list_scorings() -> Rows:
-    """Yield the values of `--scoring`."""
-    yield from ((name, f"{text} ({takers})") for name, (takers, text) in SCORING_NAMES.items())
-
-
-def _list_formats() -> Rows:
-    """Yield the values of `export --format`."""
-    yield from ((name, "results of a run") for name in RUN_FORMATS)
-    yield from ((name, "a dataset as tasks of this harness") for name in HARNESSES)
-
-
+FORMATS = dict.fromkeys(RUN_FORMATS, "results of a run")
+FORMATS |= dict.fromkeys(HARNESSES, "a dataset as tasks of this harness")
 KINDS: dict[str, Callable[[], Rows]] = {
     "datasets": _list_datasets,
     "metrics": _list_metrics,
-    "scorings": _list_scorings,
+    "scorings": lambda: ((x, f"{text} ({takers})") for x, (takers, text) in SCORING_NAMES.items()),
     "translators": lambda: iter(TITLES.items()),
-    "formats": _list_formats,
+    "formats": lambda: iter(FORMATS.items()),
 }
 
 

@@ -68,6 +68,7 @@ def metrics(
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
     options = MetricsOptions(**keywords)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.figures.compute import compute_results
     from polyprobe.analysis.figures.figures import choose_figures
     from polyprobe.analysis.figures.results import check_pair_figures
@@ -105,6 +106,7 @@ def report(
 ) -> None:
     """Write the report of one or several runs as one HTML file, or save one of its pictures."""
     options = ReportOptions(**keywords)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.report.page import write_report
 
     pictures = write_report(runs, options.page, options.choice)

@@ -140,8 +140,8 @@ def parse_splits(text: str | None) -> list[str] | None:
 def say(*lines: RenderableType) -> None:
     """Print tables, and lines without wrapping."""
     for line in lines:
-        whole = isinstance(line, str)
-        Console().print(line, markup=False, highlight=False, soft_wrap=whole)
+        is_text = isinstance(line, str)
+        Console().print(line, markup=False, highlight=False, soft_wrap=is_text)
 
 
 def write_json(file: Path, data: Any) -> None:
@@ -150,10 +150,6 @@ def write_json(file: Path, data: Any) -> None:
 
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     write_text(file, text, "choose another --json")
-
-
-def _check_page(file: Path) -> None:
-    check_ending("--output", file, (".html",))
 
 
 def _check_figure(file: Path) -> None:
@@ -228,7 +224,7 @@ class PageOptions(Options):
         "Write an HTML report to this file.",
         flag="--output",
         metavar="FILE",
-        check=_check_page,
+        check=lambda file: check_ending("--output", file, (".html",)),
     )
 
 

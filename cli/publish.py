@@ -61,24 +61,24 @@ def export(
     """Export results to other formats, or a dataset to tasks of other harnesses."""
     if format in RUN_FORMATS:
         refuse({"config": config, "languages": languages, "scoring": scoring}, format)
-        written = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
+        paths = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
     else:
         refuse({"card": card}, format)
         dataset, splits = find_dataset(source, format), parse_splits(languages)
         folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
-        written = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)
-    for path in written:
+        paths = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)
+    for path in paths:
         typer.echo(path)
 
 
-def find_dataset(given: Path, format: str) -> Path:
+def find_dataset(source: Path, format: str) -> Path:
     """Find the dataset folder as `eval --dataset` does, else as `push` does."""
     from polyprobe.schema.locate import locate
 
-    if (given / "run.json").is_file():
-        raise PolyprobeError(f"{given} is a run; {format} takes a dataset's folder")
-    place = Path(locate(str(given)))
-    return place.resolve() if place.is_dir() else find_folder(given)
+    if (source / "run.json").is_file():
+        raise PolyprobeError(f"{source} is a run; {format} takes a dataset's folder")
+    place = Path(locate(str(source)))
+    return place.resolve() if place.is_dir() else find_folder(source)
 
 
 def refuse(options: Mapping[str, object], format: str) -> None:

@@ -49,6 +49,7 @@ def relate(
     """
     options = CommandOptions(**keywords)
     splits = parse_splits(options.languages)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
     from polyprobe.schema.run.folder import Run

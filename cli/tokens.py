@@ -47,6 +47,7 @@ def tokens(
     options = TokenOptions(**keywords)
     splits, texts = parse_splits(options.languages), options.texts
     check_model_revision(model, options.revision)
+    # these imports take a second; mistakes of the user are refused before
     from polyprobe.schema.identity import fingerprint
     from polyprobe.schema.load import find_default, load_facts
     from polyprobe.system.extras import explain_missing_extras

@@ -236,7 +236,7 @@ def _list_notes(
     yield f"{results['n_queries']:,} {unit}{of_pairs}"
     means = [*_list_tests(results), *_list_means(results, columns, names)]
     modules = [*_list_modules(results, names)]
-    left_out = [*list_options(results), *list_left_out(results)]
+    conditions = list_conditions(results)
     yield from _list_resampling(results)
     bounds = results["intervals"].get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
@@ -246,7 +246,7 @@ def _list_notes(
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):
         yield "languages have other candidates: no figure compares their rankings"
-    yield from left_out
+    yield from conditions
     yield from modules
 
 
@@ -304,16 +304,11 @@ def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterato
             yield f"{module} mean: {', '.join(cells)}"
 
 
-def list_options(results: Mapping[str, Any]) -> list[str]:
-    """List the options that are not the default as one line; nothing for the default."""
-    options = describe_options(results)
-    return [f"options: {options}"] if options else []
-
-
-def list_left_out(results: Mapping[str, Any]) -> list[str]:
-    """List the rows that were left out and the counts of undefined values, one line each."""
-    counts = results["left_out"]
-    lines = [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
+def list_conditions(results: Mapping[str, Any]) -> list[str]:
+    """List options that are not the default, rows left out, and counts of undefined values."""
+    counts, options = results["left_out"], describe_options(results)
+    lines = [f"options: {options}"] if options else []
+    lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
     if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")

@@ -80,10 +80,10 @@ def write_finding(
     check_output(output)
     parts = []
     for part in finding.parts:
-        drawn = (drawings or {}).get(part.title)
-        if drawn is None:
-            drawn = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
-        parts.append((part, _make_block(drawn)))
+        pictures = (drawings or {}).get(part.title)
+        if pictures is None:
+            pictures = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
+        parts.append((part, _make_block(pictures)))
     figures = [figure for _, block in parts for figure in block.figures]
     heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}

@@ -13,8 +13,7 @@ from polyprobe.analysis.figures.results import find_partners, is_above_floor, li
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import (
-    list_left_out,
-    list_options,
+    list_conditions,
     make_popularity_table,
     make_relations_table,
     make_templates_part,
@@ -301,9 +300,8 @@ def make_runs_part(report: Report) -> Part:
 
 
 def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield options, counts of undefined values, the position bias and missing letters."""
-    yield from list_options(results)
-    yield from list_left_out(results)
+    """Yield conditions of the figures, the position bias and missing letters."""
+    yield from list_conditions(results)
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
@@ -338,8 +336,8 @@ def _describe_run(part: RunPart, explain: bool) -> str:
         ("rankc_adjusted", "an adjusted", "chance, 1: the same ranking"),
     ):  # fmt: skip
         if mean.get(name) is not None:
-            shown = name == "rankc_subject" and results["intervals"]
-            bounds = results["intervals"]["mean"][name] if shown else None
+            has_interval = name == "rankc_subject" and results["intervals"]
+            bounds = results["intervals"]["mean"][name] if has_interval else None
             text += f"; its rankings agree between languages with {title} RankC of "
             text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")

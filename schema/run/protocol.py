@@ -140,9 +140,9 @@ def bare_template(prompt: str, subject: str | None) -> str:
     >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
     'the capital of St. Lucia is [Y]'
     """
-    kept = subject or SLOT  # without a subject there is nothing else to keep
+    label = subject or SLOT  # without a subject there is nothing else to keep
     texts = (
-        kept.join(text.lower().translate(_STRIPPED) for text in part.split(kept))
+        label.join(text.lower().translate(_STRIPPED) for text in part.split(label))
         for part in prompt.split(SLOT)
     )
     return SLOT.join(texts).strip()

@@ -65,9 +65,9 @@ def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[st
     An unknown name is refused, except for `names_elsewhere`, as of rows left out earlier.
     """
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
-    both = {*list_relations_and_flags(table), *names_elsewhere}
+    relations_and_flags = {*list_relations_and_flags(table), *names_elsewhere}
     _check("relation", "--relations", choice.relations or (), {*relations, *names_elsewhere})
-    _check("relation or flag", "--exclude", choice.exclude, both)
+    _check("relation or flag", "--exclude", choice.exclude, relations_and_flags)
     rows, left_out = [], Counter[str]()
     for row, (relation, names) in enumerate(zip(relations, flags, strict=True)):
         excluded = choice.relations is not None and relation not in choice.relations
