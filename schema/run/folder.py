@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 from polyprobe.schema.checks import COLUMNS
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.identity import fingerprint
-from polyprobe.schema.load import IN_MEMORY, read_splits
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import Settings
@@ -264,6 +263,9 @@ def read_run_tables(run: Run) -> dict[str, pa.Table]:
 
 def load_again(settings: Settings, languages: Sequence[str]) -> dict[str, pa.Table]:
     """Read the splits that a run has scored; refuse a dataset that has changed since."""
+    # imports datasets, which takes seconds
+    from polyprobe.schema.load import IN_MEMORY, read_splits
+
     if settings.dataset == IN_MEMORY:
         raise PolyprobeError("the run's dataset was in memory, so it cannot be read again")
     also = protocol_of(settings.scoring).columns
