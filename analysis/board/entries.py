@@ -106,14 +106,14 @@ def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
 def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
     results, values = [], []
     for run in runs:
-        whole = run.read_results()
+        results_json = run.read_results()
         try:
-            values.append(dict(_read_values(whole)))
+            values.append(dict(_read_values(results_json)))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise PolyprobeError(
                 f"{run.folder}/results.json has no figures; {run.remedy}"
             ) from error
-        results.append({key: whole[key] for key in _DESCRIBED if key in whole})
+        results.append({key: results_json[key] for key in _DESCRIBED if key in results_json})
     settings = [run.settings() for run in runs]
     joint = replace(
         settings[0],

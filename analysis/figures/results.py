@@ -167,9 +167,9 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
     """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7)."""
     high = []
     for name in (first, second):
-        least = results["mean"][name] - ROUNDING
+        bound = results["mean"][name] - ROUNDING
         high.append(
-            {x for x, value in results[name].items() if value is not None and value >= least}
+            {x for x, value in results[name].items() if value is not None and value >= bound}
         )
     names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])

@@ -191,8 +191,8 @@ def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
             f"--corpus {name} has no language of the run: it has {', '.join(sorted(parts)[:5])}; "
             "name files or splits en.txt, eng_Latn.devtest, …"
         )
-    first, *others = texts
-    for language in others:
+    first, *rest = texts
+    for language in rest:
         if len(texts[language]) != len(texts[first]):
             raise PolyprobeError(
                 f"--corpus {name} is not parallel: {first} has {len(texts[first]):,} sentences, "

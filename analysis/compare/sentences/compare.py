@@ -128,9 +128,9 @@ def _describe(measure: Any, names: Mapping[str, str]) -> dict[str, Any] | None:
     """List the averages of a measure, its first field, and the other fields."""
     if measure is None:
         return None
-    averages, *others = _name(measure, names).items()
+    averages, *fields = _name(measure, names).items()
     empty = {"macro": None, "micro": None}
-    return {**(empty if averages[1] is None else averages[1]), **dict(others)}
+    return {**(empty if averages[1] is None else averages[1]), **dict(fields)}
 
 
 def _name(value: Any, names: Mapping[str, str]) -> Any:
