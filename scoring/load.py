@@ -308,9 +308,8 @@ def _load_weights(
 
 
 def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:
-    if not options.chat:
-        return None
-    return render_chat(tokenizer, options.conversation, model, options.scoring)
+    chat = options.conversation if options.chat else None
+    return render_chat(tokenizer, chat, model, options.scoring) if chat else None
 
 
 def _engage(

@@ -234,8 +234,10 @@ class ScoringOptions(Options):
             )
 
     @property
-    def conversation(self) -> ChatOptions:
-        """Return the messages and values of a chat."""
+    def conversation(self) -> ChatOptions | None:
+        """Return the messages and values of a chat; None without one."""
+        if not self.chat:
+            return None
         values = json.loads(json.dumps(dict(self.chat_options or {})))
         return ChatOptions(self.system, self.user or "", values)
 
