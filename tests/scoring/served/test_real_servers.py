@@ -120,14 +120,14 @@ def _one_by_one(url, start, pieces):
 def test_a_llama_server_that_ends_and_starts_again_gives_the_same_scores(gguf, tmp_path):
     command = [*POLYPROBE, "eval", "geolm", "--dataset", "geofacts", "--languages",
                ",".join(LANGUAGES), "--sample", "12", "--scoring", "object"]  # fmt: skip
-    with servers.serve_llama(gguf) as url:
+    with servers.serve_llama(gguf, cache="float32") as url:
         run = [*command, "--no-cache", "--server", url, "--output"]
         subprocess.run([*run, tmp_path / "whole"], check=True, capture_output=True)
         started = subprocess.Popen([*run, tmp_path / "cut"], stderr=subprocess.PIPE, text=True)
         wait_until(lambda: [*tmp_path.glob("cut/scores/*.parquet")])
         psutil.Process(started.pid).suspend()  # until the server has ended: requests are left
     psutil.Process(started.pid).resume()
-    with servers.serve_llama(gguf, urlsplit(url).port):
+    with servers.serve_llama(gguf, urlsplit(url).port, "float32"):
         _, notices = started.communicate(timeout=300)
     assert started.returncode == 0, notices
     assert "answers again" in notices
