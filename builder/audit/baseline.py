@@ -19,10 +19,7 @@ class Baseline(NamedTuple):
 
 
 def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
-    """Return {relation: baseline} of the rows of a language, and that of all rows under ''.
-
-    Candidates are compared by id or by label.
-    """
+    """Return {relation: baseline} of the rows of a language, and that of all rows under ''."""
     names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:

@@ -130,11 +130,9 @@ def compare_labels(split: Split, reference: Split, not_parallel: Iterable[bool])
 
 
 def count_positions(split: Split) -> tuple[list[int], list[float], int]:
-    """Count the answers at each index, those of random positions, and the last ones.
-
-    The random number is, for each index, the sum of (answers / candidates) over the rows that have
-    it. Rows with fewer than two candidates are excluded.
-    """
+    """Count the answers at each index, those of random positions, and the last ones."""
+    # The random number is, for each index, the sum of (answers / candidates) over the rows that
+    # have it. Rows with fewer than two candidates are excluded.
     columns = zip(split.fact_id, split.answers, split.candidates, strict=True)
     first: dict[tuple[str | int, tuple[int, ...]], int] = {}
     for row, (fact, answers, candidates) in enumerate(columns):

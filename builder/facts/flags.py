@@ -29,10 +29,8 @@ def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
 def find_flags(
     relations: Sequence[str], languages: Iterable[Iterable[tuple[str, Sequence[str]]]]
 ) -> list[list[str]]:
-    """Return the flags of each row, by the labels of its subject and answers in each language.
-
-    A row is flagged in all languages if it is in one, so that the rows without a flag are parallel.
-    """
+    """Return the flags of each row, by the labels of its subject and answers in each language."""
+    # A row is flagged in all languages if it is in one: the rows without a flag are parallel.
     inside = {
         number
         for questions in languages

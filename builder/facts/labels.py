@@ -1,9 +1,7 @@
 """Clean, compare and choose labels and other texts of a source.
 
 Invisible characters and words that mix alphabets make a text that looks right but consists of other
-tokens.
-
-The following characters are invisible:
+tokens. The following characters are invisible:
 
 - all spaces except U+0020 (U+00A0, U+202F, U+2000 ... U+200A, ...), including the no-break space
   before `:` in French;
@@ -26,8 +24,8 @@ replaced (a subset of the confusables of Unicode Technical Standard 39), and onl
 alphabet that most of the word's letters have. A name such as `μTorrent` is unchanged. So is a Latin
 I in Cyrillic, since it is ambiguous: the Ukrainian I, or the palochka of Caucasian languages.
 
-Chinese (`zh`) is written in simplified characters, which OpenCC (configuration `t2s`) writes for
-traditional ones. Otherwise the script of a label would tell candidates apart.
+Chinese (`zh`) is written in simplified characters (OpenCC's `t2s`). Otherwise the script of a label
+would tell candidates apart.
 """
 
 import re
@@ -128,6 +126,9 @@ def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
     return {text: result for text, result in cleaned if result != text}
 
 
+load_converter = lru_cache(OpenCC)  # `t2s` to simplified, `s2t` to traditional characters
+
+
 @lru_cache(maxsize=1 << 17)
 def simplify(text: str, language: str) -> str:
     """Return the text in simplified characters if it is Chinese.
@@ -146,12 +147,6 @@ def traditionalise(text: str) -> str:
     '臺灣的首都是臺北。'
     """
     return load_converter("s2t").convert(text)
-
-
-@lru_cache
-def load_converter(name: str) -> OpenCC:
-    """Return one of OpenCC's converters: `t2s` to simplified, `s2t` to traditional characters."""
-    return OpenCC(name)
 
 
 def find_invisible(text: str, language: str) -> bool:
@@ -248,10 +243,7 @@ def _alphabet(character: str) -> str:
 
 
 def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows in the same order, with normalised and stripped texts in the columns.
-
-    `language` determines which characters are part of the spelling. Null values stay null.
-    """
+    """Return the rows in the same order, with normalised and stripped texts in the columns."""
     for column in columns:
         # Most texts have no such character: only the few others are read by Python.
         untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
@@ -284,10 +276,7 @@ def clean_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
-    """Return one label for each language and id: the most frequent, in a tie the first in order.
-
-    `labels` has the columns of LABELS with repetitions.
-    """
+    """Return LABELS: of LABELS with repetitions the most frequent, in a tie the first in order."""
     return (
         labels.group_by("language", "id", "label")
         .len()

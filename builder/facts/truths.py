@@ -51,10 +51,8 @@ class Knowledge(NamedTuple):
     edges: Objects  # the wholes and superclasses of things
 
     def complete(self, answers: Iterable[str], questions: Collection[tuple[str, str]]) -> set[str]:
-        """Return all correct answers: the given ones, known ones, and their implications.
-
-        `questions` are (relation, subject) of each reading of the question's wording.
-        """
+        """Return all correct answers: the given ones, known ones, and their implications."""
+        # `questions` are (relation, subject) of each reading of the question's wording.
         right = set(answers).union(*(self.truths.get(question, ()) for question in questions))
         return right.union(*(find_implied(*question, right, self.edges) for question in questions))
 
@@ -78,11 +76,8 @@ class CorrectAnswers(NamedTuple):
 def find_alike(
     table: pl.DataFrame, text: str, thing: pl.Expr, make: Callable[[Any], Any] = str
 ) -> dict[Any, set[Any]]:
-    """Return {thing: things with the same text in some language}, for texts of several things.
-
-    Texts are in the column `text` and compared by `fold`; `make` turns a value of `thing` into a
-    key. A thing is among its own.
-    """
+    """Return {thing: things with the same text in some language}, for texts of several things."""
+    # Texts (the column `text`) are compared by `fold`; `make` turns a value of `thing` into a key.
     texts = table[text].unique()
     folded = pl.DataFrame({text: texts, "folded": [fold(member) for member in texts]})
     things = table.join(folded, on=text).group_by("language", "folded").agg(thing.alias("things"))

@@ -92,10 +92,8 @@ def fold_word(text: str) -> str:
 
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
-    """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models.
-
-    `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
-    """
+    """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models."""
+    # `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
     if name not in LEMMATIZERS:
         raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:

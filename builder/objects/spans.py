@@ -63,11 +63,8 @@ def make_name(
 
 
 def spare_noun(name: Name, words: Sequence[Word], shared: Collection[str]) -> Name:
-    """Return a name whose first or last word is not needed, if the sentence has it elsewhere.
-
-    The word must be in lower case, or its lemma in `shared`, the lemmas at the same end of many
-    labels.
-    """
+    """Return a name whose first or last word is not needed, if the sentence has it elsewhere."""
+    # The word is in lower case, or its lemma in `shared`: at the same end of many labels.
     # Sentences avoid the repetition: `Bahasa asli … adalah Tamil`, `Его родной язык — русский`.
     edges = {0, len(name.words) - 1} & set(name.core)
     lemmas = {word.lemma for word in words}

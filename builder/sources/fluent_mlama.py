@@ -95,11 +95,8 @@ CHATGPT = ("chatgpt_prompt", "chatgpt_infl_object")
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return facts, labels, aliases, templates and Google's sentences in some languages.
-
-    English is read from the rows of the other requested languages; if it is the only one, from the
-    rows of all languages.
-    """
+    """Return facts, labels, aliases, templates and Google's sentences in some languages."""
+    # English is read from the rows of the other languages; alone, from the rows of all languages.
     selection = set(LANGUAGES if languages is None else languages)
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
     repairs: Counter[str] = Counter()

@@ -74,10 +74,7 @@ CONTRADICTIONS = "entities with several labels in a language, reduced to the mos
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
-    """Return facts, labels and templates in some languages (default: all).
-
-    The facts of English are always included.
-    """
+    """Return all facts of English, and labels and templates in some languages (default: all)."""
     if mirror is not None and not (mirror / URL.rpartition("/")[2]).is_file():
         lists = sorted(path.name for path in mirror.glob(LISTS))
         instead = f" ({lists[0]} holds lists of mLAMA's labels, not its facts)" if lists else ""

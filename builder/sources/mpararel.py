@@ -145,11 +145,9 @@ def list_labels(tuples: pl.DataFrame, languages: Sequence[str]) -> pl.DataFrame:
 def list_repaired_patterns(
     mirror: Path | None, languages: Sequence[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
-    """Yield the rows of TEMPLATES in order, each template once, and count repairs in `repairs`.
-
-    N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
-    language is a different pattern.
-    """
+    """Yield the rows of TEMPLATES in order, each template once, and count repairs in `repairs`."""
+    # N in `mpararel:RELATION:N` is the line of the language's file, from 0. The same N in another
+    # language is a different pattern.
     folders = {language: list_language_folders(language) for language in languages}
     places = [("patterns", name) for name in dict.fromkeys(chain(*folders.values()))]
     released: dict[str, dict[str, bytes]] = defaultdict(dict)

@@ -156,10 +156,8 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Fac
 
 
 def repair_answers(rows: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows with `answer`, the label of the entity that the stem asks for.
-
-    `spoiled` marks repaired labels, `ends_in_answer` stems that end in the label.
-    """
+    """Return the rows with `answer`, the label of the entity that the stem asks for."""
+    # `spoiled` marks repaired labels, `ends_in_answer` stems that end in the label.
     label = pl.when("inverted").then("subject").otherwise("object")
     lower = pl.col("true").str.to_lowercase()
     same = lower == label.str.to_lowercase()

@@ -197,11 +197,9 @@ def parse_lists(contents: Mapping[str, bytes]) -> pl.DataFrame:
 def choose_entity_labels(
     forms: pl.DataFrame, aliases: pl.DataFrame, lists: pl.DataFrame, repairs: Counter[str]
 ) -> pl.DataFrame:
-    """Return LABELS and `kind`: ALIAS, an entity's single alias; LISTED; or FORM, the best form.
-
-    The order of forms: aliases first, then by number of relations, of facts, and by code point.
-    Choices and entities without a label are counted in `repairs`.
-    """
+    """Return LABELS and `kind`: ALIAS, an entity's single alias; LISTED; or FORM, the best form."""
+    # The order of forms: aliases first, then by number of relations, of facts, and by code point.
+    # Choices and entities without a label are counted in `repairs`.
     entity = ["language", "id"]
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)

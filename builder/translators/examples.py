@@ -50,10 +50,7 @@ class ExampleFile(NamedTuple):
 
 
 def read_example_file(file: Path) -> ExampleFile:
-    """Return the examples of a TOML file: sections `[[LANGUAGE.RELATION]]` or `[[LANGUAGE.all]]`.
-
-    Each has `sentence`, `translation`, and `terms`, which may be left out.
-    """
+    """Return the examples of a TOML file (`_explain` states its form; `terms` may be left out)."""
     try:
         content = file.read_bytes()
         tables = tomllib.loads(content.decode("utf-8"))

@@ -82,14 +82,11 @@ def fill_missing(
     agree: str = "template",
     styles: Sequence[str] = tuple(STYLES),
 ) -> TemplateTranslations:
-    """Translate templates for the languages and relations without one in `templates`.
-
-    A translation is kept if two translators agree or one is trusted; of equal wordings, a trusted
-    translator's is kept, otherwise the first. Translators agree by `agree`: if they give a wording
-    for the same `template`, or for any one of the `relation`. In the id `translated:RELATION:N`,
-    N numbers the templates of a relation in a language. Relations without a template in the source
-    language are left out. `styles` of slots are tried in turn for templates that lose a slot.
-    """
+    """Translate templates for the languages and relations without one in `templates`."""
+    # Of equal wordings, a trusted translator's is kept, otherwise the first. In the id
+    # `translated:RELATION:N`, N numbers the templates of a relation in a language. Relations
+    # without a template in the source language are left out. `styles` of slots are tried in turn
+    # for templates that lose a slot.
     originals = templates.filter(pl.col("relation").is_in(sorted(relations)), language=source)
     gaps = {
         language: originals.join(

@@ -63,10 +63,9 @@ def _agree_by_ending(word: str) -> Agreement:
 
 
 def takes_article(label: str, traits: Traits) -> bool:
-    """Return whether a label takes a definite article; among names, only countries and regions do.
-
-    Common nouns are in lower case. Names that begin with a noun like Université take one.
-    """
+    """Return whether a label takes le, la or les."""
+    # Among names, only countries and regions do, and those that begin with a noun (Université).
+    # Common nouns are in lower case.
     kinds = traits.kinds
     first = re.split(r"[ -]", label)[0]
     plain = label in WORDS["places"]["plain"] or first in ("Saint", "Sainte", "San")

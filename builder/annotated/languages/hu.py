@@ -65,11 +65,8 @@ def is_surface(label: str, kinds: Collection[str]) -> bool:
 
 
 def sound(word: str) -> str | None:
-    """Return the harmony of a word: 'back', 'front' or 'round'; None without a vowel.
-
-    The last vowel other than i, í, é decides, so in a hyphenated compound that of the last part. A
-    word without such a vowel is front.
-    """
+    """Return the harmony of a word: 'back', 'front' or 'round'; None without a vowel."""
+    # The last vowel other than i, í, é decides; a word without such a vowel is front.
     vowels = [letter for letter in word if letter in VOWELS]
     if not vowels:
         return None

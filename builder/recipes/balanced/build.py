@@ -68,12 +68,10 @@ class Balanced(NamedTuple):
 
 
 def balance(request: BalancedRequest, material: Material, mirror: Path | None = None) -> Balanced:
-    """Return the requested balanced set, sorted by relation, subject, object and template.
-
-    It contains all facts that have labels and a sentence in every language (with `--wording`, a
-    sentence and a template), except facts without a distractor. Objects of the same subject are
-    separate rows: a row has one answer, and its candidates exclude the other objects.
-    """
+    """Return the requested balanced set, sorted by relation, subject, object and template."""
+    # It contains all facts that have labels and a sentence in every language (with `--wording`, a
+    # sentence and a template), except facts without a distractor. Objects of the same subject are
+    # separate rows: a row has one answer, and its candidates exclude the other objects.
     level = level_templates(material.templates, request.languages, request.templates)
     material = material._replace(templates=level)
     layers = material.coverage.within(request.languages)
@@ -96,11 +94,9 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
 def level_templates(
     templates: pl.DataFrame, languages: Sequence[str], maximum: int
 ) -> pl.DataFrame:
-    """Return the first templates of each relation, the same number in each language (TEMPLATES).
-
-    The number is `maximum`, or the smallest number that a language has. A language without
-    templates is ignored here: coverage excludes the relation there.
-    """
+    """Return the first templates of each relation, the same number in each language (TEMPLATES)."""
+    # The number is `maximum`, or the smallest number that a language has. A language without
+    # templates is ignored here: coverage excludes the relation there.
     part = templates.filter(pl.col("language").is_in(list(languages)))
     number = pl.int_range(pl.len()).over("language", "relation")
     fewest = pl.len().over("language", "relation").min().over("relation")

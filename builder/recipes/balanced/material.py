@@ -35,12 +35,11 @@ class Provenance(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """Availability of facts: the boolean array `layers[layer, fact, language]`.
+    """Availability of facts: the boolean array `layers[layer, fact, language]`."""
 
-    LABELLED: subject and object have labels. PROMPTED: LABELLED, and the source has a sentence for
-    the fact. TEMPLATED: LABELLED, and the relation has a template. A fact can be asked in a set of
-    languages if it is PROMPTED in all of them or TEMPLATED in all of them.
-    """
+    # LABELLED: subject and object have labels. PROMPTED: LABELLED, and the source has a sentence
+    # for the fact. TEMPLATED: LABELLED, and the relation has a template. A fact can be asked in a
+    # set of languages if it is PROMPTED in all of them or TEMPLATED in all of them.
 
     facts: pl.DataFrame
     languages: tuple[str, ...]
@@ -186,10 +185,7 @@ def translate_missing(
 def assemble(
     request: BalancedRequest, content: Facts, fallback: pl.DataFrame, languages: Sequence[str]
 ) -> Material:
-    """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates.
-
-    Templates are cleaned like the labels of `clean_facts`; duplicates are merged.
-    """
+    """Return the material of clean facts; `fallback` (TEMPLATES) provides missing templates."""
     borrowed = fallback.filter(pl.col("language").is_in(list(languages)))
     templates = clean_columns(choose_templates(content.templates, borrowed), ["template"])
     wording = ["language", "relation", "template"]
@@ -246,13 +242,11 @@ def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
 
 
 def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
-    """Return the cost of each language in facts, one row for each language (COSTS).
-
-    The requested languages come first, in the order in which each step keeps most facts. `facts`
-    counts the facts that can be asked in all languages so far, `lost` those lost with this language
-    (with the first one, out of all facts), `labelled` those with labels in all languages so far.
-    The other languages follow, each as if added alone to the requested ones, the cheapest first.
-    """
+    """Return the cost of each language in facts (COSTS)."""
+    # The requested languages come first, in the order in which each step keeps most facts. `facts`
+    # counts the facts that can be asked in all languages so far, `lost` those lost with this
+    # language (with the first one, out of all facts), `labelled` those with labels in all languages
+    # so far. The others follow, each as if added alone to the requested ones, the cheapest first.
     languages = languages or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
     steps, pending, before = [], sorted(set(languages)), coverage.facts.height
@@ -271,10 +265,8 @@ def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
 def try_each(
     coverage: Coverage, alive: np.ndarray, languages: Sequence[str], before: int
 ) -> list[tuple[str, int, int, int, int]]:
-    """Return (language, facts, lost, relations, labelled) of each single addition, best first.
-
-    `alive` (layers, facts) marks what all languages so far have; `before` counts these facts.
-    """
+    """Return (language, facts, lost, relations, labelled) of each single addition, best first."""
+    # `alive` (layers, facts) marks what all languages so far have; `before` counts these facts.
     places = alive[LABELLED].nonzero()[0]
     relations = coverage.facts["relation"].cast(pl.Categorical).to_physical().to_numpy()[places]
     after = coverage.layers[:, places][:, :, coverage.columns(languages)] & alive[:, places, None]

@@ -33,11 +33,7 @@ def check_config(name: str) -> None:
 
 @dataclass(frozen=True)
 class BalancedRequest(Options):
-    """A balanced set: its source, its languages, and the options of the draw.
-
-    `template_translators` are the arguments of `translators.templates.load_translators`; `trusted`
-    and `agree` are those of `fill_missing` there.
-    """
+    """A balanced set: its source, its languages, and the options of the draw."""
 
     source: str
     languages: tuple[str, ...] = option(

@@ -67,11 +67,9 @@ def draw_relation(
     correct: CorrectAnswers,
     request: BalancedRequest,
 ) -> tuple[list[Query], int]:
-    """Return the queries of a relation, sorted, and the number of facts tried.
-
-    Distractors are drawn from the objects of the facts, each as often as it is an object (each
-    once with `--draw uniform`), then from the other objects of the relation if more are needed.
-    """
+    """Return the queries of a relation, sorted, and the number of facts tried."""
+    # Distractors are drawn from the objects of the facts, each as often as it is an object (each
+    # once with `--draw uniform`), then from the other objects of the relation if more are needed.
     answers = sorted(fact.object_id for fact in facts)
     first = answers if request.draw == "frequency" else sorted({*answers})
     pools = (first, sorted({*objects}.difference(answers)))
@@ -100,11 +98,9 @@ def draw_distractors(
     pools: Iterable[Sequence[str]],
     request: BalancedRequest,
 ) -> list[str]:
-    """Return the distractors of a fact from the pools (sorted ids, which may repeat).
-
-    Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
-    are the subject, correct answers (`right`), earlier distractors, and their homonyms.
-    """
+    """Return the distractors of a fact from the pools (sorted ids, which may repeat)."""
+    # Each pool is drawn without replacement until it is empty; then the next one is used. Excluded
+    # are the subject, correct answers (`right`), earlier distractors, and their homonyms.
     barred = {fact.subject_id}.union(*(homonyms.get(entity, {entity}) for entity in right))
     distractors: list[str] = []
     key = f"{request.seed}|{fact.id}"
@@ -133,12 +129,9 @@ def list_total(reason: str, counts: dict[str, int]) -> Iterator[tuple[str, str, 
 def verbalise(
     request: BalancedRequest, material: Material, queries: Sequence[Query]
 ) -> dict[str, list[Row]]:
-    """Return {language: rows} in the requested wording, as many in every language.
-
-    A fact with a sentence of the source in every language has one row with that sentence. Any other
-    fact has consecutive rows, one for each template of its relation, of which `material` has as
-    many in every language (`level_templates`). The candidates are the same in all rows of a query.
-    """
+    """Return {language: rows} in the requested wording, as many in every language."""
+    # A fact with a sentence of the source in every language has one row with it. Any other fact has
+    # a row for each template of its relation, as many in every language (`level_templates`).
     languages, prompts = request.languages, material.content.prompts
     part = prompts.filter(pl.col("language").is_in(list(languages)))
     if request.wording == "template":
@@ -175,10 +168,7 @@ def phrase_query(
     source_sentence: Sentence | None,
     language: str,
 ) -> Iterator[Row]:
-    """Yield the rows of a query, with its own sentence or the filled templates of its relation.
-
-    PolyprobeError for a sentence without exactly one slot.
-    """
+    """Yield the rows of a query, with its own sentence or the filled templates of its relation."""
     fact = query.fact
     subject = labels[fact.subject_id]
     candidates = [labels[entity] for entity in query.candidates]
@@ -204,11 +194,8 @@ def phrase_query(
 
 
 def inflect_rows(rows: Sequence[Row], language: str) -> list[Row]:
-    """Return the rows of one language with candidates inflected for their sentences.
-
-    The answer is the form found in the sentence, the last of `answer_forms`. Distractors take the
-    forms that they have as answers in other rows (`choose_forms`).
-    """
+    """Return the rows of one language with candidates inflected for their sentences."""
+    # The answer is the form found in the sentence, the last of `answer_forms`.
     outcomes = [
         Outcome(language, number, row.fact_id, "", "", row.answer_forms[0], row.answer_forms[-1])
         for number, row in enumerate(rows)

@@ -36,11 +36,9 @@ FIXED_MARKS = {
 def render_sentences(
     content: Facts, mirror: Path | None, languages: Sequence[str], unimorph: Path | None = None
 ) -> Facts:
-    """Return the facts with a sentence of each in each language with labels of both its ends.
-
-    `unimorph` is a folder with UniMorph's tables. Marks that could not be applied, and facts
-    without a label, are counted among the repairs, as `LANGUAGE: description`.
-    """
+    """Return the facts with a sentence of each in each language with labels of both its ends."""
+    # `unimorph` is a folder with UniMorph's tables. Marks that could not be applied, and facts
+    # without a label, are counted among the repairs, as `LANGUAGE: description`.
     for language in languages:
         if language not in xfactr.LANGUAGES:
             raise unknown("language", language, "xfactr's prompts", xfactr.LANGUAGES)
@@ -88,10 +86,8 @@ def render_rows(
     renderer: Renderer,
     lost: Counter[str],
 ) -> Iterator[tuple[str, ...]]:
-    """Yield FACTS, `prompt` and `form` of the facts whose relation has a prompt.
-
-    `facts` has FACTS, `subject` and `object`; `lost` counts the marks that could not be applied.
-    """
+    """Yield FACTS, `prompt` and `form` of the facts whose relation has a prompt."""
+    # `facts` has FACTS, `subject` and `object`; `lost` counts the marks that could not be applied.
     for relation, subject_id, object_id, subject, object_ in facts.iter_rows():
         if relation in prompts:
             ends = (traits.get(subject_id, UNKNOWN), traits.get(object_id, UNKNOWN))

@@ -99,11 +99,9 @@ def write_traditional(table: pa.Table) -> pa.Table:
 def repair_rows(
     config: Linked, correct: Sequence[Set[str]], redraw: bool = True
 ) -> dict[int, PublishedQuery]:
-    """Return {number of the published row from 0: repaired query}; some are dropped.
-
-    `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
-    their frequency as answers (`draw_again`); otherwise valid published ones are kept.
-    """
+    """Return {number of the published row from 0: repaired query}; some are dropped."""
+    # `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
+    # their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     blocks = [config.entities[query.relation] for query in config.queries]
     absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
     strangers = name_strangers(set().union(*absent), config.labels, list(config.rows))
@@ -126,13 +124,11 @@ def repair_rows(
 def find_correct_entities(
     config: Linked, configs: Sequence[Linked], knowledge: Knowledge
 ) -> list[set[str]]:
-    """Return the ids of all correct entities of each query, including its answer.
-
-    Correct are the known objects of the subject in the query's relation or in one with the same
-    English template (four relations have "[X] is located in [Y]"), the answers of all published
-    rows with the same prompt in some language (there the prompt is ambiguous), and all entities
-    that `knowledge` infers from these. `configs` are the other published configurations.
-    """
+    """Return the ids of all correct entities of each query, including its answer."""
+    # Correct are the known objects of the subject in the query's relation or in one with the same
+    # English template (four relations have "[X] is located in [Y]"), the answers of all published
+    # rows with the same prompt in some language (there the prompt is ambiguous), and all entities
+    # that `knowledge` infers from these. `configs` are the other published configurations.
     correct = [{query.answer} for query in config.queries]
     for language, columns in config.rows.items():
         answers = find_ambiguous_prompts(language, [config, *configs])
@@ -168,12 +164,10 @@ def find_ambiguous_prompts(language: str, configs: Iterable[Linked]) -> dict[str
 def repair_query(
     query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
 ) -> PublishedQuery | None:
-    """Return the query with valid candidates; None if only the answer remains.
-
-    A distractor with a fault (`find_faults`) is replaced by another entity of the relation; without
-    one, it is removed. A row with a single candidate is filled with distractors. `entities` are
-    those of the query's relation, `correct` all correct answers to the query.
-    """
+    """Return the query with valid candidates; None if only the answer remains."""
+    # A distractor with a fault (`find_faults`) is replaced by another entity of the relation;
+    # without one, it is removed. A row with a single candidate is filled with distractors.
+    # `entities` are those of the query's relation, `correct` all correct answers to the query.
     wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
     faults = find_faults(query, entities, wrong)
     if not faults and len(query.candidates) > 1:
@@ -212,11 +206,8 @@ def gather_keys(entities: Iterable[Entity]) -> set[Key]:
 def find_faults(
     query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
 ) -> dict[str, str]:
-    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities.
-
-    Of two candidates with the same label in some language, the second one is replaced, but never
-    the answer.
-    """
+    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
+    # Of two candidates with the same label in a language, the second goes, but never the answer.
     faults = {}
     keys = set(entities[query.answer].keys)
     for name in query.candidates:
@@ -237,10 +228,7 @@ def find_faults(
 
 
 def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
-    """Remove the pool's first entity without a clash, add its keys to `keys`, return its id.
-
-    The result is '' if all clash.
-    """
+    """Move the pool's first entity without a clash to `keys`; return its id, '' if all clash."""
     for entity in pool:
         if not entity.conflicts_with(keys):
             pool.remove(entity)
@@ -255,13 +243,11 @@ def draw_again(
     correct: Iterable[Entity],
     answers: Sequence[str],
 ) -> PublishedQuery:
-    """Return the repaired query with as many distractors, drawn by their frequency as answers.
-
-    Distractors are drawn from `answers`, the answer of each query of the relation, then from its
-    other entities if more are needed. An entity is thus drawn in proportion to the number of
-    queries that it answers, so that its frequency does not give the answer away. Excluded are the
-    subject, correct entities, and entities that share a label with one or an earlier distractor.
-    """
+    """Return the repaired query with as many distractors, drawn by their frequency as answers."""
+    # Distractors are drawn from `answers`, the answer of each query of the relation, then from its
+    # other entities if more are needed. An entity is thus drawn in proportion to the number of
+    # queries that it answers, so that its frequency does not give the answer away. Excluded are the
+    # subject, correct entities, and entities that share a label with one or an earlier distractor.
     reserve = sorted(set(entities).difference(answers))
     names = [query.answer]
     barred = gather_keys([*correct, entities[query.answer]])
@@ -292,10 +278,8 @@ def write_rows(
     repaired: Mapping[int, PublishedQuery],
     templates: Mapping[str, Mapping[str, str]],
 ) -> dict[str, pa.Table]:
-    """Return {language: rows} of the repaired queries, without flags.
-
-    `templates` are replacements of published templates, {relation: {language: template}}.
-    """
+    """Return {language: rows} of the repaired queries, without flags."""
+    # `templates`: {relation: {language: replacement of a published template}}
     queries = repaired.values()
     same = {
         "fact_id": [query.fact_id for query in queries],

@@ -54,11 +54,9 @@ def make_questions(
 
 
 def is_extracted(record: Record) -> bool:
-    """Return whether the object was found in every sentence, with text before it.
-
-    Without a sentence from ChatGPT, an empty object is accepted: the logs contain two such rows
-    (da), and the paper counts 25 more (id). Only the label is correct there.
-    """
+    """Return whether the object was found in every sentence, with text before it."""
+    # Without a sentence from ChatGPT, an empty object is accepted: the logs contain two such rows
+    # (da), and the paper counts 25 more (id). Only the label is correct there.
     if record.chatgpt_start is None:
         return record.start not in ("", FAILED)
     texts = (record.start, record.form, record.chatgpt_start, record.chatgpt_form)
@@ -66,10 +64,8 @@ def is_extracted(record: Record) -> bool:
 
 
 def has_length(record: Record) -> bool:
-    """Return whether Google's prompt has at least a third of the average length of the others.
-
-    A shorter prompt indicates another word order, with the object at the beginning.
-    """
+    """Return whether Google's prompt has at least a third of the average length of the others."""
+    # A shorter prompt indicates another word order, with the object at the beginning.
     starts = [record.template_start, record.chatgpt_start]
     lengths = [len(text) for text in starts if text is not None]
     return len(record.start) >= sum(lengths) / (3 * len(lengths))

@@ -34,10 +34,7 @@ _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
-    """Return the rows of every language, in the order of relation and country.
-
-    Nothing is downloaded: `mirror` is unused, and present because every recipe has it.
-    """
+    """Return the rows of every language, by relation and country; `mirror` is unused."""
     # A country's name must not reveal the answer.
     facts = [x for x in sorted(_list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
     candidates = {fact: choose_candidates(fact, facts) for fact in facts}
@@ -66,10 +63,8 @@ def label(language: str, relation: str, entity: str) -> str:
 
 
 def select_languages(country: str, percent: float | None = None) -> set[str]:
-    """Return the languages official in the whole of a country; scripts of a language count once.
-
-    With `percent`, return those of any official status or with this share of speakers.
-    """
+    """Return the languages official in the whole of a country; scripts of a language count once."""
+    # With `percent`, return those of any official status or with this share of speakers.
     spoken = get_global("territory_languages")[country]
     return {
         code.split("_")[0]
@@ -126,11 +121,9 @@ def shares_stem(subject: str, answer: str, language: str) -> bool:
 
 
 def choose_candidates(fact: Fact, facts: Iterable[Fact]) -> list[str]:
-    """Return the candidates of a fact: its object and up to nine other objects of the relation.
-
-    The others are the first by SHA-256 of fact and candidate, which is a uniform draw. Excluded are
-    correct and arguable answers, and objects that share a name with a candidate in some language.
-    """
+    """Return the candidates of a fact: its object and up to nine other objects of the relation."""
+    # The others are the first by SHA-256 of fact and candidate: a uniform draw. Excluded are right
+    # and arguable answers, and objects that share a name with a candidate in some language.
     pool = {peer.object_id for peer in facts if peer.relation == fact.relation}
     # A language that many speak there would be a debatable distractor.
     heard = select_languages(fact.subject_id, _SPOKEN_PERCENT)

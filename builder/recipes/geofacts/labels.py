@@ -74,10 +74,8 @@ def clean_name(label: str, language: str) -> str:
 
 
 def city(labels: CldrNames, zone: str) -> str:
-    """Return the city of a time zone in the labels' language.
-
-    CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
-    """
+    """Return the city of a time zone in the labels' language."""
+    # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
     return labels.cities.get(zone) or zone.rsplit("/", 1)[1].replace("_", " ")
 
 

@@ -2,16 +2,8 @@
 
 A row is a fact in a template, in the order of relation, fact and template. Rows are parallel: `17`
 has the relations with five templates in all languages, `15` the languages with all relations.
-
 The repository of Lost in Mistranslation has a copy, a JSON file for each language and relation. The
-`index` of a sample is the row of BMLAMA-17, from 0; Chinese is rewritten in simplified characters.
-Defects, which are kept:
-
-- Persian and Hebrew have one template of P407 and P740 instead of five, a statement of BMLAMA.
-- Persian and Hebrew have 213 further facts (P1001, P30, P1376).
-- Rows of P364 and P495 in BMLAMA are asked as P407 and P740.
-- 32 templates repeat an earlier one of their relation; a Turkish one names the subject twice.
-- A French label is broken ("Genè--ve").
+`index` of a sample is the row of BMLAMA-17, from 0. card.md lists the defects, which are kept.
 """
 
 import json
@@ -40,10 +32,7 @@ N_TEMPLATES = 5
 
 
 class Relation(NamedTuple):
-    """The templates and facts of a relation in a language, in the released order.
-
-    `samples` has the keys `index`, `subject`, `object`, `object_candidates`.
-    """
+    """The templates and facts of a relation in a language, in the released order."""
 
     templates: list[str]
     samples: list[dict[str, Any]]

@@ -65,11 +65,9 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 
 
 def vote_for_templates(mirror: Path | None, language: str) -> pl.DataFrame:
-    """Return the templates of a language with two votes, in the columns of `read_patterns`.
-
-    The templates of a relation are in order of first occurrence, translator by translator.
-    `translators` has the names of those that give the wording.
-    """
+    """Return the templates of a language with two votes, in the columns of `read_patterns`."""
+    # The templates of a relation are in order of first occurrence, translator by translator.
+    # `translators` has the names of those that give the wording.
     english = mpararel.read_patterns(mirror, "en")["relation"].unique()
     translations = mpararel.read_translations(mirror, language).filter(
         pl.col("relation").is_in(english.to_list())
@@ -110,10 +108,8 @@ def read_wording(text: str) -> str:
 
 
 def compare_votes(agreed: pl.DataFrame, released: pl.DataFrame) -> dict[str, int]:
-    """Return the counts of a language: agreed templates, released ones, and those in common.
-
-    `by_two` are the released templates that two translators give, without double votes.
-    """
+    """Return the counts of a language: agreed templates, released ones, and those in common."""
+    # `by_two`: released templates that two translators give, without double votes
     common = released.join(agreed, on=["relation", "pattern"])
     return {
         "agreed": agreed.height,

@@ -92,11 +92,9 @@ def read_own_templates(path: Path) -> OwnTemplates:
 
 
 def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[str, ...]]:
-    """Read the facts of a table with their templates, and the languages of its columns.
-
-    A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared by
-    `fold`. `repairs` counts repeated rows and changed labels.
-    """
+    """Read the facts of a table with their templates, and the languages of its columns."""
+    # A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared
+    # by `fold`. `repairs` counts repeated rows and changed labels.
     rows, languages = read_fact_lines(path)
     facts: Counter[tuple[str, ...]] = Counter()
     labels: dict[tuple[str, str], tuple[str, int]] = {}  # with the line of the first one

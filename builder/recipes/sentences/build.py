@@ -70,10 +70,7 @@ class SentenceNotes(NamedTuple):
 
 
 def read_base(folder: Path, config: str) -> Base:
-    """Return {language: rows} of a configuration on disk, sorted by language.
-
-    PolyprobeError unless each row has the same fact and answers in all languages.
-    """
+    """Return {language: rows} of a configuration on disk; refuse rows that are not parallel."""
     base = {
         path.stem.replace("_", "-"): [
             Row(**row) for row in read_parquet(path).select(SCHEMA.names).to_pylist()
@@ -211,12 +208,10 @@ def count_lost(inflected: Mapping[str, Inflected]) -> pl.DataFrame:
 
 
 def count_costs(inflected: Mapping[str, Inflected], numbers: Sequence[int]) -> pl.DataFrame:
-    """Return the cost of each language (COSTS), in rows.
-
-    `asked`, `translated`, `found` and `last` (found, with the object last) count the language's own
-    rows. `alone` counts the rows missing only in this language: without it, the set would have as
-    many more. `kept` and `kept_last` count rows of the set.
-    """
+    """Return the cost of each language (COSTS), in rows."""
+    # `asked`, `translated`, `found` and `last` (found, with the object last) count the language's
+    # own rows. `alone` counts the rows missing only in this language: without it, the set would
+    # have as many more. `kept` and `kept_last` count rows of the set.
     lines = []
     for language, part in inflected.items():
         last = {number for number in part.candidates if is_last(open_slot(part.outcomes[number]))}

@@ -101,10 +101,7 @@ def translate_rows(
     translator: Translator,
     find: Find,
 ) -> list[Outcome]:
-    """Return the outcomes of `source` rows in the language of `target`; both are (language, rows).
-
-    `find` is `objects.find_objects` with the settings of a run.
-    """
+    """Return the outcomes of `source` rows in the `target` language; both are (language, rows)."""
     pairs = list(zip(source[1], target[1], strict=True))
     sentences = [fill_prompt(row) for row in source[1]]
     terms = [
@@ -161,13 +158,10 @@ def lose(outcome: Outcome, reason: str) -> Outcome:
 
 
 def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
-    """Return the outcome, as NO_OBJECT if the object found is not in the target language.
-
-    - It equals the label of the source language: `Armenian` for `armenio`. Names made of words of
-      the label or an alias are accepted (`Paris`, `Microsoft`).
-    - It is more similar to the subject: `Eslovenia` for `esloveno`, where `Slovenian` was left
-      untranslated.
-    """
+    """Return the outcome, as NO_OBJECT if the object found is not in the target language."""
+    # It equals the label of the source language, `Armenian` for `armenio` (names made of words of
+    # the label or an alias are accepted: `Paris`), or is more similar to the subject: `Eslovenia`
+    # for `esloveno`, where `Slovenian` was left untranslated.
     from rapidfuzz.fuzz import ratio
 
     form, original = outcome.form.casefold(), answer_label(source).casefold()
@@ -232,16 +226,11 @@ def name_entity(row: Row, place: int) -> str:
 
 
 def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
-    """Return the candidates' texts: the answer as in the sentence, distractors to match.
-
-    - If the answer is inflected here, a distractor takes its most frequent inflected form.
-    - If the answer is inflected only elsewhere in the relation, this sentence requires no
-      inflection, and distractors keep their labels.
-    - If the answer is never inflected, a distractor takes its most frequent form.
-
-    Of equally frequent forms, the first is taken. A distractor without such a form keeps its label.
-    Differences in case are not inflection.
-    """
+    """Return the candidates' texts: the answer as in the sentence, distractors to match."""
+    # If the answer is inflected here, a distractor takes its most frequent inflected form; if only
+    # elsewhere in the relation, this sentence requires no inflection, and distractors keep their
+    # labels; if never, a distractor takes its most frequent form, in a tie the first. One without
+    # such a form keeps its label. Differences in case are not inflection.
     label, place = answer_label(row), row.answers[0]
     inflected = is_inflected(form, label)
     counts = forms.get((row.relation, name_entity(row, place)), Counter())

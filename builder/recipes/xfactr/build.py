@@ -167,11 +167,8 @@ def is_marked(prompts: Mapping[str, Prompt]) -> bool:
 def count_losses(
     release: Release, facts: pl.DataFrame, names: pl.DataFrame, language: str
 ) -> dict[str, object]:
-    """Return counts of the facts, of the lost ones by reason, and of the objects' labels by kind.
-
-    A fact is lost for want of a name if one of its ends has none; otherwise because one of its ends
-    has several.
-    """
+    """Return the counts of facts, of lost ones by reason, and of the objects' labels by kind."""
+    # A fact is lost for want of a name if an end has none; otherwise because an end has several.
     labelled = set(names["id"])
     lost = Counter(
         NO_NAME if any((language, end) not in release.aliases for end in absent) else UNDECIDED

@@ -66,10 +66,8 @@ class Published(NamedTuple):
 
 @lru_cache(maxsize=2)  # the published configurations are also the source of the repaired ones
 def read_published(config: str, mirror: Path | None = None) -> Published:
-    """Return BMLAMA-17 (`17`) or BMLAMA-53 (`53`); ids number the rows from 0001.
-
-    ValueError for files that do not fit together, as another REPOSITORY might have.
-    """
+    """Return BMLAMA-17 (`17`) or BMLAMA-53 (`53`); ids number the rows from 0001."""
+    # ValueError for files that do not fit together, as another REPOSITORY might have.
     paths = list_paths(config)
     contents = map(parse_columns, read_files(REPOSITORY, paths.values(), mirror))
     progress = track(paths, f"reading bmlama/{config}")
@@ -117,10 +115,8 @@ def parse_columns(content: bytes) -> Columns:
 
 
 def recover_relations(english: Columns, config: str) -> list[str]:
-    """Return the relation of each row, found by the blocks of rows with equal English templates.
-
-    ValueError if the lengths of the blocks are not those of BLOCKS.
-    """
+    """Return the relation of each row, found by the blocks of rows with equal English templates."""
+    # ValueError if the lengths of the blocks are not those of BLOCKS.
     column = PUBLISHED.index(config)
     lengths = [len(list(block)) for _, block in groupby(blank_subjects(english))]
     expected = [(relation, rows[column]) for relation, *rows in BLOCKS if rows[column]]
@@ -158,11 +154,9 @@ def make_published_table(
 
 
 def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, str, str]]:
-    """Return the rows of `facts.TEMPLATES` in all 53 languages, sorted by language and relation.
-
-    A template is the most frequent prompt of a relation with `[X]` for the subject; those of
-    BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
-    """
+    """Return the rows of `facts.TEMPLATES` in all 53 languages, sorted by language and relation."""
+    # A template is the most frequent prompt of a relation with `[X]` for the subject; those of
+    # BMLAMA-17 have priority, and plainly wrong ones are replaced by ours.
     rows: dict[tuple[str, str], tuple[str, str, str, str]] = {}
     for config in PUBLISHED:
         published, replacements = read_published(config, mirror), list_replacements(config)
@@ -205,11 +199,9 @@ def is_raw(folder: Path) -> bool:
 
 
 def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, pa.Table]:
-    """Return {language: table} of the folder's TSVs, in the requested order or sorted by language.
-
-    `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
-    it is `block-N`. Without English, the blocks are those of the first language.
-    """
+    """Return {language: table} of the folder's TSVs, in the requested order or by language."""
+    # `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
+    # it is `block-N`. Without English, the blocks are those of the first language.
     paths = {path.stem.replace("-", "_"): path for path in sorted(folder.glob("*.tsv"))}
     for language in languages or ():
         if language not in paths:

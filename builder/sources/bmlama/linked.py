@@ -160,12 +160,10 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
 def link_rows(
     relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
 ) -> list[Fact | None]:
-    """Return for each row the known fact with the most votes of languages, or None.
-
-    A language votes for every fact of the row's relation whose subject and object have the labels
-    of the row's subject and answer. If a label has changed in one language, or is that of two
-    entities there, the other languages outvote it. `rows` are parallel.
-    """
+    """Return for each row the known fact with the most votes of languages, or None."""
+    # A language votes for every fact of the row's relation whose subject and object have the labels
+    # of the row's subject and answer. If a label has changed in one language, or is that of two
+    # entities there, the other languages outvote it. `rows` are parallel.
     votes = []
     for language, columns in rows.items():
         labels = facts.labels.filter(language=language)
@@ -193,11 +191,9 @@ def link_rows(
 def collect_entities(
     published: Published, links: Sequence[Fact | None], facts: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
-    """Return {relation: {id: entity}}, and the id of each row's answer.
-
-    An answer has the labels of its published rows; damaged ones are restored. The relation's other
-    objects in `facts` (mParaRel's) follow, if they have a label in every language.
-    """
+    """Return {relation: {id: entity}}, and the id of each row's answer."""
+    # An answer has the labels of its published rows; damaged ones are restored. The relation's
+    # other objects in `facts` (mParaRel's) follow, if they have a label in every language.
     rows = published.columns
     columns = ([clean(label, language) for label in part.answer] for language, part in rows.items())
     labels = list(zip(*columns, strict=True))
@@ -277,13 +273,10 @@ def read_queries(
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
 ) -> list[PublishedQuery]:
-    """Return the rows as ids; candidates are the entities with the English labels.
-
-    If several answers of the relation share an English label (Georgia is a country and a state),
-    the candidate is the one whose labels most languages have at this index; in a tie, the one with
-    the smallest id. A label without an entity gets the id `bmlama:RELATION:LABEL`, which is not in
-    `entities`.
-    """
+    """Return the rows as ids; candidates are the entities with the English labels."""
+    # If several answers of the relation share an English label (Georgia is a country and a state),
+    # the candidate is the one whose labels most languages have at this index; in a tie, the one
+    # with the smallest id. The id of a label without an entity (`name_by_label`) is in no entities.
     rows = published.columns
     english, place = rows["en"], list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
@@ -317,10 +310,7 @@ def index_by_label(entities: Iterable[Entity], language: int) -> dict[str, list[
 
 
 def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
-    """Return the id of the first entity with the most of the labels, '' without entities.
-
-    `labels` has one label for each language.
-    """
+    """Return the id of the first entity with the most of the labels, or ''."""
     if len(entities) < 2:  # without cleaning the labels of all languages
         return entities[0].id if entities else ""
     texts = list(labels)

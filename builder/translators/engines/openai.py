@@ -53,10 +53,9 @@ REFUSAL = re.compile(
 
 
 class OpenAI(Translator):
-    """A language model of an OpenAI-compatible server; one request for each sentence.
+    """A language model of an OpenAI-compatible server; one request for each sentence."""
 
-    The key is read from the environment variable OPENAI_API_KEY and never stored.
-    """
+    # The key is read from the environment variable OPENAI_API_KEY and never stored.
 
     name = "openai"
     uses_terms = True
