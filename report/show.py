@@ -9,7 +9,7 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from polyprobe.metrics.pictures.elements import shorten
+from polyprobe.metrics.pictures.charts import shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
 
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
@@ -282,7 +282,9 @@ def _format_latex(cell: Any, column: Column) -> str:
     """Format a cell: values in percent or with two decimals, other roles as in the terminal."""
     value, role, bold = cell if isinstance(cell, Cell) else Cell(cell)
     role = role or column.role
-    show: Callable[[float | None], str] = percent if column.percent else _round
+    show: Callable[[float | None], str] = (
+        percent if column.percent else lambda x: "--" if x is None else f"{x:.2f}"
+    )
     if role not in _PERCENT or isinstance(value, str) or value is None:
         text = _escape_signs(format_cell(value, role))
     elif role is Role.ESTIMATE:
@@ -294,7 +296,3 @@ def _format_latex(cell: Any, column: Column) -> str:
     else:
         text = show(value[role is Role.HIGH])
     return rf"\textbf{{{text}}}" if bold else text
-
-
-def _round(value: float | None) -> str:
-    return percent(value) if value is None else f"{value:.2f}"

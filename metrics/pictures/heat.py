@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from polyprobe.metrics.pictures.elements import (
+from polyprobe.metrics.pictures.charts import (
     LABEL,
     Drawing,
     draw_key,

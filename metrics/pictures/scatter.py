@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
-from polyprobe.metrics.pictures.elements import (
+from polyprobe.metrics.pictures.charts import (
     LABEL,
     PLOT,
     Axis,

@@ -4,8 +4,17 @@ import re
 from collections.abc import Callable, Mapping
 from textwrap import wrap
 
-from polyprobe.metrics.pictures.charts import draw_bars, draw_boxes, draw_curves
-from polyprobe.metrics.pictures.elements import SIZE, Drawing, measure_text, short, tag, write_text
+from polyprobe.metrics.pictures.charts import (
+    SIZE,
+    Drawing,
+    draw_bars,
+    draw_boxes,
+    draw_curves,
+    measure_text,
+    short,
+    tag,
+    write_text,
+)
 from polyprobe.metrics.pictures.heat import draw_heat
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 from polyprobe.metrics.pictures.scatter import draw_points

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from polyprobe.metrics.pictures.elements import Axis, measure_text
+from polyprobe.metrics.pictures.charts import Axis, measure_text
 from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
 from polyprobe.metrics.pictures.picture import (
     Bars,
