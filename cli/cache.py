@@ -60,7 +60,9 @@ def clear(
     for store in selection:
         if not dry_run:
             remove_store(store)
-        say(f"{word} {_describe_store(store)}")
+        about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
+        counts = _count_total([store])
+        say(f"{word} {_name_store(store)} ({about}): {counts}, {store.file.name}")
     say(f"{word} {_count_total(selection)} from {folder}")
 
 
@@ -109,11 +111,6 @@ def _list_differing(store: "Stored", stores: "list[Stored]") -> str:
         for name, value in store.identity.items()
         if len({identity.get(name) for identity in alike}) > 1
     )
-
-
-def _describe_store(store: "Stored") -> str:
-    about = ", ".join(store.identity.get(name, "–") for name in ABOUT)
-    return f"{_name_store(store)} ({about}): {_count_total([store])}, {store.file.name}"
 
 
 def _name_store(store: "Stored") -> str:

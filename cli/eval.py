@@ -15,7 +15,7 @@ from .metrics import show_run
 from .options import take_options
 
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
-GROUPS = (
+GROUPS = (  # of pairs, by the number of languages in the training data
     "between other languages",
     "between a trained and another language",
     "between trained languages",
@@ -66,15 +66,10 @@ def demo(
     run = evaluate_request(EvaluationRequest("geolm", "geofacts", None, options), output)
     show_run(run)
     show("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
-    for group, value in group_means(run.results["rankc_subject"]).items():
-        show(f"  {group}: {value:z.3f}", highlight=False)
+    groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
+    for pair, value in run.results["rankc_subject"].items():
+        groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
+    for group, values in groups.items():
+        show(f"  {group}: {sum(values) / len(values):z.3f}", highlight=False)
     show("\nTo evaluate your own model:", highlight=False)
     show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
-
-
-def group_means(pairs: dict[str, float]) -> dict[str, float]:
-    """Average each group of pairs, by the number of languages in the training data."""
-    groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
-    for pair, value in pairs.items():
-        groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
-    return {group: sum(values) / len(values) for group, values in groups.items()}

@@ -96,10 +96,6 @@ def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
     return np.asarray(pc.equal(pc.list_value_length(lists), 0))
 
 
-def _is_blank(texts: pa.ChunkedArray) -> pa.ChunkedArray:
-    return pc.equal(pc.utf8_trim_whitespace(texts), "")
-
-
 def _answer_out_of_range(table: pa.Table) -> np.ndarray:
     counts = np.asarray(pc.list_value_length(table["candidates"]))
     limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
@@ -124,7 +120,9 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     ),
     "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
-    "a candidate is empty": lambda table: _rows_with(table["candidates"], _is_blank),
+    "a candidate is empty": lambda table: _rows_with(
+        table["candidates"], lambda texts: pc.equal(pc.utf8_trim_whitespace(texts), "")
+    ),
     "a candidate occurs twice": _repeated_candidate,
     "the number of prompts is not that of the candidates": _other_number_of_prompts,
     f"each of the prompts must hold the slot {SLOT} exactly once": _bad_prompts,

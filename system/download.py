@@ -100,8 +100,11 @@ def _read_members(repository: Repository, paths: deque[str], archive: Path) -> I
                 path, source = f"{root}/{paths[0]}", f"{archive}: {paths[0]}"
                 is_folder = path.endswith("/")
                 content: Any = (_read_folder if is_folder else zipfile.ZipFile.read)(zipball, path)
-                hashed = list_sums(content) if is_folder else content
-                _check(hashed, repository.sha256[paths[0]], source)
+                sums = content
+                if is_folder:  # what `LC_ALL=C sha256sum *` prints
+                    digests = {x: hashlib.sha256(y).hexdigest() for x, y in content.items()}
+                    sums = "".join(f"{digests[x]}  {x}\n" for x in sorted(digests)).encode()
+                _check(sums, repository.sha256[paths[0]], source)
                 paths.popleft()
                 yield content
     except KeyError as error:
@@ -118,12 +121,6 @@ def _read_folder(zipball: zipfile.ZipFile, folder: str) -> dict[str, bytes]:
     if not names:
         raise KeyError(f"no files in the folder {folder}")
     return {name: zipball.read(folder + name) for name in names}
-
-
-def list_sums(contents: Mapping[str, bytes]) -> bytes:
-    """Write what `LC_ALL=C sha256sum *` prints for {name: content}."""
-    lines = (f"{hashlib.sha256(contents[name]).hexdigest()}  {name}\n" for name in sorted(contents))
-    return "".join(lines).encode()
 
 
 def _check(content: bytes, expected: str, source: str) -> None:

@@ -92,7 +92,11 @@ def correlate(
         lines = np.array(rest).reshape(-1, n)
         r = _divide(lines @ target, np.sqrt((lines**2).sum(axis=1) * (target @ target)))
         third = table[-1] - table[-1].mean() if control is not None else None
-        columns[:0] = [r, _student(r, free), _permute(target, lines, third, r, orders, exact)]
+        with np.errstate(divide="ignore"):
+            t = np.abs(r) * np.sqrt(free / np.maximum(1 - r**2, 0))
+        # two-sided p-values by Student's t, and by Mantel's test
+        p = np.asarray(2 * stdtr(free, -t))
+        columns[:0] = [r, p, _permute(target, lines, third, r, orders, exact)]
     # of the tables themselves, the last of the loop
     products = np.array([(row @ target, row @ row) for row in rest]).reshape(-1, 2)
     slopes = _divide(*products.T)
@@ -243,14 +247,6 @@ def _permute(
         reached += (np.abs(correlations) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
     p = reached / len(orders) if exact else (reached + 1) / (len(orders) + 1)
     return np.where(np.isnan(observed), np.nan, p)
-
-
-def _student(r: np.ndarray, free: int) -> np.ndarray:
-    """Compute two-sided p-values of correlations by Student's t."""
-    rest = np.maximum(1 - r**2, 0)
-    with np.errstate(divide="ignore"):
-        t = np.abs(r) * np.sqrt(free / rest)
-    return np.asarray(2 * stdtr(free, -t))
 
 
 def _divide(above: np.ndarray, below: np.ndarray | float, default: float = np.nan) -> np.ndarray:

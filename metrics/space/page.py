@@ -138,6 +138,7 @@ def build(page: Page) -> Any:
 def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
     """Compute the contents of the outputs; an error in the input is a message of one line."""
     import gradio as gr
+    import pandas as pd
 
     try:
         sheets = read_sheets(text, [files] if isinstance(files, str) else files)
@@ -145,21 +146,17 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
     except (ValueError, TypeError) as error:
         line = " ".join(str(error).split())
         raise gr.Error(line, duration=20, print_exception=False) from error
+    entries = output.entries
     # A link that contains the file: the server keeps none.
     link = (
         f'<a class="download" download="{"_".join(page.title.lower().split())}.csv" '
-        f'href="data:text/csv;charset=utf-8,{quote(write_csv(output.entries))}">'
+        f'href="data:text/csv;charset=utf-8,{quote(write_csv(entries))}">'
         "Download the figures as CSV</a>"
     )
-    picture = draw_svg(page.view(output.entries), title=False)
-    return gr.Column(visible=True), write_headline(output), picture, _style(output.entries), link
-
-
-def _style(entries: Sequence[Entry]) -> Any:
-    """Make the table with four decimals shown; it sorts by the full numbers."""
-    import pandas as pd
-
-    rows = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
-    frame = pd.DataFrame(rows, columns=_HEADERS)
+    # four decimals are shown; the table sorts by the full numbers
+    shown = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
-    return frame.astype(dict.fromkeys(numbers, float)).style.format(numbers, na_rep="–")
+    frame = pd.DataFrame(shown, columns=_HEADERS).astype(dict.fromkeys(numbers, float))
+    table = frame.style.format(numbers, na_rep="–")
+    picture = draw_svg(page.view(entries), title=False)
+    return gr.Column(visible=True), write_headline(output), picture, table, link

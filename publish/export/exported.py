@@ -3,7 +3,7 @@
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,22 +11,18 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.figures.results import (
-    FigureRow,
-    list_rows_of_relations,
-    list_rows_of_run,
-    mean_known,
-)
+from polyprobe.analysis.figures.results import FigureRow, list_rows_of_relations, list_rows_of_run
 from polyprobe.publish.hub import check_repository_name
-from polyprobe.report.findings.run import MANY, describe_part, describe_selection
+from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import describe_choice, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import is_hash
 
+MANY = 10  # more languages than this are counted, not listed
 MARK = "made by `polyprobe export`"
 REMEDY = "nothing was exported: choose another --output"
 
@@ -113,9 +109,25 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         name,
         find_config(settings),
         datetime.fromtimestamp(newest, UTC),
-        describe_part(settings, results["n_queries"]),
-        describe_selection(settings, results["n_queries"]),
+        *_describe_rows(settings, results["n_queries"]),
     )
+
+
+def _describe_rows(settings: Settings, n_queries: int) -> tuple[str | None, str]:
+    """Describe `part` and `selection` of a run."""
+    parts = []
+    if n_queries >= (settings.sample or settings.limit or 0):
+        parts += [f"a sample of {settings.sample} rows"] if settings.sample else []
+        parts += [f"the first {settings.limit} rows"] if settings.limit else []
+    choice = make_choice(settings.relations, settings.exclude)
+    if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
+        parts += filter(None, [describe_choice(choice)])
+    names, n = settings.languages, len(settings.languages)
+    languages = f"{n} languages" if n > MANY else ", ".join(names)
+    if part := "; ".join(parts):
+        return part, f"{languages}; partial: {part}"
+    counts = (f" but {n:,} with {name}" for name, n in settings.left_out.items())
+    return None, f"{languages}; all rows{''.join(counts)}"
 
 
 def find_config(settings: Settings) -> str:
@@ -162,9 +174,3 @@ def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
                     f"results.json has {value!r} in {row.figure} of {' '.join(place)}"
                 )
     return rows
-
-
-def mean_with_others(rows: Sequence[FigureRow], figure: str, language: str) -> float | None:
-    """Compute a language's mean over its pairs, None if all are undefined; or its own value."""
-    of_figure = [row for row in rows if row.figure == figure]
-    return mean_known(x.value for x in of_figure if language in (x.language, x.other_language))

@@ -17,12 +17,12 @@ from huggingface_hub import (
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from polyprobe.analysis.figures.figures import BY_NAME, find_figure
-from polyprobe.analysis.figures.results import MEAN, FigureRow
+from polyprobe.analysis.figures.results import MEAN, FigureRow, mean_known
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
 
-from .exported import Exported, as_yaml, mean_with_others, write_export
+from .exported import Exported, as_yaml, write_export
 
 KEY = "model-index"
 TASK = "Factual knowledge across languages"
@@ -107,9 +107,13 @@ def make_index(exported: Exported) -> list[dict[str, Any]]:
 
     RankC and COverlap of a language are means with other languages. Undefined figures are omitted.
     """
-    places = product((MEAN, *exported.settings.languages), HEADLINES)
-    values = ((x, mean_with_others(exported.rows, figure, x), figure) for x, figure in places)
-    results = [make_result(exported, y, x, value) for x, value, y in values if value is not None]
+    results = []
+    for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
+        of_figure = [row for row in exported.rows if row.figure == figure]
+        rows = [row for row in of_figure if language in (row.language, row.other_language)]
+        value = mean_known(row.value for row in rows)
+        if value is not None:
+            results.append(make_result(exported, figure, language, value))
     if not results:
         raise exported.no_figure()
     return eval_results_to_model_index(exported.settings.model_name, results)
@@ -149,14 +153,11 @@ def _others(results: list[dict[str, Any]], exported: Exported) -> Iterator[dict[
         if about != (TASK, exported.dataset_name, exported.config):
             yield result
             continue
-        metrics = [m for m in result["metrics"] if not _is_ours(m, exported.settings.scoring_name)]
+        scoring = exported.settings.scoring_name
+        pairs = [(metric, metric.get("args")) for metric in result["metrics"]]
+        metrics = [x for x, y in pairs if not (isinstance(y, dict) and y.get("scoring") == scoring)]
         if metrics:
             yield {**result, "metrics": metrics}
-
-
-def _is_ours(metric: dict[str, Any], scoring: str) -> bool:
-    args = metric.get("args")
-    return isinstance(args, dict) and args.get("scoring") == scoring
 
 
 def read_metadata(card: Path) -> dict[str, Any]:

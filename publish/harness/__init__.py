@@ -41,7 +41,14 @@ def export_dataset(
     module, _, function = HARNESSES[harness].partition(".")
     render = getattr(import_module(f".{module}", __name__), function)
     texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
-    _check_output(output)
+    if output.exists() and not output.is_dir():
+        raise PolyprobeError(f"{output} is a file; give a folder with --output")
+    strangers = [path for path in output.glob("*") if not path.name.startswith(EXPORTED)]
+    if strangers:
+        raise PolyprobeError(
+            f"{output} holds {min(strangers).name}, which is not an exported task; "
+            "give a new folder with --output"
+        )
     for name, text in texts.items():
         write_text(output / name, text)
     # Languages that only an earlier export had: their tasks include the file that those of the
@@ -58,15 +65,4 @@ def check_scoring(scoring: str) -> None:
     if scoring not in SCORINGS:
         raise PolyprobeError(
             f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
-        )
-
-
-def _check_output(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise PolyprobeError(f"{folder} is a file; give a folder with --output")
-    strangers = [path for path in folder.glob("*") if not path.name.startswith(EXPORTED)]
-    if strangers:
-        raise PolyprobeError(
-            f"{folder} holds {min(strangers).name}, which is not an exported task; "
-            "give a new folder with --output"
         )

@@ -20,31 +20,13 @@ DATA = ".data"
 def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, str]:
     """Write the Python file for `--custom-tasks` and, for local data, a card: {file name: text}."""
     stem = configuration.stem(scoring)
-    tasks = {f"{stem}.py": render_tasks(configuration, scoring)}
-    if configuration.dataset_id:
-        return tasks
-    # `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint
-    # in the card it reads changed files again.
-    config = {
-        "config_name": configuration.name,
-        "description": f"Parquet files {configuration.fingerprint}",
-        "data_files": [{"split": x, "path": list(y)} for x, y in configuration.files.items()],
-    }
-    head = to_yaml({"configs": [config]})
-    card = f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"
-    return {**tasks, f"{stem}{DATA}/README.md": card}
-
-
-def render_tasks(configuration: Configuration, scoring: str) -> str:
-    """Write the Python file, which explains the protocol at its head."""
-    stem = configuration.stem(scoring)
     local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     # Without a BOS a prompt that begins with the slot gives its choices no context.
     counts = {x: sum(not y.strip() for y in ys) for x, ys in configuration.prefixes.items()}
     # Jinja drops a final line feed; the file keeps it.
     environment = Environment(keep_trailing_newline=True)
     text = files(__package__).joinpath("lighteval_tasks.txt").read_text("utf-8")
-    return environment.from_string(text).render(
+    code = environment.from_string(text).render(
         title=configuration.title,
         harness=HARNESS,
         fingerprint=configuration.fingerprint,
@@ -60,3 +42,16 @@ def render_tasks(configuration: Configuration, scoring: str) -> str:
         number=int(configuration.fingerprint[:7], 16),
         slot=SLOT,
     )
+    tasks = {f"{stem}.py": code}
+    if configuration.dataset_id:
+        return tasks
+    # `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint
+    # in the card it reads changed files again.
+    config = {
+        "config_name": configuration.name,
+        "description": f"Parquet files {configuration.fingerprint}",
+        "data_files": [{"split": x, "path": list(y)} for x, y in configuration.files.items()],
+    }
+    head = to_yaml({"configs": [config]})
+    card = f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"
+    return {**tasks, f"{stem}{DATA}/README.md": card}

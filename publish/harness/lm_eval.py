@@ -1,7 +1,6 @@
 """Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
 from importlib.resources import files
-from typing import Any
 
 from jinja2 import Environment
 
@@ -36,9 +35,22 @@ def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]
         check_prefixes(configuration)
     stem = configuration.stem(scoring)
     tasks = {language: f"{stem}_{language}" for language in configuration.files}
+    hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
+    mean = {"aggregation": "mean", "higher_is_better": True}
     texts = {
         f"{stem}.yaml": render_group(configuration, scoring, list(tasks.values())),
-        f"_{stem}_yaml": to_yaml(describe_shared(configuration, scoring)),
+        f"_{stem}_yaml": to_yaml(
+            {
+                **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
+                "output_type": "multiple_choice",
+                "num_fewshot": 0,
+                **FIELDS[scoring],
+                "doc_to_target": "answers",
+                "target_delimiter": "",
+                "metric_list": [{"metric": metric, **mean} for metric in METRICS],
+                "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
+            }
+        ),
     }
     for language, task in tasks.items():
         content = {"include": f"_{stem}_yaml", "task": task, "test_split": language}
@@ -63,17 +75,14 @@ def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -
     """Write the group's file: protocol and differences as a comment, and the tasks."""
     stem = configuration.stem(scoring)
     text = files(__package__).joinpath("lm_eval_head.txt").read_text("utf-8")
-    head = (
-        Environment()
-        .from_string(text)
-        .render(
-            title=configuration.title,
-            fingerprint=configuration.fingerprint,
-            harness=HARNESS,
-            scoring=scoring,
-            version=__version__,
-            stem=stem,
-        )
+    template = Environment().from_string(text)
+    head = template.render(
+        title=configuration.title,
+        fingerprint=configuration.fingerprint,
+        harness=HARNESS,
+        scoring=scoring,
+        version=__version__,
+        stem=stem,
     )
     mean = {"aggregation": "mean", "weight_by_size": False}
     group = {
@@ -83,19 +92,3 @@ def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -
         "metadata": {"version": 1.0},
     }
     return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + to_yaml(group)
-
-
-def describe_shared(configuration: Configuration, scoring: str) -> dict[str, Any]:
-    """Describe what all tasks share."""
-    hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
-    mean = {"aggregation": "mean", "higher_is_better": True}
-    return {
-        **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
-        "output_type": "multiple_choice",
-        "num_fewshot": 0,
-        **FIELDS[scoring],
-        "doc_to_target": "answers",
-        "target_delimiter": "",
-        "metric_list": [{"metric": metric, **mean} for metric in METRICS],
-        "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
-    }

@@ -35,12 +35,9 @@ from polyprobe.report.show import (
     name_units,
     with_interval,
 )
-from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.naming import shorten_signature
-from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
-from polyprobe.schema.run.settings import Settings
+from polyprobe.schema.run.rows import describe_choice, make_choice
 
-MANY = 10  # more languages than this are counted, not listed
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
@@ -155,7 +152,16 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         _make_ceiling_table(results),
         make_split_table(results),
     ]
-    return Part("Templates", [*tables, *([_describe_split(split["right"])] if split else [])])
+    if not split:
+        return Part("Templates", tables)
+    # for what the intervals of the split are, and which relations it is of
+    n, left_out = split["right"]["n_relations"], split["right"]["n_left_out"]
+    without = f"; without {left_out}, of one fact or template" if left_out else ""
+    line = f"split of {n} relations{without}; 95%: other relations, with their own facts and "
+    line += "templates"
+    if n == 1:
+        line = f"split of 1 relation{without}; no 95% interval: that needs two relations"
+    return Part("Templates", [*tables, line])
 
 
 def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
@@ -191,17 +197,6 @@ def make_split_table(results: Mapping[str, Any]) -> Table:
         if any(split[q][name] is not None for q in quantities)
     ]
     return Table(columns, rows, ruled=True)
-
-
-def _describe_split(split: Mapping[str, Any]) -> str:
-    """Describe for what the intervals of a split are, and which relations it is of."""
-    n, left_out = split["n_relations"], split["n_left_out"]
-    without = f"; without {left_out}, of one fact or template" if left_out else ""
-    if n == 1:
-        return f"split of 1 relation{without}; no 95% interval: that needs two relations"
-    return (
-        f"split of {n} relations{without}; 95%: other relations, with their own facts and templates"
-    )
 
 
 def make_pairs_part(results: Mapping[str, Any], names: Sequence[str]) -> Part:
@@ -317,26 +312,3 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
         for figure in SEPARATE
         if figure.left_out and counts.get(figure.name)
     ]
-
-
-def describe_selection(settings: Settings, n_queries: int) -> str:
-    """Describe the languages and rows of a run's figures."""
-    languages = ", ".join(settings.languages)
-    if len(settings.languages) > MANY:
-        languages = f"{len(settings.languages)} languages"
-    if part := describe_part(settings, n_queries):
-        return f"{languages}; partial: {part}"
-    counts = (f" but {n:,} with {name}" for name, n in settings.left_out.items())
-    return f"{languages}; all rows" + "".join(counts)
-
-
-def describe_part(settings: Settings, n_queries: int) -> str | None:
-    """Describe the choice of a run's rows; None for all rows that have one right answer."""
-    parts = []
-    if n_queries >= (settings.sample or settings.limit or 0):
-        parts += [f"a sample of {settings.sample} rows"] if settings.sample else []
-        parts += [f"the first {settings.limit} rows"] if settings.limit else []
-    choice = make_choice(settings.relations, settings.exclude)
-    if parts or choice not in (ALL_ROWS, make_choice(None, [SECOND_ANSWERS])):
-        parts += filter(None, [describe_choice(choice)])
-    return "; ".join(parts) or None

@@ -14,13 +14,14 @@ from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.finding import Cell, Finding, Role, Table
 from polyprobe.report.pictures import ORDERS
-from polyprobe.report.pictures.order import arrange, list_labels, name_labels
+from polyprobe.report.pictures.order import arrange, name_picture
 from polyprobe.report.show import format_cell
 from polyprobe.schema.languages import find_language
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 
 HERE = Path(__file__).parent
+ENDINGS = (".html",)
 DIGITS = 5  # significant ones of the values of a heat map
 _WORDS = (Role.NAME, Role.LABEL)
 
@@ -59,11 +60,6 @@ class Head(NamedTuple):
     help: str
 
 
-def check_output(output: Path) -> None:
-    """Refuse a file that is not named like a page."""
-    check_ending("--output", output, (".html",))
-
-
 def write_finding(
     finding: Finding,
     output: Path,
@@ -77,7 +73,7 @@ def write_finding(
     pictures with choices of another kind than their names. `data` are further values for the page's
     script; `runs` are those with examples.
     """
-    check_output(output)
+    check_ending("--output", output, ENDINGS)
     parts = []
     for part in finding.parts:
         pictures = (drawings or {}).get(part.title)
@@ -170,8 +166,7 @@ def _make_block(drawings: Sequence[Drawing]) -> Block:
 
 def _make_figure(drawings: Sequence[Drawing]) -> Figure:
     name, picture, _ = drawings[0]
-    labels = list_labels(picture)
-    names = dict(zip(labels, name_labels(labels), strict=True))
+    names = name_picture(picture)
     svg, pictures = draw_svg(picture, names), [(x.name, x.choice) for x in drawings]
     if not isinstance(picture, Heat):
         return Figure(name, svg, pictures)

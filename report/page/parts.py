@@ -124,8 +124,11 @@ def make_report(
     parts = []
     for name, (run, results, _) in zip(names, runs, strict=True):
         settings = run.settings()
-        rows = _describe_rows(settings, results.get("subset") or {})
-        parts.append(RunPart(name, settings, results, rows))
+        sizes = [f"{x} {n}" for x in ("limit", "sample") if (n := getattr(settings, x))]
+        subset = make_choice(**results.get("subset") or {})
+        choices = (make_choice(settings.relations, settings.exclude), subset)
+        rows = "; ".join(filter(None, [*sizes, *map(describe_choice, choices)]))
+        parts.append(RunPart(name, settings, results, f" ({rows})" if rows else ""))
     languages = list(dict.fromkeys(x for part in parts for x in part.results["languages"]))
     # heat maps are of pairs, of templates, and of named figures
     figures = [
@@ -134,14 +137,6 @@ def make_report(
     extra = [f for f in figures if all(f.name in part.results for part in parts)]
     figures = [*_list_pair_figures(parts), *extra]
     return Report(runs, parts, between, reasons, languages, figures)
-
-
-def _describe_rows(settings: Settings, subset: Mapping[str, Any]) -> str:
-    choices = (make_choice(settings.relations, settings.exclude), make_choice(**subset))
-    parts = [f"limit {settings.limit}"] if settings.limit else []
-    parts += [f"sample {settings.sample}"] if settings.sample else []
-    text = "; ".join(filter(None, [*parts, *map(describe_choice, choices)]))
-    return f" ({text})" if text else ""
 
 
 def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:

@@ -16,11 +16,11 @@ from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, check_ending
 
 from .decodings import make_decodings_finding
 from .examples import list_examples
-from .page import check_output, write_finding
+from .page import ENDINGS, write_finding
 from .parts import PAIRS, make_report, make_report_finding
 from .pictures import list_drawings
 
@@ -47,7 +47,7 @@ def write_report(
         PolyprobeError: not a run folder, missing scores, or the output cannot be written.
     """
     if output:
-        check_output(output)
+        check_ending("--output", output, ENDINGS)
     first, *rest = [_read_finished(Run(folder), choice) for folder in runs]
     return write_pages([first, *rest], output, [_compare(first, run, choice) for run in rest])
 

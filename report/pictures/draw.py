@@ -10,7 +10,7 @@ from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
 from polyprobe.system.progress import report
 
-from .order import list_labels, name_labels
+from .order import name_picture
 
 ENDINGS = (".svg", ".pdf", ".png")
 SCALE = 3  # pixels of a PNG for a pixel of the SVG
@@ -37,9 +37,7 @@ def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
         PolyprobeError: another ending, no writer of PDF and PNG, or the file cannot be written.
     """
     check_figure(path)
-    labels = list_labels(picture)
-    renamed = dict(zip(labels, name_labels(labels), strict=True)) if names else {}
-    svg = set_colours(draw_svg(picture, renamed))
+    svg = set_colours(draw_svg(picture, name_picture(picture) if names else None))
     ending = path.suffix.lower()
 
     def write(part: Path) -> None:

@@ -142,16 +142,13 @@ def name_labels(labels: Sequence[str]) -> list[str]:
     ]
 
 
-def list_labels(picture: Picture) -> list[str]:
-    """List the labels of a picture that may be languages, each once.
-
-    >>> list_labels(Bars("", ["en", "fr"], [], ""))
-    ['en', 'fr']
-    """
+def name_picture(picture: Picture) -> dict[str, str]:
+    """Map the labels of a picture to their names."""
     if isinstance(picture, Heat):
         labels = [*picture.rows, *picture.columns]
     elif isinstance(picture, Points):
         labels = [point.label for point in picture.points]
     else:
         labels = [*picture.labels]
-    return list(dict.fromkeys(labels))
+    labels = list(dict.fromkeys(labels))
+    return dict(zip(labels, name_labels(labels), strict=True))
