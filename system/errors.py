@@ -1,6 +1,6 @@
 """Errors that a user can correct, each in one line."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -22,6 +22,13 @@ def unknown(kind: str, name: str, place: str, names: Collection[str]) -> Polypro
     return PolyprobeError(
         f"unknown {kind} {name!r} in {place};{guess(name, names)} available: {listed}"
     )
+
+
+def refuse_unknown(kind: str, values: Iterable[str], place: str, names: Collection[str]) -> None:
+    """Raise the error of `unknown` for the first of the values that is not among `names`."""
+    for value in values:
+        if value not in names:
+            raise unknown(kind, value, place, names)
 
 
 def check_option(option: str, value: str, names: Collection[str]) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
 from typing import Any, NamedTuple, Self, TypeVar
 
-from .errors import PolyprobeError, check_option, unknown
+from .errors import PolyprobeError, check_option, refuse_unknown
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -73,9 +73,7 @@ class Options:
 def check_keywords(keywords: Iterable[str], function: Callable[..., Any]) -> None:
     """Refuse a keyword that is no argument of a function, with the nearest name."""
     names = signature(function).parameters
-    for name in keywords:
-        if name not in names:
-            raise unknown("argument", name, f"{function.__qualname__}()", names)
+    refuse_unknown("argument", keywords, f"{function.__qualname__}()", names)
 
 
 def collect_options(group: type[Options]) -> dict[str, Declaration]:

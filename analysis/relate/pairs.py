@@ -19,7 +19,7 @@ from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import find_language
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import Choice
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 
 OVERLAP = "coverlap"
 EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
@@ -66,9 +66,7 @@ def read_run_rows(
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run in some languages (None: all), and count the other rows."""
     tables, left_out = read_chosen(run, choice)
-    for language in languages or ():
-        if language not in tables:
-            raise unknown("language", language, str(run.folder), tables)
+    refuse_unknown("language", languages or (), str(run.folder), tables)
     tables = {x: table for x, table in tables.items() if languages is None or x in languages}
     if len(tables) < FEWEST:
         raise PolyprobeError(

@@ -47,10 +47,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
             for name, counts in audit.languages.items()
         },
         "ceiling": audit.ceiling._asdict(),
-        "accuracy_without_a_model": {
-            "overall": baselines.pop(""),
-            "by_relation": baselines,
-        },
+        "accuracy_without_a_model": {"overall": baselines.pop(""), "by_relation": baselines},
     }
 
 

@@ -1,6 +1,5 @@
 """Tables of a dataset, as it is: unchecked, from Parquet files, the Hub, or the TSVs of BMLAMA."""
 
-from collections.abc import Collection
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,7 +9,7 @@ from polyprobe.schema.card import list_splits, read_card
 from polyprobe.schema.columns import split_name
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import locate
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 
 from .templates import TemplateCounts, tally_templates
 
@@ -31,7 +30,7 @@ def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
-    _check_languages(languages, tables, dataset)
+    refuse_unknown("language", languages or (), dataset, tables)
     return {language: tables[language] for language in languages or tables}
 
 
@@ -47,7 +46,7 @@ def count_templates(
         for language, table in read_tables(dataset, config, languages).items():
             counts[language] = tally_templates(table, f"{dataset}: {language}")
     else:
-        _check_languages(languages, set().union(*splits.values()), dataset)
+        refuse_unknown("language", languages or (), dataset, set().union(*splits.values()))
         for name, names in splits.items():
             part = [language for language in names if languages is None or language in languages]
             for language, table in read_tables(dataset, name, part).items() if part else ():
@@ -58,10 +57,3 @@ def count_templates(
             f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
         )
     return counts
-
-
-def _check_languages(languages: Languages, names: Collection[str], dataset: str) -> None:
-    """Refuse languages that a dataset does not have."""
-    for language in languages or ():
-        if language not in names:
-            raise unknown("language", language, dataset, names)

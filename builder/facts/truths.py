@@ -131,9 +131,8 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Obj
     return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
 
 
-def climb(things: Iterable[str], relations: Iterable[str], edges: Objects) -> Iterator[str]:
+def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> Iterator[str]:
     """Yield the things and, transitively, their wholes and superclasses by the relations."""
-    relations = tuple(relations)
     pending, seen = list(things), set()
     while pending:
         thing = pending.pop()

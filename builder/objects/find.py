@@ -20,7 +20,6 @@ from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
 from .similarity import compare_words
 from .spans import (
     LEAST,
-    Name,
     Span,
     choose_span,
     find_spans,
@@ -186,21 +185,19 @@ class Reader:
         return ObjectSpan(start, end, sentence[start:end], best.score)
 
     def _search(self, sentence: str, name: str) -> list[Span]:
+        """Return the spans above the threshold that are not more similar to another label."""
         if name not in self._names:
             return []
-        label = self._names[name]
-        spared = spare_noun(label, self._words[sentence], self._shared.edges)
-        names = [label] if spared is label else [label, spared]
-        return next(filter(None, (self._search_name(sentence, each) for each in names)), [])
-
-    def _search_name(self, sentence: str, name: Name) -> list[Span]:
-        """Return the spans above the threshold that are not more similar to another label."""
-        words = self._words[sentence]
-        return [
-            span
-            for span in find_spans(sentence, words, name)
-            if span.score >= self._threshold and not is_beaten(words, span, name, self._rivals)
-        ]
+        label, words = self._names[name], self._words[sentence]
+        spared = spare_noun(label, words, self._shared.edges)
+        for each in [label] if spared is label else [label, spared]:
+            if spans := [
+                span
+                for span in find_spans(sentence, words, each)
+                if span.score >= self._threshold and not is_beaten(words, span, each, self._rivals)
+            ]:
+                return spans
+        return []
 
 
 def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> Shared:

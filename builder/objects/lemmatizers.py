@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.schema.languages import stanza_name
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown, unknown
 from polyprobe.system.extras import explain_missing_extras
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
@@ -94,8 +94,7 @@ def fold_word(text: str) -> str:
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:
     """Return a lemmatizer for a language; `stanza_dir` is a folder of Stanza's models."""
     # `auto` is Stanza if its models are on disk, else simplemma if it has the language, else none.
-    if name not in LEMMATIZERS:
-        raise unknown("lemmatizer", name, "polyprobe", LEMMATIZERS)
+    refuse_unknown("lemmatizer", [name], "polyprobe", LEMMATIZERS)
     if name == "none" or language.partition("-")[0] in UNINFLECTED:
         return Lemmatizer("none", read_runs)
     has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()

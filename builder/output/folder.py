@@ -54,8 +54,13 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     if card.is_file():
         is_build = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
+        # The paths that a complete or killed build may leave.
+        data, names = folder / "data", [*configs, *(config + SENTENCE for config in configs)]
+        states = {data / state.format(config) for config in names for state in STATES}
+        states = {path for path in (*states, folder / "sentences") if not path.is_file()}
+        parts = {part_of(folder / file) for file in ("README.md", "eval.yaml")}
         paths = {*folder.glob("*"), *folder.glob("data/*")} - {folder / LOCK}
-        is_build = not paths or paths <= list_build_paths(folder, configs)
+        is_build = paths <= {data, *parts, *states, *folder.glob("LICENSE*")}
     if not is_build:
         raise PolyprobeError(
             f"{folder} holds something other than a build of {name}; give another --output"
@@ -63,16 +68,6 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise PolyprobeError(f"cannot write to {place}; give another --output")
-
-
-def list_build_paths(folder: Path, configs: Sequence[str]) -> set[Path]:
-    """Return the paths that a complete or killed build may leave in its folder and in `data`."""
-    data = folder / "data"
-    versions = [config + SENTENCE for config in configs]
-    states = {data / state.format(config) for config in (*configs, *versions) for state in STATES}
-    states = {path for path in (*states, folder / "sentences") if not path.is_file()}
-    parts = {part_of(folder / name) for name in ("README.md", "eval.yaml")}
-    return {data, *parts, *states, *folder.glob("LICENSE*")}
 
 
 def check_same(folder: Path, name: str, command: str) -> None:

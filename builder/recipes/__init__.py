@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
-from polyprobe.system.errors import unknown
+from polyprobe.system.errors import refuse_unknown, unknown
 
 
 class Recipe(NamedTuple):
@@ -120,7 +120,5 @@ def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
     recipe = find_recipe(name)
     names = recipe.configs + recipe.variants
     configs = configs or recipe.configs
-    for config in configs:
-        if config not in names:
-            raise unknown("configuration", config, name, names)
+    refuse_unknown("configuration", configs, name, names)
     return [config for config in names if config in configs]

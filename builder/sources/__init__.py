@@ -11,7 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from polyprobe.system.errors import unknown
+from polyprobe.system.errors import refuse_unknown
 
 if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts
@@ -36,12 +36,9 @@ TRUTH_SOURCES = {
 
 def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
     """Return the module of the source `name`; PolyprobeError for an unknown language."""
-    if name not in FACT_SOURCES:
-        raise unknown("source", name, "polyprobe", FACT_SOURCES)
+    refuse_unknown("source", [name], "polyprobe", FACT_SOURCES)
     source = import_module(FACT_SOURCES[name])
-    for language in languages:
-        if language not in source.LANGUAGES:
-            raise unknown("language", language, name, source.LANGUAGES)
+    refuse_unknown("language", languages, name, source.LANGUAGES)
     return source
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.extras import explain_missing_extras
 
 from .translator import Translation, Translator
@@ -40,8 +40,7 @@ def load_translator(name: str, **options: str) -> Translator:
     These are the parameters of the engine's class, and SETTINGS; texts become numbers where the
     engine expects numbers.
     """
-    if name not in TRANSLATORS:
-        raise unknown("translator", name, "polyprobe", TRANSLATORS)
+    refuse_unknown("translator", [name], "polyprobe", TRANSLATORS)
     with explain_missing_extras(f"the translator {name}", any_package=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
         parameters = inspect.signature(engine, eval_str=True).parameters
@@ -50,9 +49,7 @@ def load_translator(name: str, **options: str) -> Translator:
             # `float | None` counts as float, all but numbers as text.
             parts = get_args(each.annotation) or (each.annotation,)
             kinds[option] = next((kind for kind in NUMBERS if kind in parts), str)
-        for option in options:
-            if option not in kinds:
-                raise unknown("option", option, f"translator {name}", kinds)
+        refuse_unknown("option", options, f"translator {name}", kinds)
         for option, each in parameters.items():
             if each.default is each.empty and option not in options:
                 raise PolyprobeError(f"the translator {name} needs the option {option}=…")

@@ -15,7 +15,7 @@ import polars as pl
 
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.facts.labels import fold, normalise
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 
 from . import Translator, load_translator, read_pairs
 from .slots import STYLES, put_slots, restore_slots
@@ -173,9 +173,7 @@ def choose_wordings(
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:
     """Raise PolyprobeError if no template could be kept, or if two names are the same engine."""
-    for name in trusted:
-        if name not in translators:
-            raise unknown("translator", name, "--trusted", translators)
+    refuse_unknown("translator", trusted, "--trusted", translators)
     if not trusted and len(translators) < 2:
         raise PolyprobeError(
             f"templates translated by {', '.join(translators) or 'nobody'} alone: two translators "
@@ -209,11 +207,7 @@ def find_refusals(
 
 
 def translate_with(
-    translator: Translator,
-    originals: pl.DataFrame,
-    source: str,
-    target: str,
-    styles: Sequence[str],
+    translator: Translator, originals: pl.DataFrame, source: str, target: str, styles: Sequence[str]
 ) -> list[Version]:
     """Return a version of each template (TEMPLATES), in the first style whose slots survive."""
     templates, relations = originals["template"], originals["relation"]

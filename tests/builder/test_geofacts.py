@@ -11,7 +11,7 @@ from babel.languages import get_official_languages
 
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.geofacts import build as geofacts
-from polyprobe.builder.recipes.geofacts.labels import LANGUAGES
+from polyprobe.builder.recipes.geofacts.build import LANGUAGES
 
 ROOT = Path(__file__).parents[2]
 

@@ -70,7 +70,7 @@ def mirror(monkeypatch, tmp_path):
             table.write_parquet(file)
             files["d/de-x.parquet"] = file.getvalue()
         paths = {"en": "d/en-x.parquet", "de": "d/de-x.parquet"}
-        monkeypatch.setattr(recipe, "LANGUAGES", ("de", "en"))
+        monkeypatch.setattr(polyglot, "LANGUAGES", ("de", "en"))
         monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
         recipe.read_english.cache_clear()
         return place_archive(monkeypatch, tmp_path, polyglot, files, PATHS=paths)

@@ -13,7 +13,7 @@ from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_columns, clean_facts
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.system.download import check_archive
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.progress import report
 
 from .request import BalancedRequest
@@ -116,9 +116,7 @@ def check_lender(request: BalancedRequest, name: str, lender: ModuleType) -> Non
 def check_relations(request: BalancedRequest, names: Iterable[str]) -> None:
     """Refuse a relation that the source does not have, and a request that leaves none."""
     names = set(names)
-    for relation in (*request.relations, *request.exclude):
-        if relation not in names:
-            raise unknown("relation", relation, request.source, names)
+    refuse_unknown("relation", (*request.relations, *request.exclude), request.source, names)
     if not set(request.relations or names) - set(request.exclude):
         raise PolyprobeError(f"--exclude leaves no relation of {request.source}; name fewer")
 

@@ -20,13 +20,7 @@ from polyprobe.builder.facts.labels import (
 )
 from polyprobe.builder.facts.truths import Knowledge, learn
 from polyprobe.builder.sources import TRUTH_SOURCES
-from polyprobe.builder.sources.bmlama.files import (
-    PUBLISHED,
-    blank_subjects,
-    list_replacements,
-    make_published_table,
-    read_published,
-)
+from polyprobe.builder.sources.bmlama import files
 from polyprobe.builder.sources.bmlama.linked import (
     REPAIRS,
     Entity,
@@ -53,12 +47,9 @@ WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "re
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows} of a configuration, in the published order."""
-    if config in PUBLISHED:
-        ids, relations, columns = read_published(config, mirror)
-        return {
-            language: make_published_table(part, ids, relations)
-            for language, part in columns.items()
-        }
+    if config in files.PUBLISHED:
+        ids, relations, columns = files.read_published(config, mirror)
+        return {x: files.make_published_table(columns[x], ids, relations) for x in columns}
     published, _, version = config.partition("-repaired")
     linked = dict(read_linked(mirror))
     source = linked.pop(published)
@@ -67,7 +58,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
     repaired = repair_rows(source, right, redraw=version != FIRST)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
-    rows = write_rows(source, repaired, list_replacements(published))
+    rows = write_rows(source, repaired, files.list_replacements(published))
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
     questions = (
@@ -135,7 +126,8 @@ def find_correct_entities(
         for ids, prompt in zip(correct, columns.prompt, strict=True):
             ids.update(answers.get(prompt, ()))
     templates: dict[str, str] = {}
-    for query, template in zip(config.queries, blank_subjects(config.rows["en"]), strict=True):
+    english = files.blank_subjects(config.rows["en"])
+    for query, template in zip(config.queries, english, strict=True):
         templates.setdefault(query.relation, template)
     same_template = defaultdict(list)
     for relation, template in templates.items():

@@ -10,7 +10,7 @@ from the release.
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
@@ -208,9 +208,8 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     }
 
 
-def sum_counts(counts: Mapping[str, Mapping[str, int]], names: Iterable[str]) -> str:
+def sum_counts(counts: Mapping[str, Mapping[str, int]], names: Sequence[str]) -> str:
     """Return the table of some counts, a line for each configuration and one for all."""
-    names = list(names)
     rows = [(f"`{config}`", *(part[x] for x in names)) for config, part in counts.items()]
     rows.append(("all", *(sum(part[x] for part in counts.values()) for x in names)))
     return markdown_table(("configuration", *names), rows)

@@ -9,15 +9,10 @@ import polars as pl
 from polyprobe.builder.facts import TEMPLATES, Facts
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
-from polyprobe.builder.recipes.balanced.material import (
-    Coverage,
-    Provenance,
-    assemble,
-    has_wording,
-)
+from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.schema.columns import Row
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
 
@@ -60,9 +55,7 @@ def check_languages(
     request: OwnRequest, available: Sequence[str], content: Facts
 ) -> tuple[str, ...]:
     """Return the requested languages, by default all; refuse fewer than two, or any mute one."""
-    for language in request.languages:
-        if language not in available:
-            raise unknown("language", language, str(request.facts), available)
+    refuse_unknown("language", request.languages, str(request.facts), available)
     languages = request.languages or tuple(available)
     if len(languages) < 2:
         raise PolyprobeError(

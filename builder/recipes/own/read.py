@@ -22,7 +22,7 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is_template
 from polyprobe.builder.facts.labels import clean, fold
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown
 from polyprobe.system.progress import report
 
 ROLES = ("subject", "object")
@@ -103,9 +103,8 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
         relation = row.cells["relation"]
         if not relation:
             raise row.fail("no relation; fill in the column 'relation', or delete the row")
-        if relation not in templates.texts:
-            place = f"{templates.path} ({path}, line {row.number})"
-            raise unknown("relation", relation, place, templates.texts)
+        place = f"{templates.path} ({path}, line {row.number})"
+        refuse_unknown("relation", [relation], place, templates.texts)
         ends = [identify_end(row, role, languages) for role in ROLES]
         facts[(relation, *ends)] += 1
         for (role, entity), language in product(zip(ROLES, ends, strict=True), languages):

@@ -1,8 +1,6 @@
 """Build polyglot: the rows of Schott, Furman and Bhat (EMNLP 2023, arXiv:2305.13675) as released.
 
-card.md describes the columns. Wikidata ids are those of `sources.polyglot`; the subject is the
-entity in the stem. A fact with Wikidata ids at both ends is named by them, in the direction of its
-relation; any other by its `dataset_id`, which is the same in all languages.
+Wikidata ids are those of `sources.polyglot`. card.md describes the columns.
 """
 
 import json
@@ -15,14 +13,7 @@ import pyarrow as pa
 
 from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import flags_table, markdown_table
-from polyprobe.builder.sources import mpararel
-from polyprobe.builder.sources.polyglot import (
-    LANGUAGES,
-    SEPARATOR,
-    identify_entities,
-    read_stems,
-    repair_answers,
-)
+from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.columns import REPEATED, SLOT
 from polyprobe.system.errors import PolyprobeError
 
@@ -51,8 +42,8 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return the rows of a configuration by language, with their counts as notes."""
-    languages = LANGUAGES if config == PARALLEL else (config,)
-    rows = add_columns(read_stems(mirror, languages), *read_english(mirror))
+    languages = polyglot.LANGUAGES if config == PARALLEL else (config,)
+    rows = add_columns(polyglot.read_stems(mirror, languages), *read_english(mirror))
     if config == PARALLEL:
         rows = keep_parallel(rows)
     tables = {}
@@ -66,21 +57,23 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 @lru_cache(maxsize=1)  # the configurations are built in sequence
 def read_english(mirror: Path | None) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the English rows, which all are translations of, and their ids (ENTITIES)."""
-    english = read_stems(mirror, ["en"])
-    return english, identify_entities(english, mpararel.read_facts(mirror, ["en"]))
+    english = polyglot.read_stems(mirror, ["en"])
+    return english, polyglot.identify_entities(english, mpararel.read_facts(mirror, ["en"]))
 
 
 def add_columns(
     released: pl.DataFrame, english: pl.DataFrame, entities: pl.DataFrame
 ) -> pl.DataFrame:
     """Return the columns of the dataset and those that are counted, in the released order."""
-    stems, false = (pl.col(name).str.split(SEPARATOR) for name in ("stem", "false"))
+    stems, false = (pl.col(name).str.split(polyglot.SEPARATOR) for name in ("stem", "false"))
     rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
     # Prompts are paired with candidates by position.
     check_stems(rows)
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
     names = english.select("dataset_id", english_subject="subject")
-    rows = repair_answers(rows).join(names, on="dataset_id", how="left", maintain_order="left")
+    rows = polyglot.repair_answers(rows).join(
+        names, on="dataset_id", how="left", maintain_order="left"
+    )
     size = pl.col("candidates").list.len()
     rows = rows.with_columns(
         linked=pl.all_horizontal(

@@ -23,7 +23,7 @@ from polyprobe.builder.output.folder import (
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
@@ -91,9 +91,8 @@ def read_base(folder: Path, config: str) -> Base:
 def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
     """Return the target languages, sorted: the requested ones (default: all) but the source."""
     source = request.source_language
-    for language in (source, *request.languages):
-        if language not in base:
-            raise unknown("language", language, f"{request.dataset}/{request.config}", base)
+    place = f"{request.dataset}/{request.config}"
+    refuse_unknown("language", (source, *request.languages), place, base)
     targets = sorted({*(request.languages or base)} - {source})
     if not targets:
         raise PolyprobeError(

@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.progress import track
 
 PUBLISHED = ("17", "53")
@@ -203,9 +203,7 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
     # `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
     # it is `block-N`. Without English, the blocks are those of the first language.
     paths = {path.stem.replace("-", "_"): path for path in sorted(folder.glob("*.tsv"))}
-    for language in languages or ():
-        if language not in paths:
-            raise unknown("language", language, str(folder), paths)
+    refuse_unknown("language", languages or (), str(folder), paths)
     columns = {language: read_language_file(paths[language]) for language in languages or paths}
     first = columns.get("en") or next(iter(columns.values()))
     blocks = enumerate(groupby(blank_subjects(first)), start=1)
