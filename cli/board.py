@@ -11,11 +11,11 @@ from polyprobe.schema.names import split_list
 from polyprobe.system.errors import check_ending
 from polyprobe.system.options import option
 
-from .options import PictureOutputs, say, take_options
+from .options import Outputs, PictureOptions, say, take_options
 
 
 @dataclass(frozen=True)
-class BoardOptions(PictureOutputs):
+class BoardOptions(PictureOptions, Outputs):
     """The columns and rows of a board, and what is written."""
 
     output: Path | None = option(

@@ -55,7 +55,12 @@ def clear(
     if not stores:
         say(f"no scores are stored in {folder}")
         return
-    selection = choose_stores(stores, model)
+    if model == "":  # a shell variable that is not set must not clear everything
+        raise PolyprobeError("--model is empty; leave it out to delete the scores of all models")
+    selection = [store for store in stores if model is None or model in store.name]
+    if not selection:
+        names = ", ".join(dict.fromkeys(map(_name_store, stores)))
+        raise PolyprobeError(f"no scores are stored for a model like {model!r}; available: {names}")
     word = "would delete" if dry_run else "deleted"
     for store in selection:
         if not dry_run:
@@ -64,19 +69,6 @@ def clear(
         counts = _count_total([store])
         say(f"{word} {_name_store(store)} ({about}): {counts}, {store.file.name}")
     say(f"{word} {_count_total(selection)} from {folder}")
-
-
-def choose_stores(stores: "list[Stored]", model: str | None) -> "list[Stored]":
-    """Choose the stores whose model name contains a text; None selects all."""
-    if model is None:
-        return stores
-    if not model:  # a shell variable that is not set must not clear everything
-        raise PolyprobeError("--model is empty; leave it out to delete the scores of all models")
-    selection = [store for store in stores if model in store.name]
-    if not selection:
-        names = ", ".join(dict.fromkeys(map(_name_store, stores)))
-        raise PolyprobeError(f"no scores are stored for a model like {model!r}; available: {names}")
-    return selection
 
 
 def draw_stores(stores: "list[Stored]") -> Table:

@@ -236,43 +236,30 @@ class Outputs(Options):
         None, "Write all figures to this file as JSON.", flag="--json", metavar="FILE"
     )
 
-    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
-        """Print a finding, and write the files that were named."""
-        from polyprobe.report.show import render
-
-        say(*render(finding, Console().width))
-        if self.json_file:
-            write_json(self.json_file, as_json())
-
-
-@dataclass(frozen=True)
-class PictureOutputs(PictureOptions, Outputs):
-    """Also a picture."""
-
-    def write(self, finding: "Finding", as_json: Callable[[], Any]) -> None:
-        """Print a finding, and write the files that were named."""
-        super().write(finding, as_json)
-        self.save(finding.pictures)
-
-
-@dataclass(frozen=True)
-class PageOutputs(PageOptions, PictureOptions, Outputs):
-    """Also a picture, and a page, of the finding itself unless another writer is given."""
-
     def write(
         self,
         finding: "Finding",
         as_json: Callable[[], Any],
         write_page: "Callable[[Finding, Path], Any] | None" = None,
     ) -> None:
-        """Print a finding, and write the files that were named."""
-        super().write(finding, as_json)
-        if self.page:
+        """Print a finding, and write the files that were named; the page is that of the finding."""
+        from polyprobe.report.show import render
+
+        say(*render(finding, Console().width))
+        if self.json_file:
+            write_json(self.json_file, as_json())
+        if isinstance(self, PageOptions) and self.page:
             from polyprobe.report.page.page import write_finding
 
             (write_page or write_finding)(finding, self.page)
             say(f"report: {self.page}")
-        self.save(finding.pictures)
+        if isinstance(self, PictureOptions):
+            self.save(finding.pictures)
+
+
+@dataclass(frozen=True)
+class PageOutputs(PageOptions, PictureOptions, Outputs):
+    """Also a picture and a page."""
 
 
 @dataclass(frozen=True)

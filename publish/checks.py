@@ -196,7 +196,12 @@ def missing_sibling(metric: Subject) -> Iterator[str]:
 
 def missing_requirement(metric: Subject) -> Iterator[str]:
     """Find a package that a file imports and requirements.txt does not name."""
-    requirements, distributions = _read_requirements(metric), packages_distributions()
+    listing, distributions = metric.folder / "requirements.txt", packages_distributions()
+    try:
+        lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
+    except UnicodeDecodeError as error:
+        raise PolyprobeError(f"{listing} is not UTF-8 text: {error.reason}") from error
+    requirements = {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
     for file, name, relative in _list_imports(metric):
         # gradio is a requirement by `sdk_version` in the card.
         internal = relative or f"{name}.py" in metric.files or name == "gradio"
@@ -213,15 +218,6 @@ def _list_imports(metric: Subject) -> Iterator[tuple[str, str, bool]]:
         if file.endswith(".py"):
             for name, relative in read_imports(metric.folder / file):
                 yield file, name.split(".")[0], relative
-
-
-def _read_requirements(metric: Subject) -> set[str]:
-    file = metric.folder / "requirements.txt"
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    except UnicodeDecodeError as error:
-        raise PolyprobeError(f"{file} is not UTF-8 text: {error.reason}") from error
-    return {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
 
 
 def not_loading(metric: Subject) -> Iterator[str]:

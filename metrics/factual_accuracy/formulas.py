@@ -95,7 +95,12 @@ def measure_factual_accuracy(
             check_length(options[name], size, name)
     parts: dict[str, np.ndarray] = {"all": np.ones(size, dtype=bool)}
     if single_token is not None:
-        single = _read_flags(single_token, size)
+        check_length(single_token, size, "single_token")
+        for query, flag in enumerate(single_token):
+            if flag not in (0, 1):
+                place = f"query {query} of 'single_token'"
+                raise ValueError(f"{place} is {flag!r}; expected true or false")
+        single = np.array(single_token, dtype=bool)
         parts |= {"single": single, "multi": ~single}
     result: dict[str, Any] = {}
     by_group: dict[Hashable, dict[str, Any]] = {}
@@ -114,14 +119,6 @@ def _fold(text: str, language: str | None) -> str:
     if language == "el":
         text = _STRESS.sub("", unicodedata.normalize("NFD", text))
     return unicodedata.normalize("NFC", text)
-
-
-def _read_flags(flags: Sequence[bool], size: int) -> np.ndarray:
-    check_length(flags, size, "single_token")
-    for query, flag in enumerate(flags):
-        if flag not in (0, 1):
-            raise ValueError(f"query {query} of 'single_token' is {flag!r}; expected true or false")
-    return np.array(flags, dtype=bool)
 
 
 def _summarize_part(

@@ -15,13 +15,14 @@ neither answers correctly.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from polyprobe.metrics.rank_overlap.formulas import rbo_weights
 from polyprobe.metrics.rankc.formulas import rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs, name_ways
+from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
 from polyprobe.metrics.shared.rows import Scores
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
@@ -106,7 +107,7 @@ def _take_ways(right: Right) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """Take the values of the first and of the second language of all ordered pairs."""
     table = np.column_stack(list(right.values())).astype(np.float64)
     i, j = np.nonzero(~np.eye(table.shape[1], dtype=bool))
-    return table[:, i], table[:, j], name_ways(list(right))
+    return table[:, i], table[:, j], [*map("-".join, permutations(right, 2))]
 
 
 def count_right(right: Right) -> np.ndarray:

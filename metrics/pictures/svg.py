@@ -10,6 +10,7 @@ from polyprobe.metrics.pictures.charts import (
     draw_bars,
     draw_boxes,
     draw_curves,
+    draw_points,
     measure_text,
     short,
     tag,
@@ -17,7 +18,6 @@ from polyprobe.metrics.pictures.charts import (
 )
 from polyprobe.metrics.pictures.heat import draw_heat
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
-from polyprobe.metrics.pictures.scatter import draw_points
 
 # The light colours of the pages, see report.css.
 COLOURS = {

@@ -162,7 +162,11 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     curves = make_curves(size, np.sqrt(share[:-1]))
     width = max(1, _PRODUCT // (len(languages) ** 2 * size))
-    better, equal = _count_all_ties(languages, items, width)
+    # Padded with items that are in no top j < N: the product runs over whole blocks.
+    padded, kind = (len(languages), -(-items.size // width) * width), np.min_scalar_type(size)
+    better, equal = np.full(padded, size, kind), np.ones(padded, kind)
+    for i, flat in enumerate(languages):
+        better[i, : items.size], equal[i, : items.size] = map(np.ravel, count_ties(flat[items]))
     sums = np.full((len(languages), len(languages)), queries * size * share[-1])
     step = width * max(1, CHUNK // (len(languages) * size * width))
     for start in range(0, better.shape[1], step):
@@ -172,15 +176,3 @@ def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: s
         vectors = vectors.reshape(shape).transpose(1, 0, 2)
         sums += (vectors @ vectors.transpose(0, 2, 1)).sum(axis=0)
     return sums
-
-
-def _count_all_ties(languages: list[np.ndarray], items: np.ndarray, multiple: int) -> np.ndarray:
-    """Stack `count_ties` of all languages, padded with items that are in no top j < N."""
-    size = items.shape[1]
-    # Rounded up: the product runs over whole blocks.
-    shape = (len(languages), -(-items.size // multiple) * multiple)
-    stacked = np.empty((2, *shape), np.min_scalar_type(size))
-    stacked[0], stacked[1] = size, 1
-    for i, flat in enumerate(languages):
-        stacked[:, i, : items.size] = [counts.ravel() for counts in count_ties(flat[items])]
-    return stacked

@@ -62,7 +62,13 @@ def measure_rankc_subject(
     table = np.column_stack([subject, donor, np.ones(len(subject))])
     shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(subject), 1))
     result = estimate(Figure([*NAMES], table, _compare, shares), resampling)
-    p = _test(subject - donor, resampling) if resampling.n_resamples else None
+    p = None
+    if resampling.n_resamples:
+        groups = resampling.groups if resampling.average == "macro" else None
+        codes = index_labels(groups, len(subject), "groups")[1]
+        weighed = ((subject - donor) / np.bincount(codes)[codes])[:, None]
+        draws = (resampling.clusters, resampling.n_resamples, resampling.seed)
+        p = float(flip_signs(weighed, *draws)[0])
     return {**result, "p_value": p, "n_queries": len(subject)}
 
 
@@ -88,14 +94,6 @@ def rankc_subject_per_query(
     ways = ((first, second_donor), (first_donor, second))
     crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
     return subject, np.mean(crossed, axis=0)
-
-
-def _test(difference: np.ndarray, options: Resampling) -> float:
-    groups = options.groups if options.average == "macro" else None
-    codes = index_labels(groups, len(difference), "groups")[1]
-    weighed = difference / np.bincount(codes)[codes]
-    p = flip_signs(weighed[:, None], options.clusters, options.n_resamples or 0, options.seed)
-    return float(p[0])
 
 
 def _compare(sums: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ times its values.
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
-from itertools import combinations, permutations
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -178,11 +178,6 @@ def share(values: np.ndarray | Sequence[float]) -> Ratio:
 def name_pairs(languages: Sequence[str]) -> list[str]:
     """List the names of all unordered pairs, in the languages' order."""
     return [f"{first}-{second}" for first, second in combinations(languages, 2)]
-
-
-def name_ways(languages: Sequence[str]) -> list[str]:
-    """List the names of all ordered pairs: each language with every other one."""
-    return [f"{first}-{second}" for first, second in permutations(languages, 2)]
 
 
 def mean_of(

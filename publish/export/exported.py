@@ -1,7 +1,5 @@
 """The input of exports: a run's settings and figures, and the dataset's name on the Hub."""
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -20,7 +18,7 @@ from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
-from polyprobe.system.hashing import is_hash
+from polyprobe.system.hashing import hash_json, is_hash
 
 MANY = 10  # more languages than this are counted, not listed
 MARK = "made by `polyprobe export`"
@@ -63,8 +61,8 @@ class Exported(NamedTuple):
         # For 53 languages it has 800 characters, too many for every row of a table.
         parts = self.settings.signature.split("|")
         if len(self.settings.languages) > MANY:
-            hashes = json.dumps(self.settings.fingerprint, sort_keys=True).encode()
-            short = f"{len(self.settings.languages)}@{hashlib.sha256(hashes).hexdigest()[:12]}"
+            hashes = dict(sorted(self.settings.fingerprint.items()))
+            short = f"{len(self.settings.languages)}@{hash_json(hashes)[:12]}"
             parts = [f"languages:{short}" if x.startswith("languages:") else x for x in parts]
         return "|".join([*parts, *self.listed_options])
 

@@ -57,30 +57,25 @@ def read_configuration(
                 f"{folder}: language '{language}' has rows with a prompt for each candidate "
                 "(column 'prompts'), which tasks of harnesses cannot ask; use `polyprobe eval`"
             )
-    name, files_of_splits = find_files(place, config)
-    files = {language: files_of_splits[language] for language in tables}
+    # as `load_dataset` finds them
+    settings = datasets.load_dataset_builder(str(place), config).config
+    names = {str(split): [*map(str, paths)] for split, paths in settings.data_files.items()}
+    if set(names) <= PARTS:
+        raise PolyprobeError(
+            f"{place} has the splits {', '.join(names)}, not one split for each language; "
+            "name the languages' files in the card's configs"
+        )
+    for file in chain.from_iterable(names.values()):
+        if not file.endswith(".parquet"):
+            raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
+    files = {language: names[language] for language in tables}
     pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
     prefixes = {
         language: [prompt[: prompt.index(SLOT)] for prompt in table["prompt"].to_pylist()]
         for language, table in tables.items()
     }
     dataset, fingerprint = hub_name or place.name, hash_files(pairs)[:12]
-    return Configuration(dataset, name, dataset_id, files, fingerprint, prefixes)
-
-
-def find_files(place: Path, config: str | None) -> tuple[str, dict[str, list[str]]]:
-    """Find a configuration's name and {language: Parquet files}, as `load_dataset` does."""
-    settings = datasets.load_dataset_builder(str(place), config).config
-    files = {str(split): [*map(str, paths)] for split, paths in settings.data_files.items()}
-    if set(files) <= PARTS:
-        raise PolyprobeError(
-            f"{place} has the splits {', '.join(files)}, not one split for each language; "
-            "name the languages' files in the card's configs"
-        )
-    for file in chain.from_iterable(files.values()):
-        if not file.endswith(".parquet"):
-            raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
-    return settings.name, files
+    return Configuration(dataset, settings.name, dataset_id, files, fingerprint, prefixes)
 
 
 def to_yaml(content: Mapping[str, object]) -> str:

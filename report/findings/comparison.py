@@ -131,7 +131,16 @@ def explain_least(comparison: Comparison) -> str | None:
     """Name the figures whose p-values cannot fall below .05; None if all can."""
     settings = comparison.settings
     correction, n_resamples = settings["correction"], settings["n_resamples"]
-    lowest = _find_least(settings["test"], comparison.n_units, n_resamples)
+    # the least uncorrected p-value is that of a difference which no resample reaches
+    n_units, share = comparison.n_units, 1 / (1 + n_resamples)
+    if settings["test"] == "randomisation":
+        # n units can be swapped in 2^n ways; the observed one and the one that swaps all reach
+        # any difference
+        lowest = max(share, 2.0 ** (1 - n_units))
+    else:
+        # bound by the degrees of freedom (`significance.invert_intervals`); of one unit there is
+        # no p
+        lowest = 2 * stdtr(n_units - 1, ndtri(min(share, 0.5))) if n_units > 1 else 1.0
     bounds = {}
     for figure, rows in comparison.differences.items():
         tests = sum(row.p_adjusted is not None for row in rows[:-1])
@@ -141,22 +150,10 @@ def explain_least(comparison: Comparison) -> str | None:
     if not figures:
         return None
     return (
-        f"p ({correction}) cannot fall below .05 with {comparison.n_units:,} "
+        f"p ({correction}) cannot fall below .05 with {n_units:,} "
         f"{name_units(settings['clusters'], 'rows')} and {n_resamples:,} resamples; least possible "
-        "p: "
-        f"{', '.join(figures)}"
+        f"p: {', '.join(figures)}"
     )
-
-
-def _find_least(test: str, n_units: int, n_resamples: int) -> float:
-    """Compute the least uncorrected p-value, that of a difference which no resample reaches."""
-    share = 1 / (1 + n_resamples)
-    if test == "randomisation":
-        # n units can be swapped in 2^n ways; the observed one and the one that swaps all reach
-        # any difference
-        return max(share, 2.0 ** (1 - n_units))
-    # bound by the degrees of freedom (`significance.invert_intervals`); of one unit there is no p
-    return float(2 * stdtr(n_units - 1, ndtri(min(share, 0.5)))) if n_units > 1 else 1.0
 
 
 def _make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:

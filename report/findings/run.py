@@ -232,7 +232,14 @@ def _list_notes(
     means = [*_list_tests(results), *_list_means(results, columns, names)]
     modules = [*_list_modules(results, names)]
     conditions = list_conditions(results)
-    yield from _list_resampling(results)
+    resampling = results["resampling"]
+    if resampling["n_resamples"]:
+        unit = name_units(resampling["clusters"])
+        yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
+        if WITHIN.name in results and unit != "relations":
+            enough = len(results["by_relation"]) >= ENOUGH_RELATIONS
+            which = "resamples of relations" if enough else "for these templates only"
+            yield f"95% of RankC within a language and in another template: {which}"
     bounds = results["intervals"].get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield NO_WIDTH
@@ -243,17 +250,6 @@ def _list_notes(
         yield "languages have other candidates: no figure compares their rankings"
     yield from conditions
     yield from modules
-
-
-def _list_resampling(results: Mapping[str, Any]) -> Iterator[str]:
-    resampling = results["resampling"]
-    if resampling["n_resamples"]:
-        unit = name_units(resampling["clusters"])
-        yield f"95%: bootstrap, {resampling['n_resamples']:,} resamples of {unit}"
-        if WITHIN.name in results and unit != "relations":
-            enough = len(results["by_relation"]) >= ENOUGH_RELATIONS
-            which = "resamples of relations" if enough else "for these templates only"
-            yield f"95% of RankC within a language and in another template: {which}"
 
 
 def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:

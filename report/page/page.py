@@ -220,17 +220,13 @@ def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
         Head(column.head, column.role not in _WORDS, column.width is None, column.help)
         for column in table.columns
     ]
-    roles = [column.role for column in table.columns]
-    rows = [
-        [(format_cell(x, role), _find_value(x, role)) for x, role in zip(row, roles, strict=True)]
-        for row in table.rows
-    ]
+    rows: list[list[tuple[str, Any]]] = []
+    for row in table.rows:
+        rows.append([])
+        for cell, column in zip(row, table.columns, strict=True):
+            value, role, _ = cell if isinstance(cell, Cell) else Cell(cell)
+            role = role or column.role
+            # the text of a size or p-value does not sort: `1.2B`, `1e-05`
+            number = role in (Role.SIZE, Role.P) and isinstance(value, int | float)
+            rows[-1].append((format_cell(value, role), value if number else None))
     return heads, rows
-
-
-def _find_value(cell: Any, role: Role) -> float | None:
-    """Find the value of a number whose text does not sort: `1.2B`, `1e-05`."""
-    if isinstance(cell, Cell):
-        cell, role = cell.value, cell.role or role
-    sorts = role not in (Role.SIZE, Role.P) or not isinstance(cell, int | float)
-    return None if sorts else cell

@@ -3,7 +3,6 @@
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 
 from polyprobe.schema.run.folder import AGREE, Run
 from polyprobe.schema.run.settings import Settings
@@ -32,7 +31,12 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
         full.append(settings.model_name + (f" + {adapter}" if adapter else ""))
     names = [name.partition("/")[2] if name.count("/") == 1 else name for name in full]
     names = full if len({*names}) < len({*full}) else names
-    folders = _shorten([run.folder.resolve() for run in runs])
+    # as many last parts of each path as tell different folders apart
+    paths, depth = [run.folder.resolve() for run in runs], 0
+    folders: list[str] = []
+    while len({*folders}) < len({*paths}):
+        depth += 1
+        folders = ["/".join(path.parts[-depth:]).lstrip("/") for path in paths]
     often = Counter(names)
     labels = [
         name if often[name] == 1 else f"{name} ({folder})"
@@ -42,16 +46,6 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
         name if labels.count(name) == 1 else f"{name} {labels[: i + 1].count(name)}"
         for i, name in enumerate(labels)
     ]
-
-
-def _shorten(folders: Sequence[Path]) -> list[str]:
-    """List as many last parts of each path as tell different folders apart."""
-    endings: list[str] = []
-    depth = 0
-    while len({*endings}) < len({*folders}):
-        depth += 1
-        endings = ["/".join(folder.parts[-depth:]).lstrip("/") for folder in folders]
-    return endings
 
 
 def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:

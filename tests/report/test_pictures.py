@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from polyprobe.metrics.pictures.charts import Axis, measure_text
+from polyprobe.metrics.pictures.charts import NAMED, Axis, measure_text
 from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
 from polyprobe.metrics.pictures.picture import (
     Bars,
@@ -22,7 +22,6 @@ from polyprobe.metrics.pictures.picture import (
     Quartiles,
     Series,
 )
-from polyprobe.metrics.pictures.scatter import NAMED
 from polyprobe.metrics.pictures.svg import COLOURS, draw_svg
 from polyprobe.report.page.page import HERE as PAGE
 from polyprobe.report.pictures.draw import save_picture
