@@ -31,11 +31,27 @@ def info() -> None:
 
     folder = cache_folder()
     stores = list_stores(folder)
-    if stores:
-        Console().print(draw_stores(stores))
-        say(f"{_count_total(stores)} in {folder}")
-    else:
+    if not stores:
         say(f"no scores are stored in {folder}")
+        return
+    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
+    table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
+    for name in ABOUT:
+        table.add_column(name, overflow="fold")
+    # further settings are shown of rows that differ only in them
+    settings = {store.file: _list_differing(store, stores) for store in stores}
+    if any(settings.values()):
+        table.add_column("other settings", overflow="fold")
+    for name in ("rows", "size", "last used"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for store in stores:
+        revision, *values = (store.identity.get(name, "–") for name in ABOUT)
+        date = datetime.fromtimestamp(store.last_use).strftime("%Y-%m-%d")
+        values += [settings[store.file]] if any(settings.values()) else []
+        cells = (_name_store(store), revision[:12], *values, f"{store.rows:,}", decimal(store.size))
+        table.add_row(*map(Text, (*cells, date)))
+    Console().print(table)
+    say(f"{_count_total(stores)} in {folder}")
 
 
 @cache.command(epilog="Example: polyprobe cache clear --model bloom --dry-run")
@@ -69,26 +85,6 @@ def clear(
         counts = _count_total([store])
         say(f"{word} {_name_store(store)} ({about}): {counts}, {store.file.name}")
     say(f"{word} {_count_total(selection)} from {folder}")
-
-
-def draw_stores(stores: "list[Stored]") -> Table:
-    """Draw a row for each store; further settings are shown of rows that differ only in them."""
-    table = Table(box=SIMPLE_HEAD, padding=0, show_edge=False, header_style="bold", highlight=False)
-    table.add_column("model", overflow="fold", min_width=18)  # with the others 80 columns
-    for name in ABOUT:
-        table.add_column(name, overflow="fold")
-    settings = {store.file: _list_differing(store, stores) for store in stores}
-    if any(settings.values()):
-        table.add_column("other settings", overflow="fold")
-    for name in ("rows", "size", "last used"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for store in stores:
-        revision, *values = (store.identity.get(name, "–") for name in ABOUT)
-        date = datetime.fromtimestamp(store.last_use).strftime("%Y-%m-%d")
-        values += [settings[store.file]] if any(settings.values()) else []
-        cells = (_name_store(store), revision[:12], *values, f"{store.rows:,}", decimal(store.size))
-        table.add_row(*map(Text, (*cells, date)))
-    return table
 
 
 def _list_differing(store: "Stored", stores: "list[Stored]") -> str:

@@ -67,7 +67,7 @@ def read_splits(
         return {language: _read(splits[language]) for language in names}
     place = locate(os.fspath(dataset))
     name = _name(dataset, config)
-    with _plain_errors(name, place), _from_cache(name, place):
+    with _loading(name, place):
         options: dict[str, Any] = {}
         if os.path.isdir(place):
             check_card(Path(place))
@@ -101,7 +101,7 @@ def find_default(dataset: str | Splits) -> str | None:
     if not isinstance(dataset, str | os.PathLike):
         return None
     place = locate(os.fspath(dataset))
-    with _plain_errors(str(dataset), place), _from_cache(str(dataset), place):
+    with _loading(str(dataset), place):
         check_card(Path(place))
         return str(datasets.load_dataset_builder(place).config.name)
 
@@ -151,29 +151,19 @@ def _known(languages: str | Iterable[str] | None, available: list[str], name: st
 
 
 @contextmanager
-def _from_cache(name: str, place: str) -> Iterator[None]:
-    """Load a name without an owner from the cache: the Hub, which has none, is not asked."""
-    if "/" in place or os.path.isdir(place):
-        yield
-        return
-    check_dataset_name(place)
-    before = datasets.config.HF_HUB_OFFLINE
-    datasets.config.HF_HUB_OFFLINE = True
-    try:
-        yield
-    finally:
-        datasets.config.HF_HUB_OFFLINE = before
-
-
-@contextmanager
-def _plain_errors(name: str, place: str) -> Iterator[None]:
+def _loading(name: str, place: str) -> Iterator[None]:
     """Turn exceptions of `datasets` into one line, and silence its bars and logs."""
+    before = datasets.config.HF_HUB_OFFLINE
     # Streaming would import torch, two seconds, to share its state with workers: there are none.
     torch, datasets.config.TORCH_AVAILABLE = datasets.config.TORCH_AVAILABLE, False
     level = datasets.logging.get_verbosity()
     datasets.logging.set_verbosity(datasets.logging.CRITICAL)
     datasets.disable_progress_bars()
     try:
+        # The Hub has no dataset without an owner: such a name is in the cache.
+        if not ("/" in place or os.path.isdir(place)):
+            check_dataset_name(place)
+            datasets.config.HF_HUB_OFFLINE = True
         yield
     except PolyprobeError:
         raise
@@ -191,7 +181,7 @@ def _plain_errors(name: str, place: str) -> Iterator[None]:
             raise unknown("configuration", config, dataset, available) from error
         raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
     finally:
-        datasets.config.TORCH_AVAILABLE = torch
+        datasets.config.TORCH_AVAILABLE, datasets.config.HF_HUB_OFFLINE = torch, before
         datasets.enable_progress_bars()
         datasets.logging.set_verbosity(level)
 

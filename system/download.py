@@ -97,14 +97,20 @@ def _read_members(repository: Repository, paths: deque[str], archive: Path) -> I
     try:
         with zipfile.ZipFile(archive) as zipball:
             while paths:
-                path, source = f"{root}/{paths[0]}", f"{archive}: {paths[0]}"
-                is_folder = path.endswith("/")
-                content: Any = (_read_folder if is_folder else zipfile.ZipFile.read)(zipball, path)
-                sums = content
-                if is_folder:  # what `LC_ALL=C sha256sum *` prints
-                    digests = {x: hashlib.sha256(y).hexdigest() for x, y in content.items()}
-                    sums = "".join(f"{digests[x]}  {x}\n" for x in sorted(digests)).encode()
-                _check(sums, repository.sha256[paths[0]], source)
+                path = f"{root}/{paths[0]}"
+                content: Any
+                if path.endswith("/"):
+                    names = (x for x in zipball.namelist() if x.rpartition("/")[0] + "/" == path)
+                    content = {x.removeprefix(path): zipball.read(x) for x in sorted(names)}
+                    content.pop("", None)  # the folder itself
+                    if not content:
+                        raise KeyError(f"no files in the folder {path}")
+                    # what `LC_ALL=C sha256sum *` prints
+                    lines = (f"{hashlib.sha256(y).hexdigest()}  {x}\n" for x, y in content.items())
+                    hashed = "".join(lines).encode()
+                else:
+                    content = hashed = zipball.read(path)
+                _check(hashed, repository.sha256[paths[0]], f"{archive}: {paths[0]}")
                 paths.popleft()
                 yield content
     except KeyError as error:
@@ -113,14 +119,6 @@ def _read_members(repository: Repository, paths: deque[str], archive: Path) -> I
         raise PolyprobeError(
             f"{archive} is cut short or corrupt ({error}); download it again"
         ) from error
-
-
-def _read_folder(zipball: zipfile.ZipFile, folder: str) -> dict[str, bytes]:
-    paths = sorted(path for path in zipball.namelist() if path.rpartition("/")[0] + "/" == folder)
-    names = [path.removeprefix(folder) for path in paths if path != folder]
-    if not names:
-        raise KeyError(f"no files in the folder {folder}")
-    return {name: zipball.read(folder + name) for name in names}
 
 
 def _check(content: bytes, expected: str, source: str) -> None:

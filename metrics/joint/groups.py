@@ -116,22 +116,19 @@ def permute_groups(
         return Permutation(None, 0, False)
     # The multinomial coefficient, as a logarithm: it overflows from some 170 units on.
     exact = bool(gammaln(len(codes) + 1) - gammaln(sizes + 1).sum() <= np.log(n) + 1e-9)
-    tables = _list_tables(units, sizes) if exact else _draw_tables(units, sizes, n, seed)
-    null = np.concatenate([find_chi2(part) for part in tables])
+    if exact:
+        # The largest group has the units that are left; χ² does not depend on the order.
+        small = np.sort(sizes)[:-1]
+        orders = np.array([*_list_orders(range(len(units)), small.tolist())])
+        sums = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
+        rest = units.sum(axis=0) - sums.sum(axis=1, keepdims=True)
+        null = find_chi2(np.concatenate([sums, rest], axis=1))
+    else:
+        null = np.concatenate([find_chi2(part) for part in _draw_tables(units, sizes, n, seed)])
     # equal statistics must count as equal, whatever the order in which their rows were summed
     reached = int((null >= observed * (1 - 1e-9) - 1e-9).sum())
     p = (reached + (not exact)) / (len(null) + (not exact))
     return Permutation(p, len(null), exact)
-
-
-def _list_tables(units: np.ndarray, sizes: np.ndarray) -> Iterator[np.ndarray]:
-    """Yield the tables [assignments, groups, 2] of all distinct assignments, the largest last."""
-    # The largest group has the units that are left; χ² does not depend on the order.
-    small = np.sort(sizes)[:-1]
-    orders = np.array([*_list_orders(range(len(units)), small.tolist())])
-    sums = np.add.reduceat(units[orders], small.cumsum() - small, axis=1)
-    rest = units.sum(axis=0) - sums.sum(axis=1, keepdims=True)
-    yield np.concatenate([sums, rest], axis=1)
 
 
 def _list_orders(units: Sequence[int], sizes: Sequence[int]) -> Iterator[tuple[int, ...]]:

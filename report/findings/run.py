@@ -229,9 +229,8 @@ def _list_notes(
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
     yield f"{results['n_queries']:,} {unit}{of_pairs}"
-    means = [*_list_tests(results), *_list_means(results, columns, names)]
+    means = [*_list_means(results, columns, names)]
     modules = [*_list_modules(results, names)]
-    conditions = list_conditions(results)
     resampling = results["resampling"]
     if resampling["n_resamples"]:
         unit = name_units(resampling["clusters"])
@@ -248,23 +247,20 @@ def _list_notes(
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):
         yield "languages have other candidates: no figure compares their rankings"
-    yield from conditions
+    yield from list_conditions(results)
     yield from modules
-
-
-def _list_tests(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the mean gain over questions about another subject, with interval and p-value."""
-    for name, p_values in results.get("p_values", {}).items():
-        value, p = results["mean"][name], p_values.get("mean")
-        if value is not None and p is not None:
-            interval = with_interval(value, results["intervals"]["mean"][name])
-            yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
 
 
 def _list_means(
     results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
 ) -> Iterator[str]:
-    """Yield the means of noted and named figures that neither the table nor the tests show."""
+    """Yield tested means, then those of noted and named figures that are not in the table."""
+    # tests of the mean gain over questions about another subject
+    for name, p_values in results.get("p_values", {}).items():
+        value, p = results["mean"][name], p_values.get("mean")
+        if value is not None and p is not None:
+            interval = with_interval(value, results["intervals"]["mean"][name])
+            yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
     noted = {figure.name for figure in FIGURES if figure.display.noted}
     names = (({*names} | noted) - elsewhere) & {*results}

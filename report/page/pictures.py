@@ -41,8 +41,12 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     for two in report.between:
         drawings[PAIRS] += _list_differences(two, runs[0], report.figures)
     drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
-    if any(part.results.get("k_share") for part in runs):
-        drawings[SHARES] = [Drawing("shares", _draw_shares(runs), {})]
+    shares = [part.results.get("k_share") or [] for part in runs]
+    if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
+        rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
+        labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
+        measure = "number of languages; share of the facts right in at least one"
+        drawings[SHARES] = [Drawing("shares", Bars(_title(runs), labels, series, measure), {})]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):
@@ -194,19 +198,6 @@ def _draw_accuracy(report: Report) -> Bars:
     ]
     lines = [(f"{name} {x:.1%}", x) for name, x in dict.fromkeys(levels) if x is not None]
     return Bars(_title(parts), ordered, series, "accuracy", lines)
-
-
-def _draw_shares(parts: Sequence[RunPart]) -> Bars:
-    """Draw the facts right in exactly k languages, of those right somewhere."""
-    shares = [part.results.get("k_share") or [] for part in parts]
-    count = max(map(len, shares))
-    series = [
-        Series(part.name, [*of_run, *[None] * (count - len(of_run))])
-        for part, of_run in zip(parts, shares, strict=True)
-    ]
-    labels = [str(k) for k in range(1, count + 1)]
-    measure = "number of languages; share of the facts right in at least one"
-    return Bars(_title(parts), labels, series, measure)
 
 
 def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, str]]]:
