@@ -7,9 +7,8 @@ since the same English word may have another translation in another relation.
 
 Homonyms: English "Georgia" has two translations in P47. All observed translations are the same
 entity, since labels cannot distinguish them. By this rule 847 rows of es and 1,858 of el in the
-published BMLAMA-17 are not parallel to English; by any Wikidata id that a label has among the
-objects of the relation in mParaRel, 847 and 1,857. With `strict`, labels of more than one pair do
-not match: 859 and 1,872.
+published BMLAMA-17 are not parallel to English, by the Wikidata ids of mParaRel 847 and 1,857; with
+`strict`, where labels of more than one pair do not match, 859 and 1,872.
 
 A pair is judged in its block if both labels are answers there, otherwise over all blocks. A pair
 with a label that is never an answer is not judged: it counts as parallel and in `not_judged`.

@@ -14,15 +14,14 @@ tokens. The following characters are invisible:
 Characters that are part of the spelling are neither found nor changed:
 
 - U+200C and U+200D after a virama, since they determine the shape of the letters, even before a
-  space; also between two letters of a script with joined or stacked letters (Persian می‌رود, Hindi,
-  Bengali). They have no effect before a space or a hyphen, or in Latin script.
+  space; also between two letters of a script with joined or stacked letters (Persian می‌رود).
 - U+200B between two letters of Khmer, Lao, Burmese or Thai, as a word boundary.
 - U+3000 in Chinese and Japanese, as the ordinary space. It is found in other languages.
 
 In a word of two alphabets (a Greek word with a Latin A), only letters of the same shape are
 replaced (a subset of the confusables of Unicode Technical Standard 39), and only by letters of the
-alphabet that most of the word's letters have. A name such as `μTorrent` is unchanged. So is a Latin
-I in Cyrillic, since it is ambiguous: the Ukrainian I, or the palochka of Caucasian languages.
+alphabet that most of the word's letters have. A Latin I in Cyrillic is unchanged: it may be the
+Ukrainian I, or the palochka of Caucasian languages.
 
 Chinese (`zh`) is written in simplified characters (OpenCC's `t2s`). Otherwise the script of a label
 would tell candidates apart.
@@ -54,7 +53,6 @@ INVISIBLE = "".join(
     and character not in f" {DRAWN}"
 )
 BLANKS = frozenset(character for character in f" {INVISIBLE}" if character.isspace())
-
 JOINERS = "\u200c\u200d"
 _JOINED = (
     *("ARABIC", "SYRIAC", "MANDAIC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI"),
@@ -73,9 +71,7 @@ _RUNS = {
         (False, re.escape(INVISIBLE)),
     )
 }
-
 VIRAMA = 9  # canonical combining class in all scripts
-
 # Each group consists of Latin, Greek and Cyrillic letters of one shape.
 # fmt: off
 _SHAPES = (

@@ -16,8 +16,6 @@ BETTER = 10.0  # least lead of another label
 MARGIN = 20.0  # greatest distance of the rightmost run from the best score
 ARTICLES = frozenset(["the", "los", "las", "les", "den", "der", "die", "das"])
 MARK = re.compile(r"[—–«»\"“”„():;,]|\s-\s")
-
-
 # {number of words: {(words of a label, these words or those that are not generic nouns)}}
 Rivals = dict[int, set[tuple[tuple[Word, ...], tuple[Word, ...]]]]
 

@@ -4,18 +4,14 @@ The translations are by Google and, in cs, hr, ru and uk, also by ChatGPT. A zip
 contains one quoted TSV for each language and relation, with one row for each fact (`Record`).
 Templates are recovered from the filled ones, in English from LAMA's sentences. ChatGPT's prompts
 and objects are only used for the paper's own rows (`recipes.fluent_mlama`). The XLSX documents in
-gt_doc/ are not read: they contain the translations before the object extraction. Three languages
-(el et he) are in the documents only, without ids and objects.
+gt_doc/ are not read: they contain the translations before the object extraction. Defects:
 
-Defects:
 - If the object was not found in Google's sentence, prompt and object are `ERROR` (9% of the rows;
   often the sentence has a paraphrase of the object). 40 extracted objects are empty, most of them
   in id (25) and hr (8). No prompt is made from these rows.
 - The released code reads the list of aliases as one string; here it is split. It contains names in
   the language and in English, possibly including the label.
 - Templates are mLAMA's. Wrong ones (`capital` as a letter in zh, as money in vi) are kept.
-- Most of Google's sentences have spaces at their ends, and LAMA's have a space before the full
-  stop. Both are removed.
 """
 
 import csv

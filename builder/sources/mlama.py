@@ -8,14 +8,6 @@ GoogleRE's and keep their names, since their entities are not linked to those of
 Ids: `Q…` is kept, Freebase's `/m/…` becomes `mlama:/m/…`. Without an id, a subject becomes
 `mlama:RELATION:LINEID` and an object `mlama:RELATION:LABEL` (the English label of the same
 `lineid`), so that an object has one id in all rows of a relation.
-
-Defects, with their causes in the programs that made the data (norakassner/mlama, folder dataset/):
-- If neither entity of a GoogleRE fact had a Freebase id, the *subject's* name was also written as
-  the object. GoogleRE rows with two equal labels are excluded.
-- Templates are Google's translations. Some lost a slot, or have its letter in another script or
-  case. SLOTS repairs them where possible; the others are excluded.
-- `templates.jsonl` was appended to, so a relation may occur twice. The last one is taken, as in the
-  Hub's copy.
 """
 
 import io
@@ -58,7 +50,6 @@ TEXTS = ("sub_label", "obj_label")
 
 # Cyrillic and Greek capitals that look like X and Y, and lower-case letters.
 SLOTS = {"[X]": ("[Х]", "[Χ]", "[x]", "[ X ]"), "[Y]": ("[У]", "[Υ]", "[Ү]", "[y]", "[ Y ]")}
-
 FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
 
 UNTIDY = "rows whose labels had invisible characters or surrounding spaces"
@@ -147,6 +138,7 @@ def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     repairs[UNTIDY] += count_changed(rows, plain, TEXTS)
     labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
     repairs[UNLABELLED] += plain.height - labelled.height
+    # A fact without a Freebase id has the subject's name also as its object.
     google = pl.col("predicate_id").is_in(GOOGLE_RE)
     distinct = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
     repairs[REPEATED] += labelled.height - distinct.height
@@ -175,6 +167,7 @@ def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
 
 def repair_templates(templates: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return TEMPLATES: the last one for each language and relation, repaired, if usable."""
+    # `templates.jsonl` was appended to: as in the Hub's copy, the last one counts.
     last = templates.unique(["language", "relation"], keep="last", maintain_order=True)
     repairs[TWICE] += templates.height - last.height
     rows = []

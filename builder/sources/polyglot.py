@@ -1,24 +1,18 @@
 """Polyglot or Not (Schott, Furman and Bhat, EMNLP 2023, arXiv:2305.13675).
 
-Parquet in 20 languages, one row for each stem. `dataset_id` (`rome_N` from CounterFact, `calinet_N`
-from CALINET) joins the languages, and `relation` is a Wikidata property. Entities have no ids. Ids
-are found by English labels, since English has all rows: the Wikidata id of the only subject or
-object of mParaRel's relation with this label (ignoring case), otherwise `polyglot:RELATION:LABEL`
-in lower case. An object has one id in all rows of a relation, also one for homonyms that mParaRel
-does not distinguish. In 66% of the facts both subject and object have Wikidata ids.
+Parquet in 20 languages, one row for each stem; `dataset_id` joins the languages. Entities have no
+ids. They are found by English labels, since English has all rows: the Wikidata id of the only
+subject or object of mParaRel's relation with this label (ignoring case), otherwise
+`polyglot:RELATION:LABEL` in lower case. In 66% of the facts both ends have Wikidata ids. Defects:
 
-Defects:
 - Some rows have several stems, one for each entity, joined by ` <br> `. `read_facts` takes only the
-  first, that of the true entity, and not the column `false`, since balanced sets select distractors
-  by id. The recipe `polyglot` keeps all.
+  first, that of the true entity. The recipe `polyglot` keeps all.
 - 1,574 of 26,267 English rows ask for the subject (`Lima is the capital of`). Their facts and
   labels are kept, but their stems are not used as prompts.
-- Some stems end in the answer, because upstream did not cut off answers with a parenthesis. They
-  are excluded.
+- Some stems end in an answer with a parenthesis, which upstream did not cut off. They are excluded.
 - `true` often has the wrong case (`Bbc`). If only the case differs, `object` is taken.
 - `object` is often untranslated, so in all other rows `true` is the answer's label. Subjects are
   also often untranslated (equal to English in 89% of rows in sv, 3% in sr). They are kept.
-- Words are translated row by row, possibly into several labels. The most frequent one is taken.
 """
 
 import io

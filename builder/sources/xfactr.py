@@ -5,9 +5,9 @@ The facts are those of its two samples of T-REx, mTREx and mTRExf. The files wit
 label. Otherwise its label in English is its form in the facts that is an alias and occurs in most
 relations; in 12 other languages it is that of the authors' lists for LAMA's entities, and elsewhere
 it has none. Of 9,411 entities that are also in mParaRel, 80% have the same English label there, and
-99% of the entities with one alias. Of 99,352 listed labels of entities with one alias, 98,532 equal
-it. Bengali has no aliases, Panjabi, Ilocano and Yoruba few. The annotated prompts of 9 languages
-are reduced (`reduce_prompt`) or written out for each fact (`annotated.render`).
+99% of those with one alias. Of 99,352 listed labels of entities with one alias, 98,532 equal it.
+The annotated prompts of 9 languages are reduced (`reduce_prompt`) or written out for each fact
+(`annotated.render`).
 """
 
 import csv
@@ -253,11 +253,8 @@ def fix_prompt(prompt: str, language: str, relation: str) -> str:
 def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, list[str]]:
     """Return the prompt without its marks, and the name of the loss for each mark with one.
 
-    A reduction may lose case, article, gender and number, and the optional copula of Turkish. In
-    Turkish, Hungarian, Bengali and Marathi some cases have the function of a preposition; such
-    losses are counted separately. Marks whose loss would change more stay in brackets, so that the
-    template is invalid: the French choice of en, au, aux and à before a place, and the Bengali
-    choice between persons and things.
+    Marks whose loss would change more than grammar stay in brackets, so that the template is
+    invalid: the French choice of en, au, aux and à, and the Bengali one of persons and things.
 
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el")[0]
     '[X] ήταν [Y] .'

@@ -19,17 +19,14 @@ TRANSLATORS = {
     "openai": "OpenAI",
     "transformers": "Transformers",
 }
-
 TITLES = {
     "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
     "googletrans": "the public page of Google Translate",
     "openai": "a model behind an OpenAI-compatible server",
     "transformers": "a translation model of the Hub, such as NLLB, M2M100 or OPUS-MT",
 }
-
 # Options of every translator: attributes of `Translator`.
 SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
-
 NUMBERS = {int: "a whole number", float: "a number"}
 LIMIT = 1e9  # clocks do not accept more seconds
 

@@ -1,8 +1,8 @@
 """Slots in texts for a translator: how they are spelled, and how they are found again.
 
-Engines write `[x]`, `［X］` or `[ X ]` for a slot, drop a bracket, or transliterate the letter. An
-ambiguous slot counts as lost: a letter without brackets must be a capital (`y` is Spanish for
-"and"), and both letters must be of one alphabet (`У` is a Russian preposition).
+Engines write `[x]`, `［X］` or `[ X ]`, drop a bracket, or transliterate the letter. An ambiguous
+slot counts as lost: a letter without brackets must be a capital (`y` is Spanish for "and"), and
+both letters must be of one alphabet (`У` is a Russian preposition).
 """
 
 import re
@@ -14,7 +14,6 @@ from polyprobe.schema.columns import SLOT
 # Square brackets may be doubled or single; other brackets must be complete pairs.
 OPENING, CLOSING = r"\[［", r"\]］"
 PAIRS = ("()", "（）", "{}", "｛｝", "<>", "＜＞", "【】", "〔〕", "「」", "『』", "«»")
-
 # No such letter is next to a slot without brackets; Chinese and Korean put no space around it.
 LETTER = "[0-9_A-Za-z\u00c0-\u024f\u0300-\u03ff\u0400-\u052f\u1f00-\u1fff]"
 

@@ -2,9 +2,8 @@
 
 In a label of several words, the words that agree with its head are inflected: the adjectives before
 it, the head, an adjective after it, and all parts of a person's name. Other words after the head
-stay unchanged, such as a genitive, a preposition or a title, except after words like город. Text in
-parentheses, and text after a comma except in persons' names, stays unchanged too. Russian names
-outside the dictionary are inflected by their last letter (`decline_name`).
+stay unchanged, except after words like город. Russian names outside the dictionary are inflected by
+their last letter (`decline_name`).
 """
 
 import re

@@ -21,7 +21,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 
-from .material import LABELLED, Coverage, Material, Provenance, has_wording, trace_costs
+from .material import LABELLED, Material, Provenance, has_wording, trace_costs
 from .request import BalancedRequest
 from .rows import draw_queries, list_total, verbalise
 
@@ -77,7 +77,13 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
     layers = material.coverage.within(request.languages)
     facts = material.coverage.facts.filter(has_wording(layers))
     if facts.is_empty():
-        raise explain_empty(request, material.coverage, layers)
+        coverage, labelled = material.coverage, int(layers[LABELLED].sum())
+        mute = [x for x in request.languages if not has_wording(coverage.within([x])).any()]
+        why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
+        raise PolyprobeError(
+            f"no fact of {request.source} can be asked in every language asked for ({labelled} "
+            f"have labels in all of them{why}); leave some out, --plan shows their cost"
+        )
     correct = find_correct_answers(request, material, mirror)
     queries, left_out = draw_queries(request, material, facts, correct)
     if not queries:
@@ -119,19 +125,6 @@ def find_correct_answers(
         find_alike(material.templates, "template", pl.col("relation")),
         find_alike(prompts, "prompt", pl.struct(*FACTS), lambda fact: Fact(**fact)),
         find_alike(content.labels.filter(selection), "label", pl.col("id")),
-    )
-
-
-def explain_empty(
-    request: BalancedRequest, coverage: Coverage, layers: np.ndarray
-) -> PolyprobeError:
-    """Return the error for languages without a common fact."""
-    mute = [x for x in request.languages if not has_wording(coverage.within([x])).any()]
-    why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
-    return PolyprobeError(
-        f"no fact of {request.source} can be asked in every language asked for "
-        f"({int(layers[LABELLED].sum())} have labels in all of them{why}); leave some out, --plan "
-        "shows their cost"
     )
 
 

@@ -90,7 +90,10 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     if request.wording:
         content = add_sentences(request, source, content, mirror)
     fallback = pl.DataFrame(schema=TEMPLATES)
-    if request.source != FALLBACK and lacks_templates(content, source.LANGUAGES):
+    part = content.templates.filter(pl.col("language").is_in(list(source.LANGUAGES)))
+    pairs = len(set(source.LANGUAGES)) * content.facts["relation"].n_unique()
+    # A relation without a template in one of the languages gets one.
+    if request.source != FALLBACK and part.select("language", "relation").n_unique() < pairs:
         lender = load_source(FALLBACK)
         fallback = pl.DataFrame(lender.read_fallback_templates(mirror), TEMPLATES, orient="row")
         sources.append(describe_source(FALLBACK, lender, "templates"))
@@ -154,13 +157,6 @@ def add_sentences(
             "templates, then the sentence version: polyprobe build sentences balanced --config NAME"
         )
     return content
-
-
-def lacks_templates(content: Facts, languages: Sequence[str]) -> bool:
-    """Return whether a relation has no template in one of the languages."""
-    pairs = len(set(languages)) * content.facts["relation"].n_unique()
-    templates = content.templates.filter(pl.col("language").is_in(list(languages)))
-    return templates.select("language", "relation").n_unique() < pairs
 
 
 def translate_missing(

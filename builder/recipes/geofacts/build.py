@@ -24,9 +24,7 @@ from polyprobe.schema.columns import Row
 from polyprobe.system.hashing import hash_text
 
 DEFAULT_CONFIG = "default"
-
 N_CANDIDATES = 10
-
 # Characters in a stem; fewer where a character is a syllable or vowels are unwritten.
 _STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
 # Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
@@ -41,12 +39,9 @@ _CODES = (
     "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
 )
 LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
-
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
-
 # Languages with "North American continent" as the name of 003; 021 has the usual name.
 NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
-
 # A second name or a description, which goes: `Myanmar (Burma)`, `Meksyk (miasto)`
 _TRAILING_BRACKET = re.compile(r"\s*[(（][^()（）]*[)）]$")
 # Around what distinguishes two names, which stays: `franc CFA (BCEAO)`

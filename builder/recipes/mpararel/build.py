@@ -1,11 +1,9 @@
 """Build mpararel: the tuples and patterns of Fierro and Søgaard (arXiv:2203.11552), as released.
 
-The rows are every tuple of the language in every pattern of its relation: 6,194,163 rows of 46
-languages. A row has one candidate, its object, since the protocol ranks all objects of the relation
-(`--scoring mpararel`). `LANG-translated` has the same tuples in the templates on which the released
-machine translations agree, as in section 3 of the paper; details that it does not state (how
-wordings are compared, and that translations of any template of the relation agree) are inferred
-from the release.
+The rows are every tuple of the language in every pattern of its relation, with its object as the
+only candidate. `LANG-translated` has the same tuples in the templates on which the released machine
+translations agree, as in section 3 of the paper; details that it does not state (how wordings are
+compared, and that translations of any template of a relation agree) are inferred from the release.
 """
 
 import json

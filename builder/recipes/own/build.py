@@ -11,7 +11,6 @@ from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
 from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
@@ -46,7 +45,13 @@ def make(request: OwnRequest) -> Balanced:
         for role, path in roles.items()
     )
     rows, notes = balance(balanced_request, material._replace(sources=sources))
-    report_small(rows[request.languages[0]], request.candidates)
+    largest: dict[str, int] = {}
+    for row in rows[request.languages[0]]:
+        largest[row.relation] = max(largest.get(row.relation, 0), len(row.candidates))
+    minimum = request.candidates
+    small = [f"{relation} {size}" for relation, size in largest.items() if size < minimum]
+    if small:
+        report(f"fewer than {minimum} candidates, for lack of objects: at most {', '.join(small)}")
     card = {"license": request.licence, "relations": templates.names}
     return Balanced(rows, notes._replace(config=DEFAULT_CONFIG, command=request.command, card=card))
 
@@ -91,13 +96,3 @@ def check_material(request: OwnRequest, coverage: Coverage) -> None:
             f"{request.facts}: no relation has two objects, and a query needs a wrong candidate; "
             "add facts with other objects"
         )
-
-
-def report_small(rows: Sequence[Row], minimum: int) -> None:
-    """Report the relations whose queries all have fewer candidates than wanted."""
-    largest: dict[str, int] = {}
-    for row in rows:
-        largest[row.relation] = max(largest.get(row.relation, 0), len(row.candidates))
-    small = [f"{relation} {size}" for relation, size in largest.items() if size < minimum]
-    if small:
-        report(f"fewer than {minimum} candidates, for lack of objects: at most {', '.join(small)}")

@@ -1,8 +1,4 @@
-"""Build xfactr: the facts of X-FACTR (Jiang et al., EMNLP 2020), one configuration a language.
-
-The facts are those of the sample mTRExf whose subject and object have a label in the language, in
-the order of the release. card.md describes labels, columns and prompts.
-"""
+"""Build xfactr: the facts of mTRExf whose ends have a label in a language, in released order."""
 
 import io
 import json
