@@ -41,6 +41,7 @@ from opencc import OpenCC
 from . import Facts
 
 CHINESE = "zh"
+CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 FILLERS = "\u115f\u1160\u3164\uffa0"
 DRAWN = "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 CATEGORIES = ("Cf", "Zs", "Zl", "Zp", "Cc")

@@ -27,7 +27,12 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
-from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise
+from polyprobe.builder.facts.labels import (
+    CONTRADICTIONS,
+    choose_labels,
+    count_contradictions,
+    normalise,
+)
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError
@@ -55,7 +60,6 @@ BLANKS = "prompts with surrounding spaces removed"
 LISTS = "alias lists split at |||"
 UNCLEAR = "filled templates from which no slots could be recovered"
 STOPS = "templates with the space before the full stop removed"
-CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 
 
 class Record(NamedTuple):

@@ -23,7 +23,13 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
-from polyprobe.builder.facts.labels import choose_labels, count_contradictions, normalise, tidy
+from polyprobe.builder.facts.labels import (
+    CONTRADICTIONS,
+    choose_labels,
+    count_contradictions,
+    normalise,
+    tidy,
+)
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
@@ -61,7 +67,6 @@ SLOT_REPAIRED = "templates with repaired slots"
 SLOT_LOST = "templates excluded: a slot is missing or repeated"
 BLANK = "templates with superfluous spaces removed, such as one before the full stop"
 TWICE = "templates excluded: the relation has a later one"
-CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:

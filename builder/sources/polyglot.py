@@ -22,7 +22,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
-from polyprobe.builder.facts.labels import choose_labels, count_contradictions, tidy
+from polyprobe.builder.facts.labels import CONTRADICTIONS, choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError
@@ -53,7 +53,6 @@ UNTIDY = "rows whose texts had invisible characters or surrounding spaces"
 SPOILED = "answers corrected to the case of the object column"
 INVERTED = "stems excluded: they ask for the subject"
 ANSWERED = "stems excluded: they end in the answer"
-CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 OWN_IDS = "entities without a Wikidata id"
 
 

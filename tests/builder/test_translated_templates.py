@@ -10,12 +10,14 @@ from polyprobe.builder.facts import TEMPLATES, is_template
 from polyprobe.builder.recipes.geofacts.build import load_templates
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
-from polyprobe.builder.translators.slots import STYLES, put_slots, restore_slots
 from polyprobe.builder.translators.templates import (
+    STYLES,
     count_outcomes,
     describe_outcomes,
     fill_missing,
     load_translators,
+    put_slots,
+    restore_slots,
 )
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import NoAnswerError, Pace

@@ -9,12 +9,13 @@ import pytest
 
 from polyprobe.builder.translators import load_translator
 from polyprobe.builder.translators.engines.openai import (
+    LIMIT,
     OpenAI,
     clean_answer,
     read_content,
+    read_example_file,
     read_examples,
 )
-from polyprobe.builder.translators.examples import LIMIT, read_example_file
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, Pace
 from polyprobe.system.store import CHECKSUM, cache_folder
