@@ -46,12 +46,11 @@ def find_flags(
 def occurs(label: str, text: str) -> bool:
     """Return whether a text contains a label, compared by `fold`.
 
-    At each end of the label, a letter, digit or mark of the text must not continue it, unless it is
-    in a script without spaces between words.
-
     >>> occurs("guinea", "Equatorial Guinea"), occurs("Oman", "Romania"), occurs("木", "木星")
     (True, False, True)
     """
+    # At each end of the label, a letter, digit or mark of the text must not continue it, unless it
+    # is in a script without spaces between words.
     text, label = fold(text), fold(label)
     start = text.find(label) if label else -1
     while start >= 0:

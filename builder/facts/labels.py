@@ -74,13 +74,11 @@ _RUNS = {
 }
 VIRAMA = 9  # canonical combining class in all scripts
 # Each group consists of Latin, Greek and Cyrillic letters of one shape.
-# fmt: off
 _SHAPES = (
     "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
     "XΧХ", "YΥУ", "ZΖ", "aа", "cс", "eе", "iі", "jј", "oοо", "pр", "sѕ", "xх", "yу", "əә", "ƏӘ",
     "çҫ", "ÇҪ",
-)
-# fmt: on
+)  # fmt: skip
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
 _TWINS = {
     (letter, unicodedata.name(twin).partition(" ")[0]): twin
@@ -161,12 +159,11 @@ def find_invisible(text: str, language: str) -> bool:
 def normalise(text: str, language: str) -> str:
     r"""Return the text without invisible characters, except those that are part of the spelling.
 
-    A run of spaces and invisible characters is replaced by one U+0020, or removed if it contains no
-    space or is at an end of the text. Runs of U+0020 alone are unchanged.
-
     >>> normalise("son \u200b\u200bciudades\u00a0", "es")
     'son ciudades'
     """
+    # A run of spaces and invisible characters is replaced by one U+0020, or removed if it contains
+    # no space or is at an end of the text. Runs of U+0020 alone are unchanged.
     wide = re.split("[-_]", language)[0] in WIDE_LANGUAGES
     return _RUNS[wide].sub(_replace_run, text)
 

@@ -104,7 +104,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     repairs[CONTRADICTIONS] = count_contradictions(names)
     translated = [record for record in records if record.language in selection]
     facts = {(record.relation, record.subject_id, record.object_id) for record in records}
-    aliases = split_aliases(translated, repairs)
+    aliases: set[tuple[str, str, str]] = set()
+    for record in translated:
+        texts = [text.strip() for text in record.aliases.split(SEPARATOR)]
+        repairs[LISTS] += len(texts) > 1
+        aliases.update((record.language, record.object_id, text) for text in texts if text)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
@@ -153,16 +157,6 @@ def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.Da
         if language in languages
     ]
     return pl.DataFrame(rows, schema=LABELS, orient="row")
-
-
-def split_aliases(records: Iterable[Record], repairs: Counter[str]) -> set[tuple[str, str, str]]:
-    """Return (language, object's id, alias); count the lists of several aliases in `repairs`."""
-    aliases: set[tuple[str, str, str]] = set()
-    for record in records:
-        names = [name.strip() for name in record.aliases.split(SEPARATOR)]
-        repairs[LISTS] += len(names) > 1
-        aliases.update((record.language, record.object_id, name) for name in names if name)
-    return aliases
 
 
 def recover_filled_templates(

@@ -30,12 +30,10 @@ LICENCE = (
     "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
     "labels and aliases of Wikidata (CC0-1.0)"
 )
-# fmt: off
 LANGUAGES = (
     "bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg",
     "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
-)
-# fmt: on
+)  # fmt: skip
 MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sentences`
 REPOSITORY = Repository(
     name="jzbjyb/X-FACTR",
@@ -253,12 +251,11 @@ def fix_prompt(prompt: str, language: str, relation: str) -> str:
 def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, list[str]]:
     """Return the prompt without its marks, and the name of the loss for each mark with one.
 
-    Marks whose loss would change more than grammar stay in brackets, so that the template is
-    invalid: the French choice of en, au, aux and à, and the Bengali one of persons and things.
-
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el")[0]
     '[X] ήταν [Y] .'
     """
+    # Marks whose loss would change more than grammar stay in brackets, so that the template is
+    # invalid: the French choice of en, au, aux and à, and the Bengali one of persons and things.
     lost: list[str] = []
     template = ""
     dropped = False

@@ -29,13 +29,12 @@ def check_pair(
 def match_code(code: str, available: Collection[str]) -> str | None:
     """Return a translator's code of a language, or None.
 
-    The same spelling comes first, then an equal standard code, then the shortest.
-
     >>> match_code("zh", ["zh-cn", "zh-tw"]), match_code("he", ["iw"])
     ('zh-cn', 'iw')
     >>> match_code("sr", ["srp_Cyrl", "srp_Latn"])
     'srp_Cyrl'
     """
+    # The same spelling comes first, then an equal standard code, then the shortest.
     spelled = {_spell(name): name for name in sorted(available, reverse=True)}
     if _spell(code) in spelled:
         return spelled[_spell(code)]

@@ -200,13 +200,12 @@ def count_votes(
 ) -> pl.DataFrame:
     """Add the votes for the wording of each row: `voters` and whether it is `valid`.
 
-    Rows agree if the columns of `scope` are equal. A wording is valid if two translators agree on
-    it, or if a trusted one gives it: the trusted have two votes, the others have one.
-
     >>> rows = pl.DataFrame({"translator": ["bing", "google", "google"], "text": ["a", "b", "a"]})
     >>> count_votes(rows, ["text"], ["bing"])["valid"].to_list()
     [True, False, True]
     """
+    # Rows agree if the columns of `scope` are equal. A wording is valid if two translators agree on
+    # it, or if a trusted one gives it: the trusted have two votes, the others have one.
     name = pl.col("translator")
     doubled = name.filter(name.is_in(list(trusted)))
     return wordings.with_columns(

@@ -30,10 +30,8 @@ def decline_bengali(head: str, case: str, kinds: Collection[str]) -> str | None:
 
 
 def decline_marathi(head: str, case: str, kinds: Collection[str]) -> str | None:
-    """Return the locative: -त after ī and ū, -ात after a consonant (दिल्लीत, भारतात), or None.
-
-    Words in -ा and -े have another, unpredictable stem before it.
-    """
+    """Return the locative: -त after ī and ū, -ात after a consonant (दिल्लीत, भारतात), or None."""
+    # Words in -ा and -े have another, unpredictable stem before it.
     if case != "LOC" or not head:
         return None
     if head[-1] in "ीूईऊ":

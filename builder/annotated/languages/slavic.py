@@ -46,12 +46,6 @@ ENDINGS = {
 }
 
 
-class Guess(NamedTuple):
-    """A name outside the dictionary."""
-
-    word: str
-
-
 class NameKind(NamedTuple):
     """The kind of a name: a person of a sex (GENDERS), a place, or neither."""
 
@@ -97,7 +91,7 @@ class Slavic(Inflector):
         headless = not human and None in readings and not any(map(is_noun, readings))
         if case not in GRAMMEMES or not any(readings) or headless:
             return label if case == "NOM" else None
-        nouns = [parse for parse in readings if is_noun(parse) and not isinstance(parse, Guess)]
+        nouns = [parse for parse in readings if is_noun(parse) and not isinstance(parse, str)]
         animate = human or bool(nouns and "anim" in nouns[0].tag.grammemes)
         forms = [
             decline_slavic(word, parse, case, animate, gender if human else None)
@@ -112,8 +106,8 @@ class Slavic(Inflector):
         parse = next(filter(is_noun, readings), readings[0] if readings else None)
         if parse is None:
             return None
-        if isinstance(parse, Guess):  # names in -о, -и and similar may have any gender
-            last = parse.word[-1:]
+        if isinstance(parse, str):  # names in -о, -и and similar may have any gender
+            last = parse[-1:]
             by_letter = FEM if last in "ая" else NEUT if last in "ое" else MASC
             return Agreement(by_letter, sure=last not in "оуэыиюёеь")
         grammemes = parse.tag.grammemes
@@ -136,7 +130,7 @@ class Slavic(Inflector):
             yield parse
 
     def read(self, word: str, kind: NameKind, rest: list[str]) -> Any:
-        """Return the most likely nominative reading of a word, or None."""
+        """Return the most likely nominative reading, the word if it is a foreign name, or None."""
         if not CYRILLIC.fullmatch(word) or (kind.human and word in PARTICLES):
             return None
         name = word[:1].isupper()
@@ -149,7 +143,7 @@ class Slavic(Inflector):
         is_word = not kind.human and any(parse.is_known for parse in readings)
         unclear = word.isupper() or word.endswith("ь")  # the last letter does not decide
         if name and self.guesses and not (unclear or is_word or is_sound(nominatives, kind)):
-            return Guess(word)
+            return word
         if rest and not kind.human:  # adjectives that agree with the next word come first
             keys = set(map(gender_key, filter(is_nominative, self.analyser.parse(rest[0]))))
             nominatives.sort(key=lambda each: not (is_adjective(each) and gender_key(each) in keys))
@@ -173,7 +167,7 @@ def is_nominative(parse: Any) -> bool:
 
 def is_noun(parse: Any) -> bool:
     """Return whether a reading can be the head of a label."""
-    return isinstance(parse, Guess) or (parse is not None and parse.tag.POS == "NOUN")
+    return isinstance(parse, str) or (parse is not None and parse.tag.POS == "NOUN")
 
 
 def is_adjective(parse: Any) -> bool:
@@ -183,7 +177,7 @@ def is_adjective(parse: Any) -> bool:
 
 def goes_with(head: Any, parse: Any) -> bool:
     """Return whether a word after the head inflects with it: a name or an agreeing adjective."""
-    if isinstance(head, Guess) or isinstance(parse, Guess) or parse is None:
+    if isinstance(head, str) or isinstance(parse, str) or parse is None:
         return False
     names = bool(PEOPLE & head.tag.grammemes and PEOPLE & parse.tag.grammemes)
     title = is_adjective(parse) and gender_key(parse) == gender_key(head)
@@ -214,7 +208,7 @@ def gender_key(parse: Any) -> str:
 def decline_slavic(word: str, parse: Any, case: str, animate: bool, gender: str | None) -> str:
     """Return the word in a case with its number and gender; unchanged if there is no such form."""
     bare = word.rstrip(",")
-    if isinstance(parse, Guess):
+    if isinstance(parse, str):
         return decline_name(bare, case, animate, gender) + word[len(bare) :]
     if parse is None or FIXED in parse.tag.grammemes:
         return word
@@ -256,11 +250,10 @@ def agrees(form: Any, parse: Any, animate: bool) -> bool:
 def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str:
     """Return a foreign name in a case; unchanged if it ends in another vowel or ь.
 
-    A woman's name in a consonant stays unchanged, as does a thing's in the accusative. No plurals.
-
     >>> [decline_name(name, "INS", True, None) for name in ("Менехм", "Лечче", "Фаэнца")]
     ['Менехмом', 'Лечче', 'Фаэнцей']
     """
+    # A woman's name in a consonant stays unchanged, as does a thing's in the accusative.
     last = name[-1:]
     hard, soft, feminine, soft_feminine = ENDINGS[case]
     if last == "я":

@@ -72,10 +72,8 @@ def shape(suffix: str, heard: str, vowel: str, possessed: bool) -> str:
 
 
 def soften(word: str) -> str:
-    """Return a common noun of several syllables as before a vowel: kitap, kitab-.
-
-    A k after n becomes g, also in words of one syllable: renk, reng-.
-    """
+    """Return a common noun of several syllables as before a vowel: kitap, kitab-."""
+    # A k after n becomes g, also in words of one syllable: renk, reng-.
     if word.endswith("nk"):
         return f"{word[:-1]}g"
     syllables = sum(letter in VOWELS for letter in lower(word.split(" ")[-1]))

@@ -162,30 +162,25 @@ def take_notes(
     prefix = f"{request.source}:"
     is_pure = all(row.template_id.startswith(prefix) for part in rows.values() for row in part)
     first = rows[request.languages[0]]
-    used_templates = count_used_templates(first if request.templates > 1 else ())
+    # A sentence counts as one template.
+    counts = Counter((row.relation, row.fact_id) for row in first if request.templates > 1)
+    repeated: dict[str, list[int]] = {}
+    for (relation, _), count in counts.items():
+        repeated.setdefault(relation, []).append(count)
+    lines = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
     return Notes(
         config=request.name,
         command=request.command,
         source_facts=material.content.facts.height,
         facts=len({row.fact_id for row in first}),
         rows=len(first),
-        used_templates=used_templates,
+        used_templates=pl.DataFrame(lines, USED_TEMPLATES, orient="row"),
         left_out=pl.DataFrame([line for line in left_out if line[2]], LEFT_OUT, orient="row"),
         costs=trace_costs(material.coverage, request.languages),
         borrowed=material.borrowed,
         repairs=material.content.repairs,
         sources=tuple(s for s in material.sources if s.role != "templates" or not is_pure),
     )
-
-
-def count_used_templates(rows: Sequence[Row]) -> pl.DataFrame:
-    """Return USED_TEMPLATES for the rows of one language; a sentence counts as one template."""
-    counts = Counter((row.relation, row.fact_id) for row in rows)
-    repeated: dict[str, list[int]] = {}
-    for (relation, _), count in counts.items():
-        repeated.setdefault(relation, []).append(count)
-    lines = [(relation, max(part), len(part), sum(part)) for relation, part in repeated.items()]
-    return pl.DataFrame(lines, USED_TEMPLATES, orient="row")
 
 
 def dump(notes: Notes) -> str:

@@ -237,10 +237,9 @@ def mark(table: pl.DataFrame, rows: pl.DataFrame, languages: Sequence[str]) -> n
 
 def trace_costs(coverage: Coverage, languages: Sequence[str]) -> pl.DataFrame:
     """Return the cost of each language in facts (COSTS)."""
-    # The requested languages come first, in the order in which each step keeps most facts. `facts`
-    # counts the facts that can be asked in all languages so far, `lost` those lost with this
-    # language (with the first one, out of all facts), `labelled` those with labels in all languages
-    # so far. The others follow, each as if added alone to the requested ones, the cheapest first.
+    # The requested languages come first, in the order in which each step keeps most facts: those
+    # that can be asked in all languages so far (`facts`), `lost` with this language, and `labelled`
+    # in all so far. The others follow, each as if added alone to the requested ones.
     languages = languages or coverage.languages
     alive = np.ones(coverage.layers.shape[:2], dtype=bool)
     steps, pending, before = [], sorted(set(languages)), coverage.facts.height

@@ -157,9 +157,8 @@ def repair_query(
     query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
 ) -> PublishedQuery | None:
     """Return the query with valid candidates; None if only the answer remains."""
-    # A distractor with a fault (`find_faults`) is replaced by another entity of the relation;
+    # A distractor with a fault (`find_faults`) is replaced by another of the relation's `entities`;
     # without one, it is removed. A row with a single candidate is filled with distractors.
-    # `entities` are those of the query's relation, `correct` all correct answers to the query.
     wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
     faults = find_faults(query, entities, wrong)
     if not faults and len(query.candidates) > 1:
@@ -236,10 +235,9 @@ def draw_again(
     answers: Sequence[str],
 ) -> PublishedQuery:
     """Return the repaired query with as many distractors, drawn by their frequency as answers."""
-    # Distractors are drawn from `answers`, the answer of each query of the relation, then from its
-    # other entities if more are needed. An entity is thus drawn in proportion to the number of
-    # queries that it answers, so that its frequency does not give the answer away. Excluded are the
-    # subject, correct entities, and entities that share a label with one or an earlier distractor.
+    # They are drawn from `answers`, that of each query of the relation, then from its other
+    # entities. An entity is thus drawn in proportion to the number of queries that it answers, so
+    # that its frequency does not give the answer away. All labels of a row differ.
     reserve = sorted(set(entities).difference(answers))
     names = [query.answer]
     barred = gather_keys([*correct, entities[query.answer]])

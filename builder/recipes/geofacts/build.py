@@ -25,7 +25,7 @@ from polyprobe.system.hashing import hash_text
 
 DEFAULT_CONFIG = "default"
 N_CANDIDATES = 10
-# Characters in a stem; fewer where a character is a syllable or vowels are unwritten.
+# Characters in a stem, elsewhere four; fewer where one is a syllable or vowels are unwritten.
 _STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
 # Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
 _MAY_LEAK = ("P37",)
@@ -126,9 +126,6 @@ def leaks(fact: Fact) -> bool:
 def shares_stem(subject: str, answer: str, language: str) -> bool:
     """Return whether the beginning of a word of the subject occurs in the answer.
 
-    The beginning has four characters, or fewer in a shorter word (at least three). It has two where
-    a character is a syllable (zh, ja, ko), and three where vowels are unwritten (ar, fa, he, ur).
-
     >>> shares_stem("Japan", "Japanese Yen", "en"), shares_stem("Mali", "Euro", "en")
     (True, False)
     """
@@ -198,9 +195,6 @@ class CldrNames(NamedTuple):
 
 def clean_name(label: str, language: str) -> str:
     r"""Return a CLDR name as in running text: composed, without invisible characters.
-
-    `&` becomes the language's word for it, the Russian abbreviation of islands is expanded, a dash
-    between spaces becomes a hyphen, and Japanese spaces are removed.
 
     >>> clean_name("Reyk\u00adja\u00advik", "de"), clean_name("Trinidad & Tobago", "en")
     ('Reykjavik', 'Trinidad and Tobago')

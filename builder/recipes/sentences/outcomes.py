@@ -229,8 +229,7 @@ def choose_forms(row: Row, form: str, forms: Forms) -> list[str]:
     """Return the candidates' texts: the answer as in the sentence, distractors to match."""
     # If the answer is inflected here, a distractor takes its most frequent inflected form; if only
     # elsewhere in the relation, this sentence requires no inflection, and distractors keep their
-    # labels; if never, a distractor takes its most frequent form, in a tie the first. One without
-    # such a form keeps its label. Differences in case are not inflection.
+    # labels; if never, a distractor takes its most frequent form. Without one it keeps its label.
     label, place = answer_label(row), row.answers[0]
     inflected = is_inflected(form, label)
     counts = forms.get((row.relation, name_entity(row, place)), Counter())

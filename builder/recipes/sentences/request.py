@@ -24,10 +24,7 @@ def check_folder_of_models(folder: str | Path) -> None:
 
 @dataclass(frozen=True)
 class SentenceRequest(Options):
-    """A sentence version: its base configuration, its languages, and the search for objects.
-
-    `languages` defaults to all languages of the configuration. `translator` is a translator's name.
-    """
+    """A sentence version: its base configuration, its languages, and the search for objects."""
 
     dataset: str
     config: str

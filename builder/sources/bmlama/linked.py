@@ -40,12 +40,10 @@ LICENCE = (
 REPAIRS: dict[str, str] = read_toml("repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
-# fmt: off
 OF_PLACES = frozenset((
     "P17", "P19", "P20", "P27", "P30", "P36", "P47", "P131", "P138", "P159", "P190", "P276", "P495",
     "P530", "P740", "P937", "P1001", "P1376",
-))
-# fmt: on
+))  # fmt: skip
 Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
 NAMES = {
@@ -161,9 +159,8 @@ def link_rows(
     relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
 ) -> list[Fact | None]:
     """Return for each row the known fact with the most votes of languages, or None."""
-    # A language votes for every fact of the row's relation whose subject and object have the labels
-    # of the row's subject and answer. If a label has changed in one language, or is that of two
-    # entities there, the other languages outvote it. `rows` are parallel.
+    # A language votes for every fact of the row's relation with the labels of its subject and
+    # answer. Where a label has changed, or is that of two entities, other languages outvote it.
     votes = []
     for language, columns in rows.items():
         labels = facts.labels.filter(language=language)

@@ -275,11 +275,10 @@ def read_examples(source: str, target: str) -> tuple[Example, ...]:
 def clean_answer(answer: str, sentence: str, target: str) -> str:
     """Return the sentence in an answer, without label, surrounding quotes and reasoning.
 
-    Quotes or a label of the source `sentence` are kept; `target` is the language's English name.
-
     >>> clean_answer('Spanish: "Oslo está en Noruega."', "Oslo is in Norway.", "Spanish")
     'Oslo está en Noruega.'
     """
+    # Quotes or a label of the source `sentence` are kept.
     text = THOUGHTS.sub("", answer)
     lines = [line.strip() for line in text.splitlines() if line.strip(" `\t")]
     lines = [line for line in lines if not line.startswith("```")]
