@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from huggingface_hub import HfApi, constants, get_session, get_token
 from huggingface_hub.errors import (
@@ -20,6 +19,7 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.sending import hide_password
 
 from .source import Source, is_published
 
@@ -223,8 +223,7 @@ def how_to_log_in() -> str:
 
 def endpoint() -> str:
     """Read the Hub's address, without a user and password."""
-    url = urlsplit(constants.ENDPOINT)
-    return url._replace(netloc=url.netloc.rpartition("@")[2]).geturl()
+    return hide_password(constants.ENDPOINT)
 
 
 def _redact(error: object) -> str:

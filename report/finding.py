@@ -30,6 +30,11 @@ class Role(Enum):
     SLOPES = auto()  # [low, high] of a slope → +0.12 to +0.34
     ESTIMATE = auto()  # an `Estimate`: value ± half, interval below
 
+    @property
+    def is_text(self) -> bool:
+        """Whether it is text on the left, not a figure on the right."""
+        return self in (Role.NAME, Role.LABEL)
+
 
 class Estimate(NamedTuple):
     """A value with its uncertainty; None: undefined or unknown."""

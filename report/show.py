@@ -9,14 +9,14 @@ from typing import Any
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from polyprobe.metrics.pictures.charts import shorten
+from polyprobe.metrics.pictures.charts import format_number, shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
 
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 UNDEFINED = "–"
+format_value = format_number  # three decimals, `–` where it is undefined
 NARROW = 9  # characters of a line of a long heading
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
-_LEFT = (Role.NAME, Role.LABEL)
 _NUMBERS = (Role.VALUE, Role.NUMBER)
 _WHOLE = (Role.NUMBER, Role.P, Role.INTERVAL, Role.SLOPES, Role.PERCENT)  # not wrapped, if ruled
 _PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
@@ -31,11 +31,6 @@ _ESCAPES = {
 }
 _SIGNS = {"–": "--", "±": r"$\pm$", "…": r"\ldots{}", "Δ": r"$\Delta$", "χ²": r"$\chi^2$",
           "ρ": r"$\rho$"}  # fmt: skip
-
-
-def format_value(value: float | None) -> str:
-    """Format a figure with three decimals, `–` where it is undefined."""
-    return UNDEFINED if value is None else f"{value:z.3f}"
 
 
 def format_percent(share: float | None) -> str:
@@ -164,7 +159,7 @@ def render_table(table: Table, width: int = 80) -> RichTable:
     made = RichTable(title=table.title or None, header_style="bold", highlight=False, **frame)
     columns = _list_columns(table, width)
     for _, (head, role, *_) in columns:
-        side = "left" if role in _LEFT else "right"
+        side = "left" if role.is_text else "right"
         unwrapped = role is Role.NAME or (table.ruled and role in _WHOLE)
         made.add_column(Text(head), justify=side, no_wrap=unwrapped, overflow="fold")  # type: ignore[arg-type]
     for place, row in enumerate(table.rows[: table.limit]):
@@ -218,7 +213,7 @@ def _list_raw(value: Any, role: Role) -> list[Any]:
 def to_markdown(table: Table) -> str:
     """Write a table in Markdown; HTML is shown as text."""
     head, rows = format_table(table)
-    rule = ["---" if column.role in _LEFT else "---:" for _, column in _list_columns(table)]
+    rule = ["---" if column.role.is_text else "---:" for _, column in _list_columns(table)]
     lines = [
         [html.escape(x, quote=False).replace("|", "\\|").replace("\n", "; ") for x in row]
         for row in (head, rule, *rows)
@@ -229,7 +224,7 @@ def to_markdown(table: Table) -> str:
 def to_latex(table: Table, caption: str = "") -> str:
     """Write a table for the LaTeX package booktabs; intervals of estimates are below the values."""
     columns = _list_columns(table)
-    sides = "".join("l" if column.role in _LEFT else "r" for _, column in columns)
+    sides = "".join("l" if column.role.is_text else "r" for _, column in columns)
     lines = [
         r"% \usepackage{booktabs}",
         r"\begin{table*}",

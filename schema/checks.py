@@ -130,7 +130,6 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     "an answer is no index into the candidates": _answer_out_of_range,
 }
 
-
 _TEXTS = pa.list_(pa.string())
 OTHER_CANDIDATES = "the number of candidates differs"
 # What must be equal in all splits.

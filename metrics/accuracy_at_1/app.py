@@ -31,6 +31,5 @@ def compute(module: ModuleType, sheets: Sheets, ties: str = "expected") -> Outpu
 CHOICES = {"ties": ["expected", "released"]}
 PAGE = make_page(__file__, "accuracy_at_1", compute, view_bars, CHOICES, several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

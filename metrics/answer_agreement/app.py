@@ -46,6 +46,5 @@ def compute(module: ModuleType, sheets: Sheets) -> Output:
 
 PAGE = make_page(__file__, "answer_agreement", compute, partial(view_pairs, low=0), several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -40,6 +40,5 @@ def read_row(cells: Sequence[float | str], row: int) -> list[float]:
 VIEW = partial(view_bars, omit=["tie_share"])
 PAGE = make_page(__file__, "contrastive_knowledge", compute, VIEW, {"ties": ["wrong", "half"]})
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -37,6 +37,5 @@ def compute(
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
 PAGE = make_page(__file__, "factual_accuracy", compute, view_bars, CHOICES)
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -28,6 +28,5 @@ def compute(module: ModuleType, sheets: Sheets, average: str = "macro") -> Outpu
 VIEW = partial(view_bars, omit=["share_inflected"], reference="no preference", share=False)
 PAGE = make_page(__file__, "inflection_delta", compute, VIEW, {"average": ["macro", "micro"]})
 
-
 if __name__ == "__main__":
     serve(PAGE)

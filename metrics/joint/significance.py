@@ -254,20 +254,17 @@ def compare_averages(
     averages: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
-        runs = zip(*(_define_alike(*pair) for pair in part.values()), strict=True)
-        values = [dict(zip(part, run, strict=True)) for run in runs]
+        values: list[dict[str, Ratio]] = [{}, {}]
+        for name, pair in part.items():
+            # of both runs without the languages in which either is undefined
+            defined = np.logical_and(*((x.denominators > 0).any(axis=0) for x in pair))
+            for of_run, x in zip(values, pair, strict=True):
+                of_run[name] = Ratio(x[0] * defined, x[1] * defined, x.share)
         figures = [find_averages(languages, of_run, relations) for of_run in values]
         rows = compare_figures(*figures, correction="none", **options)
         bounds = [estimate_figure(figure, **band) for figure in figures]
         averages |= _sort_rows(list(part), languages, rows, bounds, correction)
     return averages
-
-
-def _define_alike(first: Ratio, second: Ratio) -> tuple[Ratio, Ratio]:
-    """Leave out of both the languages in which either is undefined."""
-    defined = (first.denominators > 0).any(axis=0) & (second.denominators > 0).any(axis=0)
-    pair = [Ratio(x[0] * defined, x[1] * defined, x.share) for x in (first, second)]
-    return pair[0], pair[1]
 
 
 def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:

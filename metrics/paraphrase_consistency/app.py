@@ -33,6 +33,5 @@ def compute(module: ModuleType, sheets: Sheets, ambiguous: str = "leave out") ->
 CHOICES = {"ambiguous": ["leave out", "keep"]}
 PAGE = make_page(__file__, "paraphrase_consistency", compute, view_bars, CHOICES)
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -359,24 +359,17 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
         parts.append(draw_line(*ends, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted"))
     crowd = len(points.points) > CROWD
     for i, group in enumerate(groups):
-        members = [point for point in points.points if point.group == group]
-        dots = [_draw_dot(point, names, x, y, points, crowd) for point in members]
+        dots = []
+        for point in (point for point in points.points if point.group == group):
+            tip = f"{names.get(point.label, point.label)}\n{points.x} {shorten_signed(point.x)}\n"
+            tips = [] if crowd else [write_tip(f"{tip}{points.y} {format_number(point.y)}")]
+            place = {"cx": x.place(point.x), "cy": y.place(point.y)}
+            dots.append(tag("circle", *tips, r=2.5 if crowd else 4, **place))
         opacity = "0.5" if crowd else None
         parts.append(tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity))
     if len(points.points) <= NAMED:
         parts += _name_points(points.points, names, x, y)
     return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
-
-
-def _draw_dot(
-    point: Point, names: Mapping[str, str], x: Axis, y: Axis, points: Points, crowd: bool
-) -> str:
-    place = {"cx": x.place(point.x), "cy": y.place(point.y)}
-    if crowd:
-        return tag("circle", r=2.5, **place)
-    values = f"{points.x} {shorten_signed(point.x)}\n{points.y} {format_number(point.y)}"
-    tip = write_tip(f"{names.get(point.label, point.label)}\n{values}")
-    return tag("circle", tip, r=4, **place)
 
 
 def _find_ends(values: Sequence[float], log2: bool) -> tuple[float, float]:

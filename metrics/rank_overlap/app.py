@@ -30,6 +30,5 @@ def compute(module: ModuleType, sheets: Sheets, ties: str = "expected", k: str =
 CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
 PAGE = make_page(__file__, "rank_overlap", compute, view_pairs, CHOICES, several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -35,6 +35,5 @@ def compute(
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}
 PAGE = make_page(__file__, "rankc", compute, view_pairs, CHOICES, several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

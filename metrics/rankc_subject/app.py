@@ -69,6 +69,5 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}
 PAGE = make_page(__file__, "rankc_subject", compute, view_pairs, CHOICES, several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

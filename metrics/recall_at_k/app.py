@@ -46,6 +46,5 @@ VIEW = partial(view_bars, omit=["mean_rank"])  # its unit is another one
 CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
 PAGE = make_page(__file__, "recall_at_k", compute, VIEW, CHOICES, several=True)
 
-
 if __name__ == "__main__":
     serve(PAGE)

@@ -87,7 +87,16 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
     if row.figure == "accuracy" and settings.kind == "scores":  # a name of the archive
         name = row.figure
     levels = [("chance", row.chance), ("floor", row.floor)]
-    details = {name: repr(level) for name, level in levels if level is not None}
+    score: dict[str, Any] = {"score": row.value}
+    if details := {name: repr(level) for name, level in levels if level is not None}:
+        score["details"] = details
+    if row.low is not None:
+        interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
+        score["uncertainty"] = {
+            "confidence_interval": {**interval, "method": "bootstrap; of shares, Wilson score"},
+            **({} if row.n is None else {"num_samples": row.n}),
+            "num_bootstrap_samples": exported.results["resampling"]["n_resamples"],
+        }
     protocol = {"scoring": settings.scoring_name, "bos": settings.bos or "tokenizer"}
     protocol |= exported.options
     return {
@@ -104,11 +113,7 @@ def describe_result(exported: Exported, row: FigureRow) -> dict[str, Any]:
             "min_score": BOUNDS.get(scale.lowest, scale.lowest),
             "max_score": BOUNDS.get(scale.highest, scale.highest),
         },
-        "score_details": {
-            "score": row.value,
-            **({"details": details} if details else {}),
-            **({} if row.low is None else {"uncertainty": _describe_interval(exported, row)}),
-        },
+        "score_details": score,
         "generation_config": {"additional_details": {**protocol, "rows": exported.selection}},
     }
 
@@ -124,15 +129,6 @@ def _describe_data(exported: Exported, row: FigureRow) -> dict[str, Any]:
         data["samples_number"] = exported.results["n_queries"]
     details = {"config": exported.config, "languages": "+".join(languages)}
     return {**data, "additional_details": details}
-
-
-def _describe_interval(exported: Exported, row: FigureRow) -> dict[str, Any]:
-    interval = {"lower": row.low, "upper": row.high, "confidence_level": 0.95}
-    return {
-        "confidence_interval": {**interval, "method": "bootstrap; of shares, Wilson score"},
-        **({} if row.n is None else {"num_samples": row.n}),
-        "num_bootstrap_samples": exported.results["resampling"]["n_resamples"],
-    }
 
 
 def find_uuid(exported: Exported) -> str:

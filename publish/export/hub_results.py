@@ -17,7 +17,7 @@ from huggingface_hub import (
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
 from polyprobe.analysis.figures.figures import BY_NAME, find_figure
-from polyprobe.analysis.figures.results import MEAN, FigureRow, mean_known
+from polyprobe.analysis.figures.results import MEAN, mean_known
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
@@ -41,32 +41,28 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
             "give its name on the Hub: --dataset-id OWNER/NAME"
         )
     means = {x.figure: x for x in exported.rows if x.language == MEAN and x.value is not None}
-    entries = [make_entry(exported, means[figure]) for figure in HEADLINES if figure in means]
+    scoring, entries = f"scoring {exported.settings.scoring_name}", []
+    for row in (means[figure] for figure in HEADLINES if figure in means):
+        bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
+        chance = None if row.chance is None else f"chance {row.chance:.4f}"
+        name = BY_NAME[row.figure].floor
+        floor = None if row.floor is None else f"floor {row.floor:.4f} ({name})"
+        notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
+        # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its
+        # data by hashes (in the signature), not by a commit.
+        entry = EvalResultEntry(
+            dataset_id=exported.dataset_id,
+            task_id=f"{exported.config}_{row.figure}",
+            value=row.value,
+            date=exported.scored.date().isoformat(),
+            notes="; ".join(note for note in notes if note),
+        )
+        entries.append(entry)
     if not entries:
         raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
     file = output or exported.folder / ".eval_results" / name
     return write_export(file, as_yaml(eval_result_entries_to_yaml(entries)))
-
-
-def make_entry(exported: Exported, row: FigureRow) -> EvalResultEntry:
-    """Make the entry of a figure's mean over languages or pairs."""
-    assert exported.dataset_id is not None
-    assert row.value is not None
-    bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
-    chance = None if row.chance is None else f"chance {row.chance:.4f}"
-    scoring = f"scoring {exported.settings.scoring_name}"
-    floor = None if row.floor is None else f"floor {row.floor:.4f} ({BY_NAME[row.figure].floor})"
-    notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
-    # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its data
-    # by hashes (in the signature), not by a commit.
-    return EvalResultEntry(
-        dataset_id=exported.dataset_id,
-        task_id=f"{exported.config}_{row.figure}",
-        value=row.value,
-        date=exported.scored.date().isoformat(),
-        notes="; ".join(note for note in notes if note),
-    )
 
 
 def write_model_index(exported: Exported, output: Path | None) -> Path:

@@ -43,8 +43,7 @@ def export_dataset(
     texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
-    strangers = [path for path in output.glob("*") if not path.name.startswith(EXPORTED)]
-    if strangers:
+    if strangers := [path for path in output.glob("*") if not path.name.startswith(EXPORTED)]:
         raise PolyprobeError(
             f"{output} holds {min(strangers).name}, which is not an exported task; "
             "give a new folder with --output"

@@ -23,7 +23,6 @@ from polyprobe.system.files import write_text
 HERE = Path(__file__).parent
 ENDINGS = (".html",)
 DIGITS = 5  # significant ones of the values of a heat map
-_WORDS = (Role.NAME, Role.LABEL)
 
 
 class Drawing(NamedTuple):
@@ -49,15 +48,6 @@ class Block(NamedTuple):
     selects: dict[str, list[str]]
     figures: list[Figure]
     is_ordered: bool
-
-
-class Head(NamedTuple):
-    """The heading of a column; a hidden one is shown on request."""
-
-    head: str
-    is_figure: bool
-    is_hidden: bool
-    help: str
 
 
 def write_finding(
@@ -214,12 +204,8 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     return view | {"half": half, "values": values, "details": details}
 
 
-def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
-    """List headings, and rows of (text, value); the page sorts by a value, else by the text."""
-    heads = [
-        Head(column.head, column.role not in _WORDS, column.width is None, column.help)
-        for column in table.columns
-    ]
+def list_cells(table: Table) -> list[list[tuple[str, Any]]]:
+    """List rows of (text, value); the page sorts by a value, else by the text."""
     rows: list[list[tuple[str, Any]]] = []
     for row in table.rows:
         rows.append([])
@@ -229,4 +215,4 @@ def list_cells(table: Table) -> tuple[list[Head], list[list[tuple[str, Any]]]]:
             # the text of a size or p-value does not sort: `1.2B`, `1e-05`
             number = role in (Role.SIZE, Role.P) and isinstance(value, int | float)
             rows[-1].append((format_cell(value, role), value if number else None))
-    return heads, rows
+    return rows

@@ -67,7 +67,6 @@ PREDICTIONS = pa.schema(
     ]
 )
 
-
 # By the kind of a run.
 SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
 COMMON = {"scores": ("fact_id", "answers"), "predictions": ("fact_id",)}  # equal in every language
