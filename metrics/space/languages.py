@@ -89,9 +89,7 @@ def read_language_choices(sheets: Sheets) -> LanguageChoices:
     """Read the choices of at least two languages; of scores the best, the first of several."""
     first = next(iter(sheets.values()))
     if len(sheets) == 1 and "right" in first and "candidate" not in first:
-        choices, references = _read_answers(first)
-        hits = [[i in a for i, a in zip(c, references, strict=True)] for c in choices.values()]
-        return LanguageChoices(choices, references, np.array(hits, dtype=np.float64).T)
+        return _read_answers(first)
     scores = read_aligned(sheets)
     answers = next(iter(scores.answers.values()), [])
     if not answers:
@@ -167,7 +165,7 @@ def _read_rows(cells: Sequence[Any], name: str) -> list[np.ndarray]:
     return rows
 
 
-def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
+def _read_answers(sheet: Sheet) -> LanguageChoices:
     """Number the answers of each query by first occurrence, the correct ones first."""
     right = read_lists(need(sheet, "query", "right")[1], "right")
     languages = [name for name in sheet if name not in ("query", "right")]
@@ -182,7 +180,8 @@ def _read_answers(sheet: Sheet) -> tuple[dict[str, list[int]], list[list[int]]]:
         for name, predictions in texts.items()
     }
     answers = [[names[t] for t in correct] for names, correct in zip(index, right, strict=True)]
-    return choices, answers
+    hits = [[i in a for i, a in zip(c, answers, strict=True)] for c in choices.values()]
+    return LanguageChoices(choices, answers, np.array(hits, dtype=np.float64).T)
 
 
 def _check_languages(languages: Sequence[str] | Mapping[str, Any]) -> None:

@@ -157,8 +157,8 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
     # for what the intervals of the split are, and which relations it is of
     n, left_out = split["right"]["n_relations"], split["right"]["n_left_out"]
     without = f"; without {left_out}, of one fact or template" if left_out else ""
-    line = f"split of {n} relations{without}; 95%: other relations, with their own facts and "
-    line += "templates"
+    meaning = "95%: other relations, with their own facts and templates"
+    line = f"split of {n} relations{without}; {meaning}"
     if n == 1:
         line = f"split of 1 relation{without}; no 95% interval: that needs two relations"
     return Part("Templates", [*tables, line])
