@@ -70,24 +70,19 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 def read_stems(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
     """Return the released rows: `language`, COLUMNS, `first` (stem), `several` (are there more)."""
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
-    pairs = zip(track(languages, "reading polyglot"), contents, strict=True)
-    rows = pl.concat(parse(language, content) for language, content in pairs)
-    return rows.with_columns(
+    tables = []
+    for language, content in zip(track(languages, "reading polyglot"), contents, strict=True):
+        table = pl.read_parquet(io.BytesIO(content))
+        if missing := [name for name in COLUMNS if name not in table.columns]:
+            raise PolyprobeError(
+                f"{REPOSITORY.name}: {PATHS[language]} has no column {missing[0]!r}; expected "
+                f"{', '.join(COLUMNS)}"
+            )
+        tables.append(table.select(pl.lit(language).alias("language"), *COLUMNS))
+    return pl.concat(tables).with_columns(
         first=pl.col("stem").str.split(SEPARATOR).list.first(),
         several=pl.col("stem").str.contains(SEPARATOR, literal=True),
     )
-
-
-def parse(language: str, content: bytes) -> pl.DataFrame:
-    """Return the rows of a released file; PolyprobeError for a file without a column."""
-    table = pl.read_parquet(io.BytesIO(content))
-    for name in COLUMNS:
-        if name not in table.columns:
-            raise PolyprobeError(
-                f"{REPOSITORY.name}: {PATHS[language]} has no column {name!r}; expected "
-                f"{', '.join(COLUMNS)}"
-            )
-    return table.select(pl.lit(language).alias("language"), *COLUMNS)
 
 
 def identify_entities(english: pl.DataFrame, facts: Facts) -> pl.DataFrame:

@@ -75,7 +75,8 @@ def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
     labels = load_labels(language)
     if relation == "P36":
-        return city(labels, entity)
+        # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
+        return labels.cities.get(entity) or entity.rsplit("/", 1)[1].replace("_", " ")
     names = {"P30": labels.territories, "P37": labels.languages, "P38": labels.currencies}
     return names[relation][entity]
 
@@ -206,12 +207,6 @@ def clean_name(label: str, language: str) -> str:
     if language == "ru":
         label = label.replace("о-ва", "острова")
     return ("" if language == "ja" else " ").join(label.split())
-
-
-def city(labels: CldrNames, zone: str) -> str:
-    """Return the city of a time zone in the labels' language."""
-    # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
-    return labels.cities.get(zone) or zone.rsplit("/", 1)[1].replace("_", " ")
 
 
 @cache

@@ -34,7 +34,6 @@ from .outcomes import (
     Inflected,
     Outcome,
     inflect_candidates,
-    inflect_nothing,
     keep_source,
     translate_rows,
 )
@@ -147,7 +146,7 @@ def translate_languages(
     )
     source = request.source_language
     rows = base[source]
-    inflected = {source: inflect_nothing(rows, keep_source(rows, source))}
+    inflected = {source: keep_source(rows, source)}
     for language in request.languages:
         outcomes = translate_rows((source, rows), (language, base[language]), translator, find)
         inflected[language] = inflect_candidates(base[language], outcomes)

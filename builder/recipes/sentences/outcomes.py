@@ -56,8 +56,8 @@ class Inflected(NamedTuple):
     candidates: dict[int, list[str]]
 
 
-def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
-    """Return the outcomes in the source language: its sentences are the filled prompts."""
+def keep_source(rows: Sequence[Row], language: str) -> Inflected:
+    """Return the rows of the source language: its filled prompts, with unchanged candidates."""
     outcomes = []
     for number, row in enumerate(rows):
         label, text = answer_label(row), fill_prompt(row)
@@ -70,7 +70,8 @@ def keep_source(rows: Sequence[Row], language: str) -> list[Outcome]:
             score=100.0,
         )
         outcomes.append(mark_slots(outcome))
-    return outcomes
+    usable = [outcome.row for outcome in outcomes if outcome.status == FOUND]
+    return Inflected(outcomes, {number: rows[number].candidates for number in usable})
 
 
 def fill_prompt(row: Row) -> str:
@@ -173,12 +174,6 @@ def reject_untranslated(outcome: Outcome, source: Row, target: Row) -> Outcome:
     if outcome.score < 100 and ratio(form, subject) > max(ratio(form, name) for name in names):
         return lose(outcome, f"no words like {outcome.label!r} but the subject, {outcome.form!r}")
     return outcome
-
-
-def inflect_nothing(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:
-    """Return the rows of the source language, with unchanged candidates."""
-    numbers = [outcome.row for outcome in outcomes if outcome.status == FOUND]
-    return Inflected(list(outcomes), {number: rows[number].candidates for number in numbers})
 
 
 def inflect_candidates(rows: Sequence[Row], outcomes: Sequence[Outcome]) -> Inflected:

@@ -8,7 +8,7 @@ from polyprobe.builder.recipes.sentences.outcomes import (
     NO_OBJECT,
     Outcome,
     inflect_candidates,
-    inflect_nothing,
+    keep_source,
     resolve_collisions,
 )
 from polyprobe.schema.columns import Row
@@ -136,8 +136,7 @@ def test_where_labels_collide_too_the_fact_is_left_out_and_counted():
 
 
 def test_the_source_language_keeps_its_candidates():
-    rows = [row("pbl", "b"), row("pbl", "p")]
-    inflected = inflect_nothing(
-        rows, [outcome(0, "Budapest", "Budapest"), outcome(1, "Párizs", "")]
-    )
+    rows = [row("pbl", "b"), row("pbl", "p")._replace(prompt="[X] in [Y]")]
+    inflected = keep_source(rows, "hu")
+    assert [outcome.status for outcome in inflected.outcomes] == [FOUND, "bad-slot"]
     assert inflected.candidates == {0: ["Párizs", "Budapest", "London"]}
