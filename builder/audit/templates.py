@@ -48,7 +48,13 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
             raise PolyprobeError(f"{place} has no column {column!r}; --templates needs it")
     if not table.num_rows:
         raise PolyprobeError(f"{place} has no rows; build the dataset again")
-    collected = collect_templates(table)
+    # The templates of each `template_id` of a relation; '' for unread ones.
+    frame = pl.DataFrame(pl.from_arrow(table.select(NEEDED)))
+    some = frame.group_by("relation", "template_id", maintain_order=True).head(ROWS)
+    collected: dict[str, list[str]] = {}
+    for (relation, _), part in some.group_by("relation", "template_id", maintain_order=True):
+        pairs = part.select("prompt", "subject").iter_rows()
+        collected.setdefault(str(relation), []).append(read_template(pairs))
     sizes = [len(texts) for texts in collected.values()]
     # Unread templates count in all numbers but this.
     distances = [
@@ -65,17 +71,6 @@ def tally_templates(table: pa.Table, place: str) -> TemplateCounts:
         distance=fmean(distances) if distances else None,
         unread=sum(not text for texts in collected.values() for text in texts),
     )
-
-
-def collect_templates(table: pa.Table) -> dict[str, list[str]]:
-    """Read the templates of each `template_id` of a relation; '' for unread ones."""
-    rows = pl.DataFrame(pl.from_arrow(table.select(NEEDED)))
-    some = rows.group_by("relation", "template_id", maintain_order=True).head(ROWS)
-    templates: dict[str, list[str]] = {}
-    for (relation, _), part in some.group_by("relation", "template_id", maintain_order=True):
-        pairs = part.select("prompt", "subject").iter_rows()
-        templates.setdefault(str(relation), []).append(read_template(pairs))
-    return templates
 
 
 def read_template(rows: Iterable[tuple[str, str]]) -> str:

@@ -47,7 +47,12 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
         if size == "17" or language not in SHORT
     }
     if repaired:
-        facts = read_repaired(mirror)
+        # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
+        codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
+        facts = {
+            language: pl.DataFrame(table).with_columns(repairs=codes, row="published_row")
+            for language, table in bmlama.build("17-repaired", mirror).items()
+        }
     else:
         facts = {language: list_released_facts(part) for language, part in by_language.items()}
     order = choose_parallel_rows(by_language, facts)
@@ -66,16 +71,6 @@ def read_relations(mirror: Path | None) -> dict[str, dict[str, Relation]]:
             for table in tables
         }
     return by_language
-
-
-def read_repaired(mirror: Path | None) -> dict[str, pl.DataFrame]:
-    """Return the rows of BMLAMA's `17-repaired`."""
-    # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
-    codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
-    return {
-        language: pl.DataFrame(table).with_columns(repairs=codes, row="published_row")
-        for language, table in bmlama.build("17-repaired", mirror).items()
-    }
 
 
 def list_released_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:

@@ -76,7 +76,13 @@ def read_release(mirror: Path | None) -> Release:
         for path, content in contents.items()
         if path.startswith("data/mTRExf/sub/")
     ).rename(dict(zip(RELEASED, ("dataset_id", *FACTS, "popularity"), strict=True)))
-    objects = read_objects(contents[OBJECTS], facts)
+    # The objects of each relation and subject: the listed ones and those of the facts.
+    objects: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for line in contents[OBJECTS].decode("utf-8").splitlines():
+        subject, relation, listed = line.split("\t")
+        objects[relation, subject] += listed.split()
+    for relation, subject, answer in facts.select(*FACTS).iter_rows():
+        objects[relation, subject].append(answer)
     # Names of all valid objects are needed, not only those of the facts.
     entities = {*facts["subject_id"], *facts["object_id"]}.union(*objects.values())
     alias_rows = xfactr.parse_aliases(contents)
@@ -94,21 +100,10 @@ def read_release(mirror: Path | None) -> Release:
         facts,
         merge_labels(labels, entities, mirror),
         aliases,
-        objects,
+        {key: list(dict.fromkeys(names)) for key, names in objects.items()},
         read_prompts(mirror, xfactr.LANGUAGES),
         read_traits(xfactr.REPOSITORY, mirror),
     )
-
-
-def read_objects(content: bytes, facts: pl.DataFrame) -> dict[tuple[str, str], list[str]]:
-    """Return the objects of each relation and subject: the listed ones and those of the facts."""
-    objects: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for line in content.decode("utf-8").splitlines():
-        subject, relation, listed = line.split("\t")
-        objects[relation, subject] += listed.split()
-    for relation, subject, answer in facts.select(*FACTS).iter_rows():
-        objects[relation, subject].append(answer)
-    return {key: list(dict.fromkeys(entities)) for key, entities in objects.items()}
 
 
 def merge_labels(labels: pl.DataFrame, entities: set[str], mirror: Path | None) -> pl.DataFrame:
