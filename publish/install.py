@@ -43,18 +43,13 @@ def install_folder(folder: Path) -> str:
 
 
 def install_dataset(folder: Path) -> str:
-    """Prepare every configuration in the datasets cache, where the bare name finds it.
-
-    `load_dataset("NAME", "CONFIG")` looks for ./NAME, then asks the Hub for a dataset NAME (without
-    an owner: only Hugging Face can create one), then takes the newest folder of
-    HF_DATASETS_CACHE/NAME/CONFIG/VERSION/* (datasets 5.2, packaged_modules/cache/cache.py). This
-    takes no time with HF_HUB_OFFLINE=1, or if the Hub answers. Without a network huggingface_hub
-    tries six times first, which takes 23 s.
-
-    Here the name of that folder is a hash of the content; `datasets` uses paths and modification
-    times. Changed content is prepared again, unchanged content only becomes the newest. The default
-    configuration is prepared last, so that `load_dataset("NAME")` takes it as the newest.
-    """
+    """Prepare every configuration in the datasets cache, where the bare name finds it."""
+    # `load_dataset("NAME", "CONFIG")` looks for ./NAME, then asks the Hub for a dataset NAME
+    # (without an owner: only Hugging Face can create one), then takes the newest folder of
+    # HF_DATASETS_CACHE/NAME/CONFIG/VERSION/* (datasets 5.2, packaged_modules/cache/cache.py). Here
+    # the name of that folder is a hash of the content; `datasets` uses paths and modification
+    # times. The default configuration is prepared last, so that `load_dataset("NAME")` takes it as
+    # the newest.
     import datasets  # here, as evaluate below: the import takes seconds
 
     datasets.disable_progress_bars()
@@ -78,14 +73,11 @@ def install_dataset(folder: Path) -> str:
 
 
 def install_metric(folder: Path) -> str:
-    """Copy an `evaluate` module to where the bare name finds it, as if it came from the Hub.
-
-    `evaluate.load("NAME")` looks for ./NAME/NAME.py, then asks the Hub for the Spaces
-    evaluate-metric/NAME, evaluate-comparison/NAME and evaluate-measurement/NAME. If there is none,
-    it takes the newest copy in its cache (evaluate 0.4.6, loading.py). Those owners are Hugging
-    Face's; if they ever publish a module of this name, their code runs. HF_EVALUATE_OFFLINE=1 keeps
-    evaluate from asking, HF_HUB_OFFLINE does not. Without a network it fails at once and continues.
-    """
+    """Copy an `evaluate` module to where the bare name finds it, as if it came from the Hub."""
+    # `evaluate.load("NAME")` looks for ./NAME/NAME.py, then asks the Hub for the Spaces
+    # evaluate-metric/NAME, evaluate-comparison/NAME and evaluate-measurement/NAME, which only
+    # Hugging Face can create. If there is none, it takes the newest copy in its cache (evaluate
+    # 0.4.6, loading.py).
     evaluate = import_evaluate()
     from evaluate.loading import LocalEvaluationModuleFactory
 

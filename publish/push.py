@@ -64,13 +64,8 @@ class Pushed(NamedTuple):
 def push(
     folder: Path, target: Target, licenses: Collection[str] = (), dry_run: bool = False
 ) -> list[str]:
-    """Upload the changes of a folder as one commit; return the lines to print.
-
-    The folder is checked first; a missing repository is created. `licenses` are those of the card's
-    licences that do not permit publication and are to be ignored. With `dry_run` return the plan
-    and upload nothing. In the uploaded card, examples name the repository. An error says in which
-    state the repository is.
-    """
+    """Upload the changes of a folder as one commit; return the lines to print."""
+    # `licenses` are those that do not permit publication and are to be ignored.
     check_revision(target.revision)
     source = read_source(folder)
     card = check_source(source)
@@ -205,11 +200,9 @@ def check_token(api: HfApi, repo_id: str) -> None:
 
 
 def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes: Changes) -> Pushed:
-    """Make the repository equal to the folder by one commit; create a missing repository.
-
-    Large files are uploaded before the commit, which is all or nothing. The Hub keeps uploaded
-    files, so that the next call sends only missing ones. Errors name the state of the repository.
-    """
+    """Make the repository equal to the folder by one commit; create a missing repository."""
+    # Large files are uploaded before the commit. The Hub keeps them: the next call sends only
+    # missing ones.
     state = State()
     try:
         with explain_hub(target.repo_id, state):

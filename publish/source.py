@@ -71,10 +71,8 @@ class Source(NamedTuple):
 
 
 def read_source(name: Path) -> Source:
-    """List the files of a folder that belong on the Hub.
-
-    Links are followed within the folder, others refused; hidden files are ignored.
-    """
+    """List the files of a folder that belong on the Hub."""
+    # Links are followed within the folder, others refused; hidden files are ignored.
     folder = find_folder(name)
     kind = find_kind(folder)
     paths, left_out = list_files(folder, kind)
@@ -95,11 +93,9 @@ def make_temporary() -> Path:
 
 
 def address_card(source: Source, repo_id: str) -> Source:
-    """Put the repository's id in place of the name in the examples of a source's card.
-
-    The name in the card is that of the folder or of the build, or OWNER and that of the folder. A
-    sentence about a local name (in backticks) stays.
-    """
+    """Put the repository's id in place of the name in the examples of a source's card."""
+    # The name in the card is that of the folder or of the build, or OWNER and that of the folder. A
+    # sentence about a local name (in backticks) stays.
     card = source.files["README.md"].path
     text = card.read_text(encoding="utf-8")
     names = {source.name, *re.findall(r"^<!-- made by `polyprobe build ([\w-]+)`", text, re.M)}

@@ -52,16 +52,13 @@ class Asked(NamedTuple):
 def split_inconsistency(
     relations: Sequence[Asked], n_resamples: int = 1_000, seed: int = 0
 ) -> dict[str, Any]:
-    """Compute the components, averaged over relations with equal weights, with 95% intervals.
-
-    The intervals are for other relations, with their own facts and templates. One relation has
-    none: its few templates do not show how much others would differ.
-
-    Each of `NAMES` (None if undefined, as with one language) has `NAME_ci`: `within` and `between`,
-    the disagreements within a language and between languages; the COMPONENTS; their shares of
-    `between`, where `share_languages` is that of language and fact x language, `share_templates`
-    that of template and residual. `n_left_out` relations have no two facts or wordings of a fact.
-    """
+    """Compute the components, averaged over relations with equal weights, with 95% intervals."""
+    # The intervals are for other relations, with their own facts and templates. One relation has
+    # none: its few templates do not show how much others would differ. Each of `NAMES` (None if
+    # undefined, as with one language) has `NAME_ci`: `within` and `between`, the disagreements
+    # within a language and between languages; the COMPONENTS; their shares of `between`, where
+    # `share_languages` is that of language and fact x language, `share_templates` that of template
+    # and residual. `n_left_out` relations have no two facts or wordings of a fact.
     values = np.stack([measure_disagreement(*answers) for answers in relations])
     defined = np.isfinite(values).sum(axis=1)
     complete = values[(defined == defined.max()) & np.isfinite(values[:, 0])]
@@ -74,10 +71,8 @@ def split_inconsistency(
 
 
 def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
-    """Compute the probability [rows, outcomes] that the candidate of each outcome is first.
-
-    Ties share it equally. `outcomes` has the number, from 0, of each candidate, row after row.
-    """
+    """Compute the probability [rows, outcomes] that the candidate of each outcome is first."""
+    # Ties share it equally. `outcomes` has the number, from 0, of each candidate, row after row.
     # Only the best candidates of a row have a probability: the array is sparse.
     starts = rows.sizes.cumsum() - rows.sizes
     best = rows.flat == np.repeat(np.maximum.reduceat(rows.flat, starts), rows.sizes)
@@ -90,13 +85,10 @@ def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
 def measure_disagreement(
     outcomes: Sequence[np.ndarray | csr_array], facts: np.ndarray, wordings: np.ndarray
 ) -> np.ndarray:
-    """Compute the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`.
-
-    Returns:
-        [5], NaN without a pair: in one language, of the same fact; in two languages and
-        wordings, of the same fact; in one language, of the same wording of two facts; in one
-        language, of two facts and wordings; in two languages, of two facts and wordings.
-    """
+    """Compute the mean disagreement of five kinds of pairs of a relation's answers, see `Asked`."""
+    # In this order: one language, one fact; two languages and wordings, one fact; one language, one
+    # wording of two facts; one language, two facts and wordings; two languages, two facts and
+    # wordings. NaN without a pair.
     if not len(facts):
         return np.full(5, np.nan)
     count, size = len(outcomes), wordings.max() + 1

@@ -199,11 +199,9 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
 
 
 def unpack(value: Any) -> Any:
-    """Turn a container into lists and tuples, and a scalar into Python's own.
-
-    Containers are those of Python, numpy, pandas, pyarrow, datasets and torch. The masked values at
-    the end of a row of a masked array, which pad rows of different lengths, are left out.
-    """
+    """Turn a container into lists and tuples, and a scalar into Python's own."""
+    # Containers are those of Python, numpy, pandas, pyarrow, datasets and torch. The masked values
+    # at the end of a row of a masked array, which pad rows of different lengths, are left out.
     if type(value) in _PLAIN:
         return value
     if isinstance(value, np.ma.MaskedArray) and value.ndim == 2:

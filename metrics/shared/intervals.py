@@ -36,10 +36,9 @@ Intervals = list[list[float] | None]
 
 
 class Ratio(NamedTuple):
-    """Numerators and denominators of a measure by query; both are 0 if it does not count.
+    """Numerators and denominators of a measure by query; both are 0 if it does not count."""
 
-    `share`: no numerator is below 0 or above its denominator, see `bound_share`.
-    """
+    # `share`: no numerator is below 0 or above its denominator, see `bound_share`.
 
     numerators: np.ndarray
     denominators: np.ndarray
@@ -125,14 +124,13 @@ def estimate_figure(figure: Figure, **options: Any) -> Figures:
 
 
 def estimate(figure: Figure, options: Resampling, by_group: bool = True) -> Figures:
-    """Compute the values of a figure and their intervals, with `by_group` of each group too.
-
-    The scale of the sums must not matter to the statistic. A resample has n - 1 of n queries or
-    clusters (n_g - 1 of n_g in each group: McCarthy and Snowden 1985), which makes the variance
-    unbiased. The interval is the percentile interval at levels widened as Student's t is
-    (Hesterberg 2015, section 5.3), of shares that of `bound_share`. Degrees of freedom are those of
-    n units; unequal clusters, of s queries, count as (sum s)^2 / sum s^2 equal ones (Kish 1965).
-    """
+    """Compute the values of a figure and their intervals, with `by_group` of each group too."""
+    # The scale of the sums must not matter to the statistic. A resample has n - 1 of n queries or
+    # clusters (n_g - 1 of n_g in each group: McCarthy and Snowden 1985), which makes the variance
+    # unbiased. The interval is the percentile interval at levels widened as Student's t is
+    # (Hesterberg 2015, section 5.3), of shares that of `bound_share`. Degrees of freedom are those
+    # of n units; unequal clusters, of s queries, count as (sum s)^2 / sum s^2 equal ones (Kish
+    # 1965).
     names, table, statistic, shares = figure
     shares = np.broadcast_to(shares, (len(table), len(names)))
     n_resamples = _check(options, len(table), len(names))
@@ -246,12 +244,10 @@ def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
 def resample(
     table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, n: int, seed: int
 ) -> Draws:
-    """Draw n resamples by group (codes), of queries or of whole clusters, and sum them.
-
-    They are drawn within each group; groups of a single unit have no variance, and are drawn from
-    one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several groups,
-    clusters are drawn from all, and the number of queries of a group varies.
-    """
+    """Draw n resamples by group (codes), of queries or of whole clusters, and sum them."""
+    # They are drawn within each group; groups of a single unit have no variance, and are drawn from
+    # one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several
+    # groups, clusters are drawn from all, and the number of queries of a group varies.
     random = np.random.default_rng(seed)
     units = np.arange(len(table)) if clusters is None else clusters
     n_units, n_groups = units.max() + 1, codes.max() + 1
@@ -276,11 +272,9 @@ def resample(
 
 
 def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list[float] | None:
-    """Compute the 95% percentile interval of resampled figures, NaN left out; None for too few.
-
-    It is extended to the estimate `value`, if any: the resamples of a biased figure (Fleiss' kappa
-    of few facts) may all be beside it.
-    """
+    """Compute the 95% percentile interval of resampled figures, NaN left out; None for too few."""
+    # It is extended to the estimate `value`, if any: the resamples of a biased figure (Fleiss'
+    # kappa of few facts) may all be beside it.
     finite = samples[~np.isnan(samples)]
     # 40 = 2 / 0.05 are enough for one beyond each end.
     if freedom <= 0 or len(finite) < _FEWEST:
@@ -344,10 +338,8 @@ def _over_groups(values: np.ndarray, zero: np.ndarray) -> np.ndarray:
 
 
 def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """Compute the degrees of freedom of a mean over groups drawn apart [names].
-
-    Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names].
-    """
+    """Compute the degrees of freedom of a mean over groups drawn apart [names]."""
+    # Satterthwaite (1946), from the variance of each group's samples [resamples, groups, names].
     variance, single = _vary(samples), freedom == 0  # groups of a single unit: one stratum
     strata = np.concatenate([variance[~single], variance[single].sum(axis=0, keepdims=True)])
     degrees: np.ndarray = np.append(freedom[~single], max(single.sum() - 1, 0))

@@ -37,10 +37,8 @@ Weights = str | Callable[[int], np.ndarray]
 def split_by_size(
     sizes: np.ndarray, count: Callable[[int], int] | None = None
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores.
-
-    With `count`, a few queries at a time: each has count(N) values in the computation.
-    """
+    """Yield each pool size N, its queries and the flat indices (queries x N) of their scores."""
+    # With `count`, a few queries at a time: each has count(N) values in the computation.
     starts = sizes.cumsum() - sizes
     for size in np.unique(sizes).tolist():
         queries = np.flatnonzero(sizes == size)
@@ -86,12 +84,10 @@ def order_scores(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
-    """Compute w_1 ... w_N, which sum to 1, for a pool of N candidates.
-
-    softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
-    code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
-    function from N to weights makes other measures of overlapping tops, such as RBO.
-    """
+    """Compute w_1 ... w_N, which sum to 1, for a pool of N candidates."""
+    # softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
+    # code has N-j+1 for N-j. A single candidate weighs 1, where the paper's norms would be 0/0. A
+    # function from N to weights makes other measures of overlapping tops, such as RBO.
     if callable(weights):
         return weights(size)
     if not isinstance(weights, str) or weights not in WEIGHTS:
@@ -110,10 +106,8 @@ def compare_rankings(
     weights: str = "softmax",
     ties: str = "expected",
 ) -> np.ndarray:
-    """Compute the RankC of each query, from the flat scores of the same candidates.
-
-    sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
-    """
+    """Compute the RankC of each query, from the flat scores of the same candidates."""
+    # sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
     values = np.empty(len(sizes))
     for size, queries, items in split_by_size(sizes, lambda n: n**2):
         share = rank_weights(size, weights) / np.arange(1, size + 1)

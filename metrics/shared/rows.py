@@ -40,10 +40,7 @@ def check_ties(ties: str) -> None:
 
 
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Read all scores as a flat array (float) and the number of candidates of each query.
-
-    `name`, of the input or the language, is used in errors here and below.
-    """
+    """Read all scores as a flat array (float) and the number of candidates of each query."""
     if isinstance(rows, Rows):
         return rows
     if isinstance(rows, np.ndarray) and rows.ndim == 2:

@@ -80,10 +80,7 @@ def list_means(
     share: bool,
     **options: Labels,
 ) -> list[Entry]:
-    """Compute the mean of each column of values [queries, of]; NaN is left out.
-
-    `share` is that of `intervals.mean_of`; others are as in `list_figure`.
-    """
+    """Compute the mean of each column of values [queries, of]; NaN is left out."""
     defined = ~np.isnan(values)
     # A run has one column of counts where all are equal; the same table gives the same draws.
     counts = defined if (defined != defined[:, :1]).any() else defined[:, 0]
@@ -99,11 +96,9 @@ def list_figure(
     chances: Sequence[float | None],
     **options: Labels,
 ) -> list[Entry]:
-    """Compute the entries of a joint figure of languages or pairs; of several, their mean first.
-
-    `defined` [queries, of] marks the queries that define a value, `options` are groups and clusters
-    of `intervals.Resampling`.
-    """
+    """Compute the entries of a joint figure of languages or pairs; of several, their mean first."""
+    # `defined` [queries, of] marks the queries that define a value, `options` are groups and
+    # clusters of `intervals.Resampling`.
     names = [*map(str, range(len(of)))]
     result = estimate_figure(figure._replace(names=[*names, "mean"]), **options)
     rows = [*zip(names, of, defined.sum(axis=0).tolist(), chances, strict=True)]
@@ -125,10 +120,8 @@ def list_pairs(
     clusters: Labels,
     *lists: list[Entry],
 ) -> list[Entry]:
-    """Compute the entries of `list_means` by pair, those of a pair together after its `lists`.
-
-    A measure is its name, values [queries, pairs], chance level and whether it is a share.
-    """
+    """Compute the entries of `list_means` by pair, those of a pair together after its `lists`."""
+    # A measure is its name, values [queries, pairs], chance level and whether it is a share.
     pairs = [*combinations(languages, 2)]
     means = [
         list_means(pairs, name, values, [chance] * len(pairs), share=share, clusters=clusters)

@@ -65,10 +65,8 @@ def make_page(
     choices: Mapping[str, Sequence[str]] = {},
     several: bool = False,
 ) -> Page:
-    """Make the page of a metric's app.py from the texts of space.md beside it.
-
-    `compute` takes the metric's formulas before tables and options; the others are as in `Page`.
-    """
+    """Make the page of a metric's app.py from the texts of space.md beside it."""
+    # `compute` takes the metric's formulas before tables and options; the others are as in `Page`.
     text = Path(app).with_name("space.md").read_text(encoding="utf-8")
     # title, question, a heading, reading, then name and table of each example
     _, title, question, _, reading, *examples = re.split(r"^#+ (.+)\n", text, flags=re.MULTILINE)

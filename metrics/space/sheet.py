@@ -64,10 +64,8 @@ def read_file(path: Path) -> Sheet:
 
 
 def read_text(text: str) -> Sheet:
-    """Parse a table: cells separated by comma, semicolon or tab, or JSON.
-
-    JSON is a list of rows, `[{"query": …}, …]`, or a mapping of columns, `{"query": […], …}`.
-    """
+    """Parse a table: cells separated by comma, semicolon or tab, or JSON."""
+    # JSON is a list of rows, `[{"query": …}, …]`, or a mapping of columns, `{"query": […], …}`.
     text = text.strip("\n\r ")
     if not text:
         raise ValueError("the table is empty; paste one or choose a file")

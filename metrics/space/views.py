@@ -12,11 +12,9 @@ _MOST_WRITTEN = 12  # languages, for whose pairs the colours end at 1
 
 
 def view_pairs(entries: Sequence[Entry], low: float | None = None) -> Picture:
-    """Make the heat map of the first measure's pairs, coloured from `low` to 1.
-
-    Without `low` it is chance, or the lowest value if that is below chance. For many languages the
-    colours end at the highest value, for contrast. A single pair is a bar.
-    """
+    """Make the heat map of the first measure's pairs, coloured from `low` to 1."""
+    # Without `low` it is chance, or the lowest value if that is lower. For many languages the
+    # colours end at the highest value, for contrast.
     pairs = [x for x in entries if len(x.of) == 2 and x.name == entries[0].name]
     if len(pairs) == 1:
         return view_bars(pairs, share=all((x.value or 0) >= 0 for x in pairs))
@@ -42,12 +40,10 @@ def view_bars(
     reference: str = "chance",
     share: bool = True,
 ) -> Bars:
-    """Make the bars of all measures but those to `omit` of every language or relation.
-
-    All share one axis, so they must be of one unit. Of many bars the first measure's are shown
-    alone. Chance, called `reference`, is a line where it is the same for all, else a mark of each
-    bar. A `share` has an axis from 0 to 1.
-    """
+    """Make the bars of all measures but those to `omit` of every language or relation."""
+    # All share one axis, so they must be of one unit. Of many bars the first measure's are shown
+    # alone. Chance, called `reference`, is a line where it is the same for all, else a mark of each
+    # bar. A `share` has an axis from 0 to 1.
     names = [name for name in dict.fromkeys(x.name for x in entries) if name not in omit]
     bars = [x for x in entries if x.name in names and x.value is not None]
     if len(bars) > _MOST_BARS:

@@ -25,15 +25,10 @@ def export_run(
     dataset_id: str | None = None,
     card: Path | None = None,
 ) -> Path:
-    """Export the results of a run in one of RUN_FORMATS and return the file.
-
-    `output` is a file, for `every-eval-ever` a folder (default: in the run folder). An older export
-    there is replaced, any other file is not. `dataset_id` is OWNER/NAME on the Hub, for a run on a
-    folder; `card` a model card to add the `model-index` to, instead of a separate file.
-
-    For a run with --limit or --sample a line on standard error warns where the Hub would show its
-    figures with those of all rows.
-    """
+    """Export the results of a run in one of RUN_FORMATS and return the file."""
+    # `output` is a file, for `every-eval-ever` a folder (default: in the run folder). An older
+    # export there is replaced, any other file is not. `dataset_id` is OWNER/NAME on the Hub, for a
+    # run on a folder; `card` a model card to add the `model-index` to.
     check_option("--format", format, RUN_FORMATS)
     if card is not None and (format != "model-index" or output is not None):
         raise PolyprobeError("--card goes with --format model-index, and without --output")

@@ -29,12 +29,9 @@ TASK = "Factual knowledge across languages"
 
 
 def write_eval_results(exported: Exported, output: Path | None) -> Path:
-    """Write the results as `.eval_results/polyprobe-NAME-CONFIG.yaml` in the run's folder.
-
-    The format is that of https://huggingface.co/docs/hub/eval-results: one value for each task of a
-    benchmark, defined by `eval.yaml` in the dataset's repository. The documentation requires no
-    scale (its examples are 20.90 and 0.412) and no length of `notes`; values are proportions.
-    """
+    """Write the results as `.eval_results/polyprobe-NAME-CONFIG.yaml` in the run's folder."""
+    # The format is that of https://huggingface.co/docs/hub/eval-results. The documentation requires
+    # no scale (its examples are 20.90 and 0.412) and no length of `notes`; values are proportions.
     if exported.dataset_id is None:
         raise PolyprobeError(
             f"{exported.folder} is of a dataset in a folder ({exported.dataset_name}); "
@@ -72,12 +69,9 @@ def write_model_index(exported: Exported, output: Path | None) -> Path:
 
 
 def merge_model_index(exported: Exported, card: Path) -> Path:
-    """Add the results to a model card and return its path.
-
-    Results of other tools stay; those of an earlier export of the same dataset, configuration and
-    scoring are replaced, as are the metadata, whole or not at all. The text below and the line ends
-    stay. YAML comments and quotes in the metadata are lost.
-    """
+    """Add the results to a model card and return its path."""
+    # Results of other tools stay. The metadata are replaced whole or not at all; the text below and
+    # the line ends stay. YAML comments and quotes in the metadata are lost.
     metadata = read_metadata(card)
     index = metadata.get(KEY) or []
     try:
@@ -99,10 +93,9 @@ def merge_model_index(exported: Exported, card: Path) -> Path:
 
 
 def make_index(exported: Exported) -> list[dict[str, Any]]:
-    """Make the model-index: the headline figures' means, then those of each language.
-
-    RankC and COverlap of a language are means with other languages. Undefined figures are omitted.
-    """
+    """Make the model-index: the headline figures' means, then those of each language."""
+    # RankC and COverlap of a language are means with other languages. Undefined figures are
+    # omitted.
     results = []
     for language, figure in product((MEAN, *exported.settings.languages), HEADLINES):
         of_figure = [row for row in exported.rows if row.figure == figure]

@@ -36,12 +36,9 @@ def write_csv(exported: Exported, output: Path | None) -> Path:
 
 
 def write_latex(exported: Exported, output: Path | None) -> Path:
-    """Write `table.tex`, with the columns of table 5 of Qi, Fernández and Bisazza (2023).
-
-    One row has CLC (mean RankC), mean accuracy and the accuracy of each language in percent, and
-    95% intervals below. CLC adjusted for chance is added, because the chance level of RankC depends
-    on the number of candidates. Tables of more than 17 languages continue in further blocks.
-    """
+    """Write `table.tex`, with the columns of table 5 of Qi, Fernández and Bisazza (2023)."""
+    # CLC adjusted for chance is added, because the chance level of RankC depends on the number of
+    # candidates. Tables of more than 17 languages continue in further blocks.
     return write_export(output or exported.folder / "table.tex", make_table(exported))
 
 

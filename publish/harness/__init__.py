@@ -26,14 +26,10 @@ def export_dataset(
     dataset_id: str | None = None,
     scoring: str = "bmlama",
 ) -> list[Path]:
-    """Write a configuration of a dataset as tasks of a harness, and return the files.
-
-    The tasks are for causal models. They follow the protocol `scoring` as closely as the harness
-    permits; the file that names all languages lists the differences at its head. Tasks of an
-    earlier export to `output` are replaced; a folder with other files is refused. `languages` are
-    splits in the order wanted (default: that of the card). With `dataset_id` the tasks load the
-    rows from the Hub, else from the Parquet files; the rows of `folder` are checked in both cases.
-    """
+    """Write a configuration of a dataset as tasks of a harness, and return the files."""
+    # Tasks of an earlier export to `output` are replaced; a folder with other files is refused.
+    # With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files; the rows
+    # of `folder` are checked in both cases.
     from .configuration import read_configuration
 
     check_option("harness", harness, HARNESSES)
