@@ -192,11 +192,9 @@ class Evaluation(NamedTuple):
         check_askable(self.tables, scoring)
         protocol = protocol_of(scoring)
         with_donors = protocol.kind == "scores" and not protocol.whole_relation
-        further = {**loaded.extra, **scorer.extra}
+        further = {**loaded.extra, **scorer.extra, **options.signature_parts}
         if scorer.engine.product != PRODUCTS[0]:
             further["product"] = scorer.engine.product
-        if options.final_stop != "none":
-            further[FINAL_STOP] = options.final_stop
         attention = network and str(network.config._attn_implementation or "eager")
         names = {part.name for part in fields(Settings)}
         values = {name: value for name, value in vars(options).items() if name in names} | {

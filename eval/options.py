@@ -111,6 +111,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
         "none",
         "Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
         choices=FINAL_STOPS,
+        signed=True,
     )
 
     def check(self) -> None:
@@ -126,6 +127,13 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
                 raise PolyprobeError(
                     f"{flag} is for --scoring {FREE}, not {self.scoring}; leave it out"
                 )
+
+    @property
+    def signature_parts(self) -> dict[str, str]:
+        """Return the options that the signature names when they are not the default."""
+        signed = {name for name, x in collect_options(type(self)).items() if x.signed}
+        changed = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
+        return {name: str(getattr(self, name)) for name in changed if name in signed}
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ class Declaration(NamedTuple):
     flag: str = ""  # how messages and the command line name it, if not by its own name
     metavar: str | None = None  # its value in `--help`
     local: bool = False  # only for models in this process, not for served ones
+    signed: bool = False  # a value other than the default is part of a run's signature
 
     def refuse(self, value: Any) -> None:
         """Refuse a value that is not allowed."""

@@ -167,10 +167,10 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
     """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7)."""
     high = []
     for name in (first, second):
-        bound = results["mean"][name] - ROUNDING
-        high.append(
-            {x for x, value in results[name].items() if value is not None and value >= bound}
-        )
+        values, mean = results[name], results["mean"][name]
+        # Without a value in any pair there is no mean either.
+        defined = {x: value for x, value in values.items() if value is not None}
+        high.append({x for x, value in defined.items() if value >= mean - ROUNDING})
     names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
     return HighPairs(*([pair for pair in names if pair in part] for part in parts))
