@@ -186,7 +186,6 @@ class ConsistencyCallback(TrainerCallback):
         return values
 
     def _score(self) -> dict[str, pa.Table]:
-        """Return the scores of all rows by language, in the format of a run."""
         scores: dict[Query, QueryScores] = {}
         with undisturbed(self._model) as model:
             if self._scorer.model is not model:
@@ -211,7 +210,6 @@ def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
 def _choose_scorer(
     options: CallbackOptions, model: Any, tokenizer: PreTrainedTokenizerBase
 ) -> Callable[[Any], Scorer]:
-    """Return the function that makes the scorer of the model as it then is."""
     config, scoring = configuration_of(model), options.scoring
     family = family_of(config, config.name_or_path or type(model).__name__)
     names = [name for name, families in SCORINGS.items() if family.name in families]
@@ -242,11 +240,9 @@ def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:
 
 @contextmanager
 def undisturbed(model: Any) -> Iterator[Any]:
-    """Yield the model as a saved checkpoint would be; training continues undisturbed.
-
-    Dropout and accelerate's casts for mixed precision are off. Module modes, `forward` and random
-    generators are restored; a forward pass may use them.
-    """
+    """Yield the model as a saved checkpoint would be; training continues undisturbed."""
+    # Dropout and accelerate's casts for mixed precision are off. Module modes, `forward` and random
+    # generators are restored; a forward pass may use them.
     modes = [(module, module.training) for module in model.modules()]
     python, numpy = random.getstate(), np.random.get_state()
     wrapper, forward = (vars(model).get(name) for name in ("forward", "_original_forward"))

@@ -167,11 +167,9 @@ class Questions(NamedTuple):
     missing: Mapping[str, pa.Table]
 
 
+# Local paths in the names and options are absolute, so that a run is the same from any folder.
 class Evaluation(NamedTuple):
-    """A request with its names, rows and run folder.
-
-    Local paths in the names and options are absolute, so that a run is the same from any folder.
-    """
+    """A request with its names, rows and run folder."""
 
     request: EvaluationRequest
     model: str
@@ -266,5 +264,4 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
 
 
 def _absolute(name: str | os.PathLike[str]) -> str:
-    """Return the absolute path of an existing file or folder, any other name as it is."""
     return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

@@ -25,14 +25,13 @@ BASELINE, MAJORITY, FLAGS = "baseline", "majority", "flags"
 
 
 def choose_donors(table: pa.Table) -> list[int | None]:
-    """Return the row whose sentence is each row's second question; None if there is none.
-
-    A donor is a row of the same relation and template about another subject, none of whose answers
-    in the relation is among the candidates. The eligible subjects are in the order of the SHA-256
-    of their names; the hash of the fact id says where the search begins. So the choice depends on
-    the split alone, not on the rows that a run samples. With ids every split of a dataset gives the
-    same donors; without them labels are compared, and a split of another language gives others.
-    """
+    """Return the row whose sentence is each row's second question; None if there is none."""
+    # A donor is a row of the same relation and template about another subject, none of whose
+    # answers in the relation is among the candidates. The eligible subjects are in the order of the
+    # SHA-256 of their names; the hash of the fact id says where the search begins. So the choice
+    # depends on the split alone, not on the rows that a run samples. With ids every split of a
+    # dataset gives the same donors; without them labels are compared, and a split of another
+    # language gives others.
     columns = table.select(["fact_id", "relation", "prompt", "answers"]).to_pydict()
     facts, relations, prompts = columns["fact_id"], columns["relation"], columns["prompt"]
     subjects, names = name_subjects(table), name_candidates(table)
@@ -67,10 +66,8 @@ def choose_donors(table: pa.Table) -> list[int | None]:
 def annotate(
     tables: Mapping[str, pa.Table], donors: Sequence[int | None] | None
 ) -> dict[str, pa.Table]:
-    """Add the columns of the second question and of the baselines to whole splits.
-
-    `donors` are those of `choose_donors`; None: no second question.
-    """
+    """Add the columns of the second question and of the baselines to whole splits."""
+    # `donors` are those of `choose_donors`; None: no second question.
     annotated: dict[str, pa.Table] = {}
     labels: list[list[str]] | None = None
     for language, table in tables.items():

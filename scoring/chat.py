@@ -74,15 +74,13 @@ class Chat(NamedTuple):
     def encode(
         self, texts: Sequence[str], tokenizer: Any, questions: Sequence[str] | None = None
     ) -> list[tuple[Ids, Ids]]:
-        """Return for each text the ids in front of it and its own, without special tokens.
-
-        Head and text are tokenized together, as when a model is trained on them. If the first ids
-        are those of the head, the others are the text's. A blank at the end of the head may be
-        part of the first word's token (`ĠThe`, `▁The`): if the first ids are those of the head
-        without its last blanks, the tokens behind them that are not only blanks are the text's.
-        Otherwise both are tokenized separately, so that no token joins words of both. An empty text
-        has no own ids; the head is then without a blank at its end, which belongs to a word.
-        """
+        """Return for each text the ids in front of it and its own, without special tokens."""
+        # Head and text are tokenized together, as when a model is trained on them. If the first ids
+        # are those of the head, the others are the text's. A blank at the end of the head may be
+        # part of the first word's token (`ĠThe`, `▁The`): if the first ids are those of the head
+        # without its last blanks, the tokens behind them that are not only blanks are the text's.
+        # Otherwise both are tokenized separately, so that no token joins words of both. An empty
+        # text has no own ids; the head is then without a blank at its end, which belongs to a word.
         heads = [self.head] * len(texts)
         if questions is not None:
             heads = [self.head.replace(QUESTION, question) for question in questions]
@@ -119,14 +117,12 @@ def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
 
 
 def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
-    """Render the conversation by the tokenizer's chat template, up to the answer.
-
-    The answer begins where the template puts the text of an unfinished last message of the
-    assistant (`continue_final_message`). If the template begins a new answer with a thinking part,
-    the head is that beginning, and an open thinking part is closed as an empty one. Variables that
-    switch thinking off (`WITHOUT_THINKING`) are set if the template has them and no option does.
-    Where a template writes today's date it is `TODAY`.
-    """
+    """Render the conversation by the tokenizer's chat template, up to the answer."""
+    # The answer begins where the template puts the text of an unfinished last message of the
+    # assistant (`continue_final_message`). If the template begins a new answer with a thinking
+    # part, the head is that beginning, and an open thinking part is closed as an empty one.
+    # Variables that switch thinking off (`WITHOUT_THINKING`) are set if the template has them and
+    # no option does. Where a template writes today's date it is `TODAY`.
     if not getattr(tokenizer, "chat_template", None):
         raise PolyprobeError(
             f"'{model}' has no chat template: it is not a chat model; leave --chat out"

@@ -39,12 +39,10 @@ Readings = dict[tuple[Tokens, int], Reading]
 SEARCHES_PER_TOKEN = 1 / 4
 
 
+# The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable in
+# descending order, then the target.
 class SlotQuestion(NamedTuple):
-    """A question about the probable tokens at one slot of a filling.
-
-    The answer, a `Reading`, maps token ids to log-probabilities in nats: the B most probable in
-    descending order, then the target.
-    """
+    """A question about the probable tokens at one slot of a filling."""
 
     tokens: Tokens  # the filling, UNFILLED for each mask, also at the slot itself
     slot: int  # the slot that is read
@@ -73,11 +71,9 @@ class Hypothesis(NamedTuple):
 
 
 def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
-    """Yield questions and return the best filling of `n_masks` masks.
-
-    Initial prediction and refinement together take at most T = 2M steps, M = `max_masks`. No
-    question is repeated, so equal sentences have confidences that are equal to the last bit.
-    """
+    """Yield questions and return the best filling of `n_masks` masks."""
+    # Initial prediction and refinement together take at most T = 2M steps, M = `max_masks`. No
+    # question is repeated, so equal sentences have confidences that are equal to the last bit.
     first = 1 if options.initial == "independent" else n_masks
     steps = first if options.refinement == "none" else 2 * max_masks
     readings: Readings = {}
@@ -244,11 +240,9 @@ def decode(
 def read_confidences(
     scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Tokens]
 ) -> list[tuple[float, ...]]:
-    """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats.
-
-    These are the confidences of `recompute`; their sum is a pseudo-log-likelihood. Each prompt has
-    one slot and one filling.
-    """
+    """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats."""
+    # These are the confidences of `recompute`; their sum is a pseudo-log-likelihood. Each prompt
+    # has one slot and one filling.
     plan, questions = Plan(), []
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
         # The whole sentence is planned only to check its length; nothing runs it.
@@ -264,7 +258,6 @@ def read_confidences(
 def _start(
     frames: dict[str, Frame], max_masks: int, options: DecodingOptions
 ) -> Iterator[_ActiveSearch]:
-    """Yield the searches, the longest prompts first."""
     for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
         for m in range(max_masks, 0, -1):
             steps = search(m, max_masks, options)

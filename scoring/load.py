@@ -72,13 +72,11 @@ def load_scorer(model: Any, **options: Any) -> Scorer:
 
 
 def load(model: Any, options: ScorerOptions = DEFAULTS, earlier: Settings | None = None) -> Loaded:
-    """Load the scorer of a name, a model object or a scorer, with its revision and dtype.
-
-    The revision of a model in memory is a hash of what it is now (see `identify_object`): its
-    weights may have changed since they were loaded. `earlier` are the settings of a run to resume,
-    which decide on what only rounding depends on: the token budget and the matrix product; and on
-    the revision of a served model with nearly the same probe.
-    """
+    """Load the scorer of a name, a model object or a scorer, with its revision and dtype."""
+    # The revision of a model in memory is a hash of what it is now (see `identify_object`): its
+    # weights may have changed since they were loaded. `earlier` are the settings of a run to
+    # resume, which decide on what only rounding depends on: the token budget and the matrix
+    # product; and on the revision of a served model with nearly the same probe.
     if options.server is not None:
         return _load_served(os.fspath(model), options, earlier)
     if earlier and options.batch_tokens is None and not isinstance(model, Scorer):
@@ -201,7 +199,6 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
-    """Return the place of a served model's tokenizer, the tokenizer, and the type of the model."""
     check_model_revision(name, revision)
     place = locate_model(name, revision)
     try:

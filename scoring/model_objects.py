@@ -96,10 +96,8 @@ def _refuse_keywords(
 
 
 def identify_object(model: Any, tokenizer: Any) -> str:
-    """Return a hash of weights, configuration, adapters and tokenizer, instead of a revision.
-
-    It does not see code: hooks, replaced methods and classes of the same name are not part of it.
-    """
+    """Return a hash of weights, configuration, adapters and tokenizer, instead of a revision."""
+    # It does not see code: hooks, replaced methods and classes of the same name are not part of it.
     network = unwrap_model(model)
     settings = {
         name: value

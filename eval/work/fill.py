@@ -50,12 +50,8 @@ def fill_scores(
     tables: Mapping[str, pa.Table],
     announce: Callable[[Work], str] | None = None,
 ) -> None:
-    """Write the scores of each language as soon as all of its queries are known.
-
-    Each task is stored when it is done, so that an interruption loses unfinished tasks only.
-    `tables` are the rows of the languages without scores; `announce` returns a line about the
-    work, printed first.
-    """
+    """Write the scores of each language as soon as all of its queries are known."""
+    # Each task is stored when it is done, so that an interruption loses unfinished tasks only.
     console = Console(stderr=True)
     queries = {language: queries_of(table) for language, table in tables.items()}
     store = open_store(run, settings, cache)
@@ -134,13 +130,11 @@ def queries_of(table: pa.Table) -> list[Query]:
 
 
 def make_tasks(queries: Mapping[str, list[Query]], known_queries: set[Query]) -> list[Task]:
-    """List the tasks that score every query once, in the order of languages.
-
-    The boundaries between the tasks of a language depend on its own rows only. Queries that are
-    known or belong to an earlier task are then left out. A resumed run, which knows the queries of
-    complete tasks, therefore forms the same batches and computes the same bits. Queries with the
-    same prompt are neighbours: they share the prompt, and equal sentences are run once.
-    """
+    """List the tasks that score every query once, in the order of languages."""
+    # The boundaries between the tasks of a language depend on its own rows only. Queries that are
+    # known or belong to an earlier task are then left out. A resumed run, which knows the queries
+    # of complete tasks, therefore forms the same batches and computes the same bits. Queries with
+    # the same prompt are neighbours: they share the prompt, and equal sentences are run once.
     tasks: list[Task] = []
     seen = set(known_queries)
     for language, rows in queries.items():
@@ -230,11 +224,9 @@ def _join(queries: Sequence[QueryScores]) -> QueryScores:
 def check_same_model(
     run: Run, scorer: Scorer, texts: Mapping[str, pa.Table], rows: Sequence[int]
 ) -> None:
-    """Refuse a served model that does not repeat some scores of the run's first language.
-
-    A score that is a sum may differ by `AGREE` for each token. Without the values of all tokens
-    (`ServedEngine.exact`) rounding decides which are given, so scores are not compared.
-    """
+    """Refuse a served model that does not repeat some scores of the run's first language."""
+    # A score that is a sum may differ by `AGREE` for each token. Without the values of all tokens
+    # (`ServedEngine.exact`) rounding decides which are given, so scores are not compared.
     first = run.settings().languages[0]
     if run.missing([first]) or first not in texts or not scorer.engine.exact:
         return

@@ -61,12 +61,10 @@ def predict(
     options: DecodingOptions,
     progress: Progress | None = None,
 ) -> Predicted:
-    """Decode the object of every row, and add the accepted answers.
-
-    The gold label is the label of the first correct candidate. A fact whose gold label contains an
-    unknown token, or no token, is excluded: its prediction is null. `single_token` is true if the
-    gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
-    """
+    """Decode the object of every row, and add the accepted answers."""
+    # The gold label is the label of the first correct candidate. A fact whose gold label contains
+    # an unknown token, or no token, is excluded: its prediction is null. `single_token` is true if
+    # the gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
     tokenizer = scorer.tokenizer
     rows = table.select(["prompt", "candidates", "answers"]).to_pylist()
     golds = [row["candidates"][row["answers"][0]] for row in rows]

@@ -73,10 +73,8 @@ class ScoreStore:
     def find(
         self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]
     ) -> list[QueryScores | None]:
-        """Return the stored scores of each query, None if there are none.
-
-        Damaged rows are reported in one line on standard error and are absent.
-        """
+        """Return the stored scores of each query, None if there are none."""
+        # Damaged rows are reported in one line on standard error and are absent.
         keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
         self._known |= self._rows.find(key for key in keys if key not in self._known)
         return [

@@ -42,12 +42,10 @@ class Forecast(NamedTuple):
     tokens: int  # number of their tokens that are run or sent
 
 
+# Equal inputs are run once for all candidates, so candidates with equal token ids get scores that
+# are equal to the last bit.
 class Plan:
-    """Distinct inputs and the reads of each.
-
-    Equal inputs are run once for all candidates, so candidates with equal token ids get scores
-    that are equal to the last bit.
-    """
+    """Distinct inputs and the reads of each."""
 
     def __init__(self) -> None:
         self.reads: dict[Input, Reads] = {}
@@ -195,12 +193,10 @@ class Network:
         return next((part for part in parts if part in called), None)
 
 
+# A place is a position in an input. Hundreds of candidates may be read at one place, and many
+# inputs may contain it (the prompt's last token). A path computes each place once if it can.
 class ForwardPath(ABC):
-    """A way to compute the hidden state of every place that is read.
-
-    A place is a position in an input. Hundreds of candidates may be read at one place, and many
-    inputs may contain it (the prompt's last token). A path computes each place once if it can.
-    """
+    """A way to compute the hidden state of every place that is read."""
 
     name: str  # the name in the run's signature
     looks_back = False  # whether inputs must fit into the model's attention window, if it has one
@@ -302,13 +298,11 @@ def _pick(
 MAX_NODES = 4096  # of a trie: the work of attention grows with the square
 
 
+# Inputs are sorted by their ids, so inputs with the same prompt, or with the same first sub-words
+# of a candidate, are neighbours. Each adds to the row only the ids that differ from the one before.
+# A token's position is its depth in the trie, and it sees only its ancestors.
 class Tree(ForwardPath):
-    """Many sentences as one row, in which each common beginning occurs once.
-
-    Inputs are sorted by their ids, so inputs with the same prompt, or with the same first
-    sub-words of a candidate, are neighbours. Each adds to the row only the ids that differ from
-    the one before. A token's position is its depth in the trie, and it sees only its ancestors.
-    """
+    """Many sentences as one row, in which each common beginning occurs once."""
 
     name = "tree"
     looks_back = True

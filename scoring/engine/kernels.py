@@ -30,12 +30,10 @@ _WEIGHTS = (torch.Tensor, torch.nn.Parameter)
 TORCH = (PRODUCTS[0], False)  # torch's own operators, for `Kernels.replaced_by`
 
 
+# A node sees its ancestors only. In depth-first order those of a block are in the block itself, or
+# are ancestors of its first node.
 class Blocks(NamedTuple):
-    """A trie in blocks of `BLOCK` neighbouring nodes.
-
-    A node sees its ancestors only. In depth-first order those of a block are in the block itself,
-    or are ancestors of its first node.
-    """
+    """A trie in blocks of `BLOCK` neighbouring nodes."""
 
     n: int  # the number of nodes
     # The nodes of each block, [blocks, BLOCK]; the last node fills up the last block
@@ -63,11 +61,9 @@ def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
     return Blocks(n, nodes, keys, padding[:, None])
 
 
+# The model is not changed, and its weights are not copied. Gradients are not supported.
 class Kernels(TorchFunctionMode):
-    """A context in which float32 products are oneDNN's and attention runs block by block.
-
-    The model is not changed, and its weights are not copied. Gradients are not supported.
-    """
+    """A context in which float32 products are oneDNN's and attention runs block by block."""
 
     product, blockwise = TORCH  # the product, and whether attention over a trie runs in blocks
     blocks: Blocks | None = None  # those of the trie that is run
@@ -93,7 +89,6 @@ class Kernels(TorchFunctionMode):
             self.blocks = None
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        """Run a function of torch, or what replaces it."""
         if self.product == "onednn":
             if func is linear:
                 return _multiply(*args, **(kwargs or {}))

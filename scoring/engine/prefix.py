@@ -40,12 +40,10 @@ class PrefixGroup(NamedTuple):
         return self.length + len(self.rows[0].source)
 
 
+# For decoders that take no mask over a trie, and for encoder-decoders, whose decoders derive
+# distances from positions in the row.
 class Prefix(ForwardPath):
-    """A prompt's beginning or an encoder's source runs once; all candidates use its cache.
-
-    For decoders that take no mask over a trie, and for encoder-decoders, whose decoders derive
-    distances from positions in the row.
-    """
+    """A prompt's beginning or an encoder's source runs once; all candidates use its cache."""
 
     name = "prefix"
     looks_back = True
@@ -136,11 +134,9 @@ class Prefix(ForwardPath):
 
 
 def group_inputs(inputs: Iterable[Input]) -> list[PrefixGroup]:
-    """Group inputs that share much of their beginning.
-
-    Each input joins the group before it in sorted order, unless that group and a new one of this
-    input and the next would save more tokens. Groups of an encoder-decoder have one source each.
-    """
+    """Group inputs that share much of their beginning."""
+    # Each input joins the group before it in sorted order, unless that group and a new one of this
+    # input and the next would save more tokens. Groups of an encoder-decoder have one source each.
     rows = sorted(inputs, key=lambda row: (row.source, row.ids))
     groups: list[PrefixGroup] = []
     for row, following in zip_longest(rows, rows[1:]):

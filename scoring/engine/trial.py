@@ -52,13 +52,11 @@ SHORT, DEEP = 6, 64  # tokens of the beginnings of the probe
 SMALLEST = 64  # tokens of a crowd, and of a budget on a GPU
 
 
+# A class may accept a mask over a trie and ignore it, count positions in another way, or let
+# padding change its answers. Random inputs are therefore run along each path and compared; in one
+# row, they are mixed with `tokens` others.
 class Trial:
-    """The model's own log-probabilities of a probe, with which every path must agree.
-
-    A class may accept a mask over a trie and ignore it, count positions in another way, or let
-    padding change its answers. Random inputs are therefore run along each path and compared; in
-    one row, they are mixed with `tokens` others.
-    """
+    """The model's own log-probabilities of a probe, with which every path must agree."""
 
     def __init__(self, network: Network, tokens: int) -> None:
         self._network = network
@@ -166,14 +164,12 @@ def find_window(config: Any) -> int | None:
 
 
 def make_probe(network: Network) -> Plan:
-    """Draw inputs with common beginnings and several lengths; every token is read.
-
-    Two of the beginnings are short, and one is as long as a sentence. Each has its own source, of
-    another length. Special tokens are nowhere in the first, at the front of the second and inside
-    the third, because a class may count positions by them (RoBERTa skips padding, which may be its
-    BOS or EOS). The inputs of one beginning start with the lowest and the highest id behind it, so
-    that `make_crowd` sorts between them, and read the same targets.
-    """
+    """Draw inputs with common beginnings and several lengths; every token is read."""
+    # Two of the beginnings are short, and one is as long as a sentence. Each has its own source, of
+    # another length. Special tokens are nowhere in the first, at the front of the second and inside
+    # the third, because a class may count positions by them (RoBERTa skips padding, which may be
+    # its BOS or EOS). The inputs of one beginning start with the lowest and the highest id behind
+    # it, so that `make_crowd` sorts between them, and read the same targets.
     vocabulary = _list_tokens(network)
     draw = partial(random.Random(20).choices, vocabulary)
     limit = _max_length(network)

@@ -78,11 +78,9 @@ class CausalScorer(Scorer):
         return [[next(numbers) for _ in row] for row in queries.candidates]
 
     def prefixes(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the ids of texts whose continuation is scored.
-
-        Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
-        usually an EOS, are dropped. An empty text without a BOS is refused.
-        """
+        """Return the ids of texts whose continuation is scored."""
+        # Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
+        # usually an EOS, are dropped. An empty text without a BOS is refused.
         appended = 0 if self.chat else self._n_appended
         sentences = [context + tokens for context, tokens in self._encode(list(texts))]
         prefixes = [ids[: len(ids) - appended] for ids in sentences]

@@ -187,10 +187,8 @@ class PllScorer(MaskedScorer):
         return [[next(queue) for _ in row] for row in queries.candidates]
 
     def words(self, sentences: Sequence[str], encoded: Any) -> list[list[int | None]]:
-        """Return the number of each token's word, None for tokens that are not scored.
-
-        With a token all later tokens of its word are masked. Here each token is its own word.
-        """
+        """Return the number of each token's word, None for tokens that are not scored."""
+        # With a token all later tokens of its word are masked. Here each token is its own word.
         special = encoded["special_tokens_mask"]
         return [[None if s else k for k, s in enumerate(row)] for row in special]
 
@@ -224,14 +222,12 @@ class WordPllScorer(PllScorer):
 
 
 def number_words(text: str, encoding: Any) -> list[int | None]:
-    """Return the number of each token's word, None for special tokens.
-
-    Words are the parts into which the tokenizer splits a text before it looks for sub-words:
-    letters and punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`).
-    There are two corrections. A blank always separates words: tokenizers of Gemma's kind do not
-    split at all. Inside a run of letters a combining mark or a joiner never separates them
-    (Unicode's UAX #29, rule WB4): byte-level tokenizers split there, `पेरिस` into five.
-    """
+    """Return the number of each token's word, None for special tokens."""
+    # Words are the parts into which the tokenizer splits a text before it looks for sub-words:
+    # letters and punctuation apart (WordPiece, byte-level), or together up to the next blank (`▁`).
+    # There are two corrections. A blank always separates words: tokenizers of Gemma's kind do not
+    # split at all. Inside a run of letters a combining mark or a joiner never separates them
+    # (Unicode's UAX #29, rule WB4): byte-level tokenizers split there, `पेरिस` into five.
     numbers: list[int | None] = []
     number, before, last = -1, None, 0
     pieces = zip(encoding.word_ids, encoding.offsets, encoding.special_tokens_mask, strict=True)

@@ -61,14 +61,12 @@ class FirstPieceScorer:
 
 
 def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
-    """Return the first sub-word of each candidate that is not blank.
-
-    Behind a blank the candidate is tokenized with that blank, as in a sentence, unless the
-    tokenizer itself marks the start of a word (`▁Paris`); WordPiece gives the same either way.
-    Behind a letter, as in scripts without blanks, and at the start of a prompt it is tokenized
-    bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is skipped; an
-    unknown token counts as a sub-word.
-    """
+    """Return the first sub-word of each candidate that is not blank."""
+    # Behind a blank the candidate is tokenized with that blank, as in a sentence, unless the
+    # tokenizer itself marks the start of a word (`▁Paris`); WordPiece gives the same either way.
+    # Behind a letter, as in scripts without blanks, and at the start of a prompt it is tokenized
+    # bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is skipped; an
+    # unknown token counts as a sub-word.
     pieces = queries.pieces
     bare = {candidate: _first(candidate, ids, tokenizer) for candidate, ids in pieces.items()}
     starts = tokenizer.convert_ids_to_tokens([ids[0] for ids in pieces.values()])

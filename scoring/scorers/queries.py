@@ -57,13 +57,12 @@ def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -
 
 
 def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:
-    """Return the candidates' pieces as they fit into the prompt's slot.
-
-    Tokenizers that mark words by `▁` split a candidate of a script without blanks into `▁`, `北京`.
-    Behind a character other than a blank there is no word boundary, so the separate piece is
-    dropped. At the start of a sentence and behind a blank it is kept (our rule; the released code
-    drops it only for XLM-R in Chinese). A piece that contains the boundary (`▁Paris`) is kept.
-    """
+    """Return the candidates' pieces as they fit into the prompt's slot."""
+    # Tokenizers that mark words by `▁` split a candidate of a script without blanks into `▁`,
+    # `北京`. Behind a character other than a blank there is no word boundary, so the separate piece
+    # is dropped. At the start of a sentence and behind a blank it is kept (our rule; the released
+    # code drops it only for XLM-R in Chinese). A piece that contains the boundary (`▁Paris`) is
+    # kept.
     before = prompt[: prompt.index(SLOT)]
     if not before or before[-1].isspace():
         return fillings

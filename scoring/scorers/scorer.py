@@ -144,12 +144,9 @@ class Scorer(ABC):
     def values(
         self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
     ) -> torch.Tensor:
-        """Return the value of each read, [reads]: the log-probability of its target in nats.
-
-        `which` is each read's row in the logits, [places, vocabulary], which may be overwritten.
-        On a CPU a few rows are normalised at a time to stay in its cache: six times as fast with
-        250,000 tokens.
-        """
+        """Return the value of each read, [reads]: the log-probability of its target in nats."""
+        # `which` is each read's row in the logits, [places, vocabulary], which may be overwritten.
+        # On a CPU a few rows at a time stay in its cache: six times as fast with 250,000 tokens.
         rows = len(logits) if logits.is_cuda else max(1, CACHED // logits.shape[1])
         for part in logits.split(rows):
             part.copy_(part.log_softmax(1))

@@ -54,14 +54,12 @@ class Node:
 
 
 def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
-    """Choose the fewest prompts that answer all reads, in depth-first order.
-
-    A read is an edge of the trie of all inputs: a token behind its beginning. A prompt at a node
-    answers the edges on the way to it (`Reach.path`) and those to its children (`Reach.children`).
-    With both, prompts are needed at the parents of leaves only, and prompt log-probabilities, for
-    which a server does not use its prefix cache, only where an edge has no prompt at its beginning.
-    Neighbours in the order of the prompts share most of their tokens.
-    """
+    """Choose the fewest prompts that answer all reads, in depth-first order."""
+    # A read is an edge of the trie of all inputs: a token behind its beginning. A prompt at a node
+    # answers the edges on the way to it (`Reach.path`) and those to its children
+    # (`Reach.children`). With both, prompts are needed at the parents of leaves only, and prompt
+    # log-probabilities, for which a server does not use its prefix cache, only where an edge has no
+    # prompt at its beginning. Neighbours in the order of the prompts share most of their tokens.
     nodes = grow(plan)
     for node in reversed(nodes):  # children before their parents
         below = any(child.sends for child in node.children.values())

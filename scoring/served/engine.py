@@ -55,10 +55,8 @@ class ServedEngine:
         return Forecast(len(batches), len(sizes), sum(sizes))
 
     def run(self, plan: Plan, values: Any, progress: Progress) -> np.ndarray:
-        """Return the log-probability of each read, float32, NaN for one that is not exact.
-
-        Progress is called with (prompts done, prompts). `values` is for a model in this process.
-        """
+        """Return the log-probability of each read, float32, NaN for one that is not exact."""
+        # `values` is for a model in this process.
         results: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         reads = cover(plan, self.server.reach)
         run_async(self._send_all(reads, results, progress))

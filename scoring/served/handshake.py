@@ -77,10 +77,8 @@ class LimitedServerError(PolyprobeError):
 
 
 async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
-    """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence.
-
-    `before` is the probe of a run to resume.
-    """
+    """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence."""
+    # `before` is the probe of a run to resume.
     server = engine.server
     checks = Checks(server, tokenizer, engine.vocabulary)
     async with new_client() as client:

@@ -13,12 +13,10 @@ TOP = 200  # candidates among the most probable tokens need no request of their 
 FORCE = 1000.0  # added to the logit of a token, so that it is drawn; its log-probability is raw
 
 
+# It ignores `echo`: each token of a prompt takes a request; its prompt cache keeps the work of
+# each to one token if neighbours are sent one after the other.
 class LlamaCpp(Server):
-    """llama.cpp's server (llama-server, xllamacpp), by its own /completion.
-
-    It ignores `echo`, so each token of a prompt takes a request; its prompt cache keeps the work
-    of each to one token if neighbours are sent one after the other.
-    """
+    """llama.cpp's server (llama-server, xllamacpp), by its own /completion."""
 
     name = "llama.cpp"
     reach = Reach(path=False, children=10**6)

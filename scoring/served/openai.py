@@ -87,12 +87,10 @@ class Completions(Server):
         return rows
 
 
+# Tokens are recognised by their text behind other text, so ` A` and `A` are two. If no text of any
+# answer begins with a blank, the server removes them, and blanks do not count.
 class TopCompletions(Completions):
-    """Completions without `echo`: the most probable tokens behind a prompt, enough for letters.
-
-    Tokens are recognised by their text behind other text, so ` A` and `A` are two. If no text of
-    any answer begins with a blank, the server removes them, and blanks do not count.
-    """
+    """Completions without `echo`: the most probable tokens behind a prompt, enough for letters."""
 
     name = "top"
     reach = Reach(path=False, children=10**6)

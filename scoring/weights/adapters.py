@@ -28,11 +28,9 @@ def read_kind(adapter: Place) -> Any:
 
 
 def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
-    """Put the adapter's layers beside the network's, in place; `kind` is of `read_kind`.
-
-    They are not merged: that would round the sum in half precision, spoil quantised weights, and
-    change a head that shares its weights with adapted embeddings.
-    """
+    """Put the adapter's layers beside the network's, in place; `kind` is of `read_kind`."""
+    # They are not merged: that would round the sum in half precision, spoil quantised weights, and
+    # change a head that shares its weights with adapted embeddings.
     from peft import PeftModel
     from peft.utils import load_peft_weights
 
@@ -63,7 +61,6 @@ def apply_adapter(network: Any, adapter: Place, kind: Any) -> Any:
 
 
 def _find_folder(adapter: Place) -> Path:
-    """Return the folder of the adapter's files, those of the Hub in its cache."""
     settings = adapter.file(ADAPTER)
     if settings is None or not any(adapter.file(name) for name in WEIGHTS):
         raise PolyprobeError(f"the adapter '{adapter.name}' has no weights ({WEIGHTS[0]})")

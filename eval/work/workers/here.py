@@ -45,11 +45,9 @@ def score_here(
             yield task, scored
 
 
+# Two threads may score at once: one task is prepared while the model runs the other.
 class Worker:
-    """A copy of the model in another process, loaded before its first task.
-
-    Two threads may score at once: one task is prepared while the model runs the other.
-    """
+    """A copy of the model in another process, loaded before its first task."""
 
     def __init__(self, source: ModelSource) -> None:
         self._source = source

@@ -35,14 +35,12 @@ RESTARTS = 3  # in a row, without a finished task in between
 def score_in_processes(
     source: ModelSource, tasks: Sequence[Task], n_devices: int, report: Report
 ) -> Generator[tuple[Task, Scored]]:
-    """Yield each task with its scores as soon as a process has them, in any order.
-
-    Scores equal those of `score_here`, bit for bit, with the same number of torch threads: each
-    process has an equal share of the CPU cores unless OMP_NUM_THREADS is set. A process that dies
-    is replaced, and its tasks are scored again. The processes end when the generator is closed
-    (`contextlib.closing`) or this process ends. `n_devices` is at most the number of accelerators
-    or CPU cores; the source's `device` is a kind, such as `cuda`.
-    """
+    """Yield each task with its scores as soon as a process has them, in any order."""
+    # Scores equal those of `score_here`, bit for bit, with the same number of torch threads: each
+    # process has an equal share of the CPU cores unless OMP_NUM_THREADS is set. A process that dies
+    # is replaced, and its tasks are scored again. The processes end when the generator is closed
+    # (`contextlib.closing`) or this process ends. `n_devices` is at most the number of accelerators
+    # or CPU cores; the source's `device` is a kind, such as `cuda`.
     kind = _check_devices(source.options.device, n_devices)
     if not tasks:
         return
@@ -149,7 +147,6 @@ class Process:
 
 @contextmanager
 def _environment(threads: int) -> Iterator[None]:
-    """Set the environment of a new process."""
     # It has an empty `__main__`, since the user's script may lack `if __name__ == "__main__"`, and
     # does not import modules from the working directory
     main, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")

@@ -32,11 +32,9 @@ STORE_BYTES = 100 * 2**20  # tasks and scores are small, and so may be /dev/shm
 LONGEST_FOLDER = 40
 
 
+# All workers have equal shares, so that scores do not depend on the worker.
 class Share(NamedTuple):
-    """The device, CPUs and GPUs of a worker, and the number of workers that the cluster holds.
-
-    All workers have equal shares, so that scores do not depend on the worker.
-    """
+    """The device, CPUs and GPUs of a worker, and the number of workers that the cluster holds."""
 
     device: str
     cpus: int
@@ -47,13 +45,11 @@ class Share(NamedTuple):
 def score_on_ray(
     source: ModelSource, tasks: Sequence[Task], address: str, report: Report
 ) -> Generator[tuple[Task, Scored]]:
-    """Yield each task with its scores as soon as the cluster has them, in any order.
-
-    A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or the
-    smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks are
-    scored again. The workers end when the generator is closed (`contextlib.closing`). The model's
-    folder must exist on all nodes, to which its `device` refers too.
-    """
+    """Yield each task with its scores as soon as the cluster has them, in any order."""
+    # A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or
+    # the smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks
+    # are scored again. The workers end when the generator is closed (`contextlib.closing`). The
+    # model's folder must exist on all nodes, to which its `device` refers too.
     if not tasks:
         return
     with connected(address) as ray:
@@ -179,11 +175,9 @@ def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
             ) from error
 
 
+# The constructor cannot fail, because Ray loses the message of an error there.
 class RayWorker(Worker):
-    """A worker on a node of the cluster.
-
-    Its constructor cannot fail, because Ray loses the message of an error there.
-    """
+    """A worker on a node of the cluster."""
 
     def __init__(self, source: ModelSource, threads: int, expected: Mapping[str, str]) -> None:
         super().__init__(source)
@@ -214,12 +208,11 @@ class RayWorker(Worker):
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Yield the module `ray` while this process is in the cluster at the address.
-
-    An existing connection of this process is used and kept; a new one is closed at the end. The
-    address is HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the last
-    one started on this machine (`ray start`), else a temporary one; `local`: a temporary one.
-    """
+    """Yield the module `ray` while this process is in the cluster at the address."""
+    # An existing connection of this process is used and kept; a new one is closed at the end. The
+    # address is HOST:PORT of a cluster's head node; `auto`: the cluster in RAY_ADDRESS, else the
+    # last one started on this machine (`ray start`), else a temporary one; `local`: a temporary
+    # one.
     try:
         import ray  # an extra
     except ImportError as error:  # missing or broken
