@@ -63,9 +63,8 @@ def check_source(source: Source) -> dict[str, Any]:
         faults = [line for find in stage for line in find(subject)]
         if faults:
             rest = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
-            raise PolyprobeError(
-                f"{source.folder} cannot be pushed: {'; '.join(faults[:SHOWN])}{rest}"
-            )
+            text = f"{source.folder} cannot be pushed: {'; '.join(faults[:SHOWN])}{rest}"
+            raise PolyprobeError(text)
     return card
 
 

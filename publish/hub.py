@@ -161,9 +161,8 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
     except PolyprobeError:
         raise
     except OfflineModeIsEnabled:
-        raise UnreachableError(
-            f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
-        ) from None
+        text = f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
+        raise UnreachableError(text) from None
     except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
         causes = [*_list_causes(error)]
         if refusal := next(filter(None, map(_explain_refusal, causes)), None):
@@ -174,9 +173,8 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
                 f"{repo_id}: no connection to {endpoint()} ({_redact(error)}); {state.text}; "
                 f"{AGAIN}"
             ) from None
-        raise PolyprobeError(
-            f"{repo_id}: the upload failed ({_redact(error)}); {state.text}; {AGAIN}"
-        ) from None
+        text = f"{repo_id}: the upload failed ({_redact(error)}); {state.text}; {AGAIN}"
+        raise PolyprobeError(text) from None
 
 
 def _list_causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -1,9 +1,7 @@
 """The files of a dataset, a metric or a board that belong on the Hub, with their hashes.
 
-In this repository metrics import shared modules by their full name (`polyprobe.metrics.shared`).
-`evaluate` copies the siblings that a module itself imports as `from .NAME import`; a Space runs
-`app.py` with its folder on the path. A bundle contains every imported file, and imports it in these
-forms.
+A metric imports shared modules by their full name. `evaluate` copies only the siblings that a
+module imports as `from .NAME import`; a Space runs `app.py` with its folder on the path.
 """
 
 import ast

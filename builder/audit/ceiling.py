@@ -1,10 +1,8 @@
 """The ceiling of RankC: the score of a model with the same ranking of entities in all languages.
 
-Such a model does not reach 1 if the candidates of a row are other entities in another language. A
-draw assigns a random value to each entity of a query. Each language's candidates are ranked by the
-values of their entities, and RankC is computed from these rankings. In `answer_first` the answers
-rank above all other candidates, as in a model that knows the facts. Queries with the same entities
-in all languages score 1 in every draw and are not drawn.
+A draw assigns a random value to each entity of a query. Each language's candidates are ranked by
+the values of their entities; in `answer_first` the answers rank above all others, as in a model
+that knows the facts. Queries with the same entities in all languages score 1 and are not drawn.
 """
 
 from collections.abc import Iterator, Mapping

@@ -1,17 +1,12 @@
 """The entities of candidates, and whether the candidates of a row are parallel.
 
 Rows with ids in all languages are judged by ids. For other rows a dictionary is inferred from the
-data. The answer of a row is the same entity in all languages, so each row gives a pair of labels:
-the answer in the reference and in the language. Pairs are collected for each block (relation),
-since the same English word may have another translation in another relation.
+answers, which are the same entity in all languages, by relation.
 
 Homonyms: English "Georgia" has two translations in P47. All observed translations are the same
 entity, since labels cannot distinguish them. By this rule 847 rows of es and 1,858 of el in the
 published BMLAMA-17 are not parallel to English, by the Wikidata ids of mParaRel 847 and 1,857; with
 `strict`, where labels of more than one pair do not match, 859 and 1,872.
-
-A pair is judged in its block if both labels are answers there, otherwise over all blocks. A pair
-with a label that is never an answer is not judged: it counts as parallel and in `not_judged`.
 """
 
 from collections import Counter, defaultdict

@@ -23,9 +23,8 @@ def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[
         raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
     if folder.is_dir() and is_raw(folder):
         if config:
-            raise PolyprobeError(
-                f"{dataset} holds TSV files, which have no configurations; omit --config"
-            )
+            text = f"{dataset} holds TSV files, which have no configurations; omit --config"
+            raise PolyprobeError(text)
         return read_raw(folder, languages)
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")

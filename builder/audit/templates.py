@@ -1,8 +1,7 @@
 """The templates of a dataset: how many a relation has, and how different they are.
 
-These are the figures of table 1 of mParaRel (Fierro and Søgaard, arXiv:2203.11552). The paper does
-not define its string distance; the Levenshtein distance over all pairs of templates of one
-relation, averaged over the pairs of a language and then over languages, gives its value, 13.9.
+The figures of table 1 of mParaRel (Fierro and Søgaard, arXiv:2203.11552). The paper does not define
+its string distance; the mean Levenshtein distance gives its value, 13.9.
 """
 
 import re

@@ -81,7 +81,6 @@ def _convert(name: str, option: str, text: Any, kind: type) -> Any:
     except (TypeError, ValueError):
         value = 0
     if not 0 < value < LIMIT:
-        raise PolyprobeError(
-            f"{text!r} for {option} of the translator {name}; expected {NUMBERS[kind]} above 0"
-        )
+        line = f"{text!r} for {option} of the translator {name}; expected {NUMBERS[kind]} above 0"
+        raise PolyprobeError(line)
     return value

@@ -74,9 +74,8 @@ def name_language(code: str) -> str:
     for tag in (f"{language}_{rest.title()}", f"{language}_{rest.upper()}", language):
         if tag in names:
             return str(names[tag])
-    raise PolyprobeError(
-        f"no English name for the language {code!r}; expected a code such as es or zh-hans"
-    )
+    text = f"no English name for the language {code!r}; expected a code such as es or zh-hans"
+    raise PolyprobeError(text)
 
 
 def _spell(code: str) -> str:

@@ -1,10 +1,8 @@
 """Machine translation of templates, kept if several engines agree, as in mParaRel.
 
-Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) translate every template,
-including its slots, with several engines. A translation is valid if two engines agree on
-it, or if it comes from an engine that native speakers trust. By default, engines agree if they give
-the same wording for the same template; with `agree="relation"`, as in mParaRel, for any template of
-the relation. The comparison ignores case, spaces, invisible characters and final punctuation.
+Fierro and Søgaard (Findings of ACL 2022, arXiv:2203.11552, section 3) keep a translation if two
+engines agree on it, or if it comes from an engine that native speakers trust. By default, engines
+agree in the same template; with `agree="relation"`, as in mParaRel, in any of the relation.
 """
 
 import re

@@ -1,8 +1,5 @@
 """Measure how often the best-scored candidate is correct (accuracy@1).
 
-Where several candidates share the best score, the order in which they are listed must not decide:
-the query counts with the share of right ones among them, which is the expectation over all orders.
-
 >>> right_probability([[0.1, 0.9], [0.5, 0.5]], references=[[1], [0]])
 array([1. , 0.5])
 """

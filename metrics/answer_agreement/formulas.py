@@ -1,10 +1,5 @@
 """Measure how often a model chooses the same candidate in different languages, right or wrong.
 
-The choices are a table of facts x languages, and each unordered pair of languages compares two of
-its columns. With the correct answers every fact of a pair falls into one of five parts, which sum
-to 1; the fifth is for facts with several correct answers, where each language may choose a
-different one.
-
 >>> result = measure_agreement([[0, 0, 1], [2, 2, 2]], references=[[0], [1]], n_resamples=0)
 >>> result["agreement"], result["agree_right"], result["agree_wrong"]  # 1 and 3 of 3 pairs agree
 (0.6666666666666666, 0.16666666666666666, 0.5)

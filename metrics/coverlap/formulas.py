@@ -2,8 +2,6 @@
 
     COverlap(l, l2) = facts right in both languages / facts right in either
 
-over the facts that both languages have. Where no fact is correct in either it is 0/0: undefined.
-
 >>> overlap = compare_right([1, 0, 2], [1, 3, 0], answers=[[1], [0], [1, 2]])
 >>> overlap["both"], overlap["either"], round(overlap["coverlap"], 4)
 (1, 3, 0.3333)
@@ -62,9 +60,8 @@ def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.nda
         if values.shape != rows[first].shape:
             raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
         for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
-            raise ValueError(
-                f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
-            )
+            text = f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
+            raise ValueError(text)
     table = np.stack(list(rows.values()))
     intersections = table @ table.T
     totals = table.sum(axis=1)

@@ -1,10 +1,5 @@
 """Measure how often a freely predicted object is correct (accuracy, X-FACTR).
 
-A prediction is correct if it equals, in lower case, one of the accepted strings: the label and
-the aliases of every valid object, inflected for the prompt. Accuracy is taken by relation and then
-averaged over relations, for all facts, for those whose object is one token of the evaluated model,
-and for the others.
-
 >>> match("greek", ["Greek", "Modern Greek"]), match("greek.", ["Greek"])
 (True, False)
 """

@@ -1,11 +1,9 @@
 """Right and wrong rows by group, and tests of differences between the groups.
 
-Schott et al. (2023, figure 1) count the rows of 20 languages that a model completes right or wrong,
-by the script of the language, and test the 2 x 2 table with Pearson's chi-squared. That test
-assumes independent rows. But a fact has rows in 20 languages, and the rows of a language share the
-model's skill in it. If such rows are alike, the p-values are far too small. Here the statistic also
-has a permutation p-value: the labels are permuted over whole facts, subjects or languages, so that
-all rows of a unit keep one label.
+Schott et al. (2023, figure 1) test counts of right and wrong rows by the script of the language
+with Pearson's chi-squared. That test assumes independent rows. But a fact has rows in 20 languages,
+and the rows of a language share the model's skill in it: the p-values are far too small. Here the
+labels are also permuted over whole facts, subjects or languages.
 
 >>> counts = np.array([[30.0, 10.0], [20.0, 20.0]])
 >>> round(compare_counts(counts).chi2, 3), round(compare_counts(counts).p, 3)  # Yates: 2 x 2

@@ -4,10 +4,6 @@ A fact is drawn for all languages at once: the intervals of all pairs and of the
 dependence between languages. Languages break ties independently of each other: each figure of all
 languages is an expectation, and a plain count without ties.
 
-RankC depends on accuracy: rank 1 has most of its weight, and two languages that are both correct
-agree there. `condition_rankc` separates the two: RankC over the facts that both languages, one, or
-neither answers correctly.
-
 >>> from polyprobe.metrics.shared.intervals import estimate_figure
 >>> right = {"en": [1, 1, 0, 1], "fr": [1, 0, 0, 1]}
 >>> estimate_figure(find_right_counts(right), n_resamples=0)

@@ -6,14 +6,10 @@ points. The pairs are not independent: en-fr and en-ru share English. If each la
 effect, that test rejects a true null hypothesis in far more than 5% of samples (bench/relate.md).
 
 Mantel's test (1967) permutes the languages of one table, rows and columns together, which keeps
-that dependence. It takes the languages as exchangeable. Related languages, with similar effects in
-both tables, are not (Guillot and Rousset 2013): permute them within blocks, such as families
-(bench/kinship.md). With a third table the test permutes the residuals of the null model (Freedman
-and Lane 1983; method 2 of Legendre 2000): the values less their regression on the third table.
-
-A multiple-membership regression, with a random effect for each language, would also give effect
-sizes with standard errors, but assumes normal effects. For exchangeable languages the permutation
-test is exact without a third table.
+that dependence. It takes the languages as exchangeable. Related languages are not (Guillot and
+Rousset 2013): permute them within blocks, such as families (bench/kinship.md). With a third table
+the test permutes the residuals of the null model (Freedman and Lane 1983; method 2 of Legendre
+2000): the values less their regression on the third table.
 
 >>> x, y = np.array([[0.1, 0.2, 0.4, 0.3, 0.8, 0.9]]), np.array([1.0, 2, 4, 3, 9, 8])
 >>> found = correlate(y, x)[0]

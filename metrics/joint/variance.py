@@ -5,19 +5,14 @@ A fact f is asked in languages l with wordings w. Its answers are random effects
 
     y[f, l, w] = mean + fact + language + template + fact x language + residual
 
-`template` is the effect of a wording, in all languages or in one; `residual` is its interaction
-with the fact. The k-th templates of two languages need not be translations of each other. y has the
-probability of each outcome, and 1 - y y' is the probability that two answers differ. So each
-component is a sum of variances over outcomes, and an expected disagreement is the sum of the
-components that two questions do not share:
+y has the probability of each outcome, and 1 - y y' is the probability that two answers differ. An
+expected disagreement is the sum of the components that two questions do not share:
 
     same fact, same language, another wording      template + residual
     same fact, another language and wording        language + fact x language + template + residual
 
-The second is the inconsistency. The share of languages in it is 1 minus the ratio of the first to
-the second. The components are solved from the mean disagreements of five kinds of pairs (Koch 1967,
-Technometrics 9). The estimates are unbiased, so they can be below 0. In a complete design they are
-those of the analysis of variance.
+The components are solved from the mean disagreements of five kinds of pairs (Koch 1967,
+Technometrics 9). The estimates are unbiased, so they can be below 0.
 
 >>> en, fr = np.eye(3)[[0, 1, 2, 2]], np.eye(3)[[0, 0, 1, 1]]  # 2 facts x 2 wordings
 >>> measure_disagreement([en, fr], np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])).tolist()

@@ -6,9 +6,6 @@ For a tuple (subject, object) that is asked with T templates, each answered by a
     accuracy             = templates with the correct answer / T
     consistency-accuracy = pairs that agree and are right / (T (T - 1) / 2)
 
-and a relation's figure is the mean over its tuples. A label given n times makes n (n - 1) / 2 of
-the agreeing pairs, so the labels are counted and no pair is looked at.
-
 >>> shares = share_pairs([["Ulm", "Ulm", "Bern", "Bern"]], ["Ulm"])
 >>> shares.consistency, shares.accuracy, shares.consistency_accuracy  # of 6, 4 and 6
 (array([0.33333333]), array([0.5]), array([0.16666667]))

@@ -1,8 +1,6 @@
 """The `evaluate` module of paraphrase_consistency; see formulas.py."""
 
-from polyprobe.metrics.paraphrase_consistency.formulas import (
-    measure_consistency,
-)
+from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistency
 from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
 
 _USAGE = """

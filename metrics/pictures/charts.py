@@ -1,7 +1,4 @@
-"""Draw all pictures but heat maps, from the elements of pictures: tags, texts, legends and axes.
-
-Colours are CSS variables, such as `var(--ink)`, which a page, a Space or a file gives values.
-"""
+"""Draw all pictures but heat maps, from the elements of pictures: tags, texts, legends and axes."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,15 +6,7 @@ from html import escape
 from itertools import product
 from unicodedata import east_asian_width
 
-from polyprobe.metrics.pictures.picture import (
-    Bars,
-    Boxes,
-    Curves,
-    Point,
-    Points,
-    Quartiles,
-    Series,
-)
+from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Point, Points, Quartiles, Series
 
 N_COLOURS = 5
 SIZE = 12  # pixels of letters

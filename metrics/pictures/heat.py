@@ -1,7 +1,4 @@
-"""Draw heat maps.
-
-The script of a page colours, orders and names the cells again, by the places in `data-` attributes.
-"""
+"""Draw heat maps."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compare two languages' rankings of the same candidates by RBO, Kendall's tau-b and top-k overlap.
 
-All but tau-b rest on the agreement of the two tops of depth d, the overlap over the mean size:
-
     A_d = 2 sum_i p(i, d) * p2(i, d) / (sum_i p(i, d) + sum_i p2(i, d)),   d = 1 ... N
 
 where p(i, d) says whether candidate i is among the first d. Rank-biased overlap is a weighted mean

@@ -1,16 +1,11 @@
 """Measure how much of the consistency of two languages depends on the subject of the question.
 
-A model that ranks candidates by length, script or frequency, whatever the subject, agrees with
-itself in every language. Each query is therefore asked a second time, about a donor: another
-subject of the same relation, none of whose answers is among the candidates. With C the RankC of one
-query (Qi et al. 2023), s its subject and d the donor:
+Each query is asked a second time, about a donor: another subject of the same relation, none of
+whose answers is among the candidates. With C the RankC of one query, s its subject, d the donor:
 
     R = mean C(r_l(s), r_l2(s))
     P = mean (C(r_l(s), r_l2(d)) + C(r_l(d), r_l2(s))) / 2
     rankc_subject = (R - P) / (1 - P), 0 where P = 1
-
-If neither ranking depends on the subject, the expectation of R - P is 0, whatever the order of the
-candidates. The test flips the sign of R - P, query by query or cluster by cluster.
 
 >>> right = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
 >>> donor = [[2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]

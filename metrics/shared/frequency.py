@@ -1,7 +1,6 @@
 """The accuracy of answers by frequency: a baseline that needs no model and reads no subject.
 
-It is the baseline "Freq" of LAMA (Petroni et al. 2019), which ranks objects by their frequency in
-the relation, here among the candidates of each query and without the query's own fact.
+It is the baseline "Freq" of LAMA (Petroni et al. 2019).
 
 >>> cities = ["Paris", "Rome", "Bern"]
 >>> answer_frequency(["P740"] * 4, ["a", "b", "c", "d"], [cities] * 4, [[0], [0], [1], [0]])

@@ -1,8 +1,5 @@
 """Accept the input of a metric in any container, and check it before evaluate converts it.
 
-evaluate converts the entries of a column without a check of each: later numbers become texts, a
-bare string is split into letters, and an integer that is too large raises an OverflowError.
-
 >>> unpack(np.array([[0, 2], [1]], dtype=object))
 [[0, 2], [1]]
 >>> unpack(np.float32(0.5)), unpack((np.int64(1), "P36"))
@@ -166,9 +163,8 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     def _refuse(self, name: str, names: Sequence[str]) -> None:
         matches = get_close_matches(name, names, 1)
         hint = f"did you mean {matches[0]!r}? " if matches else ""
-        raise ValueError(
-            f"unknown argument {name!r} of {self.name}; {hint}known: {', '.join(names)}"
-        )
+        text = f"unknown argument {name!r} of {self.name}; {hint}known: {', '.join(names)}"
+        raise ValueError(text)
 
     def _read(self, column: Any, name: str) -> Any:
         """Read a column as evaluate can convert it; raise ValueError for other entries."""
@@ -253,9 +249,8 @@ def _check_labels(labels: Any, name: str) -> None:
         except TypeError:
             defined = False
         if not defined:
-            raise ValueError(
-                f"query {query} of {name!r} is {_show(label)}; expected a text or a number"
-            )
+            text = f"query {query} of {name!r} is {_show(label)}; expected a text or a number"
+            raise ValueError(text)
 
 
 def _show(value: Any) -> str:

@@ -1,8 +1,7 @@
 """Bootstrap intervals of figures over queries: overall, by group, by cluster.
 
-A measure is a ratio of two sums over queries (for a mean, each query counts 1), or a function of
-several such sums. All resamples are therefore one matrix product: how often each query was drawn,
-times its values.
+A measure is a ratio of two sums over queries, or a function of several. All resamples are therefore
+one matrix product: how often each query was drawn, times its values.
 
 >>> result = summarize({"gain": [1, 0, 1, 1]}, groups=["P36", "P36", "P19", "P19"])
 >>> result["gain"], result["gain_ci"]

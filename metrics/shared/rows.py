@@ -1,8 +1,6 @@
 """Read and check the input of metrics: scores, candidates, texts.
 
-Scores come as a 2-D array (queries x candidates), a masked array padded at the end of a row, or a
-list of rows of any length, and become one flat array of all scores and the sizes of the rows.
-Infinite scores are valid; NaN, empty rows and no rows at all raise an error.
+Scores become one flat array and the sizes of the rows. Infinite scores are valid.
 
 >>> read_rows([[3.0, 2.0], [1.0]], "predictions")
 (array([3., 2., 1.]), array([2, 1]))
@@ -50,9 +48,8 @@ def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     if not len(sizes):
         raise ValueError(f"no queries in {name!r}")
     for query in np.flatnonzero(sizes == 0)[:1]:
-        raise ValueError(
-            f"query {query} of {name!r} has no scores; expected one for each candidate"
-        )
+        text = f"query {query} of {name!r} has no scores; expected one for each candidate"
+        raise ValueError(text)
     for query in np.repeat(np.arange(len(sizes)), sizes)[np.isnan(flat)][:1]:
         raise ValueError(f"NaN among the scores of query {query} in {name!r}; expected numbers")
     return flat, sizes
@@ -108,16 +105,14 @@ def check_answers(
     lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
     for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):
-            raise ValueError(
-                f"{name} of query {query} are {right!r:.80}; expected a list of indices"
-            )
+            text = f"{name} of query {query} are {right!r:.80}; expected a list of indices"
+            raise ValueError(text)
         if not len(right):
             raise ValueError(f"query {query} has no correct answer; expected at least one index")
     for index in chain.from_iterable(lists):
         if not _is_index(index):
-            raise ValueError(
-                f"answer {index!r:.80} is not an index; expected integers from 0 to {_LAST}"
-            )
+            text = f"answer {index!r:.80} is not an index; expected integers from 0 to {_LAST}"
+            raise ValueError(text)
     return lists
 
 
@@ -180,9 +175,8 @@ def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.nd
         if not len(indices):
             raise ValueError(f"no queries in {name!r}")
         if len(indices) != len(predictions[first]):
-            raise ValueError(
-                f"{len(predictions[first])} queries in {first!r}, {len(indices)} in {name!r}"
-            )
+            text = f"{len(predictions[first])} queries in {first!r}, {len(indices)} in {name!r}"
+            raise ValueError(text)
     columns = [_read_indices(indices, name) for name, indices in predictions.items()]
     return np.stack(columns, axis=1)
 
@@ -257,9 +251,8 @@ def check_length(column: Sequence[Any], size: int, name: str) -> None:
 
 def _check_column(column: Sequence[Any] | None, name: str) -> None:
     if isinstance(column, str) or not hasattr(column, "__len__"):
-        raise ValueError(
-            f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
-        )
+        text = f"{name!r} is {column!r:.80}; expected a list with an entry for each query"
+        raise ValueError(text)
 
 
 def read_depths(k: int | Collection[int]) -> list[int]:
@@ -269,9 +262,8 @@ def read_depths(k: int | Collection[int]) -> list[int]:
         raise ValueError("no depths in 'k'; expected one or more, such as [1, 5, 10]")
     for depth in depths:
         if not _is_index(depth) or depth < 1:
-            raise ValueError(
-                f"depth {depth!r:.60} in 'k' is invalid; expected integers from 1 to {_LAST}"
-            )
+            text = f"depth {depth!r:.60} in 'k' is invalid; expected integers from 1 to {_LAST}"
+            raise ValueError(text)
     return [int(depth) for depth in dict.fromkeys(depths)]
 
 

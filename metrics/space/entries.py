@@ -1,8 +1,5 @@
 """The figures of a Space: entries from the results of a metric, and their headline and download.
 
-The queries are resampled for all languages or pairs at once. The interval of their mean is
-therefore the one in results.json of a run.
-
 >>> values = np.array([[1, 1], [0, np.nan]])
 >>> found = list_means([("en",), ("es",)], "accuracy", values, [0.5, 0.5], share=True)
 >>> [(entry.label, entry.value, entry.n) for entry in found]

@@ -1,7 +1,6 @@
 """Read scores or answers by language from the tables of a Space.
 
-Scores have one line for each candidate and one column for each language, or they are lists in JSON,
-or the files scores/LANG.parquet of a polyprobe run, one for each language.
+Several files are those of a polyprobe run, scores/LANG.parquet.
 """
 
 from collections.abc import Mapping, Sequence

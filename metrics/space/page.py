@@ -13,13 +13,7 @@ import evaluate
 
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg
-from polyprobe.metrics.space.entries import (
-    Entry,
-    Output,
-    show_interval,
-    write_csv,
-    write_headline,
-)
+from polyprobe.metrics.space.entries import Entry, Output, show_interval, write_csv, write_headline
 from polyprobe.metrics.space.sheet import SUFFIXES, Sheets, read_sheets
 
 _HEADERS = ["of", "figure", "value", "95% interval", "chance", "n"]

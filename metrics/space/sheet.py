@@ -1,8 +1,5 @@
 r"""Read the table of a Space, pasted or from a file, by columns, and check its cells.
 
-A table has a header and the same number of cells in each row. Rows are counted from 1, after the
-header.
-
 >>> read_text("query; right\nCapital of Kenya; Nairobi")
 {'query': ['Capital of Kenya'], 'right': ['Nairobi']}
 """

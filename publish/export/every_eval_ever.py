@@ -1,9 +1,7 @@
 """A record for Every Eval Ever, the shared archive of evaluations (schema 0.3.0).
 
-https://github.com/evaleval/every_eval_ever describes the fields and the path of a record,
-`data/COLLECTION/DEVELOPER/MODEL/UUID.json`. The record has means, figures of all languages
-together and figures of single languages. Pairs are in `csv`: 53 languages have 1,378. So are the
-shares of types of errors, since each figure of a record has a direction.
+https://github.com/evaleval/every_eval_ever describes the fields and the path of a record. Pairs are
+in `csv`: 53 languages have 1,378. So are the shares of types of errors, which have no direction.
 """
 
 import hashlib

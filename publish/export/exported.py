@@ -168,7 +168,6 @@ def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and math.isfinite(value)):
                 place = filter(None, (row.relation, row.language, row.other_language))
-                raise PolyprobeError(
-                    f"results.json has {value!r} in {row.figure} of {' '.join(place)}"
-                )
+                text = f"results.json has {value!r} in {row.figure} of {' '.join(place)}"
+                raise PolyprobeError(text)
     return rows

@@ -9,10 +9,7 @@ from polyprobe.system.files import write_text
 
 # Modules and functions, which return {file name: text} for a configuration and a scoring. They are
 # imported when needed, because the command line reads the names.
-HARNESSES = {
-    "lm-eval": "lm_eval.render_lm_eval",
-    "lighteval": "lighteval.render_lighteval",
-}
+HARNESSES = {"lm-eval": "lm_eval.render_lm_eval", "lighteval": "lighteval.render_lighteval"}
 SCORINGS = ("bmlama", "object")
 EXPORTED = ("polyprobe_", "_polyprobe_", "__pycache__")
 
@@ -58,6 +55,5 @@ def export_dataset(
 def check_scoring(scoring: str) -> None:
     """Refuse scorings that tasks cannot follow."""
     if scoring not in SCORINGS:
-        raise PolyprobeError(
-            f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
-        )
+        text = f"--scoring {scoring} is not available in harnesses; known: {', '.join(SCORINGS)}"
+        raise PolyprobeError(text)

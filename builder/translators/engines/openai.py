@@ -1,7 +1,6 @@
 """Servers with OpenAI's chat API: few-shot prompts with translated names.
 
-Giving the translations of names, to be inflected in the sentence, follows the Fluent-mLAMA paper
-(arXiv 2510.15115, appendix A); wording and examples are ours.
+Names to be inflected follow the Fluent-mLAMA paper (arXiv 2510.15115, appendix A); wording is ours.
 """
 
 import hashlib
@@ -72,9 +71,8 @@ class ExampleFile(NamedTuple):
         """Refuse a language without a section."""
         if language not in self.sections:
             languages = ", ".join(self.sections) or "none"
-            raise PolyprobeError(
-                f"{self.file} has no examples for {language!r}; it has {languages}"
-            )
+            text = f"{self.file} has no examples for {language!r}; it has {languages}"
+            raise PolyprobeError(text)
 
     def choose(self, language: str, relation: str | None) -> tuple[Example, ...]:
         """Return the examples of a relation, else those of `all`; PolyprobeError without both."""
@@ -325,9 +323,8 @@ def read_example_file(file: Path) -> ExampleFile:
 def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:
     rows = _check(file, name, rows, list)
     if len(rows) > LIMIT:
-        raise PolyprobeError(
-            f"{file}: [[{name}]] has {len(rows)} examples; expected {LIMIT} at most"
-        )
+        text = f"{file}: [[{name}]] has {len(rows)} examples; expected {LIMIT} at most"
+        raise PolyprobeError(text)
     return tuple(_read_example(file, f"{name}, example {n}", row) for n, row in enumerate(rows, 1))
 
 

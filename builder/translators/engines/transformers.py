@@ -1,9 +1,7 @@
 """Translation models from the Hub or a local folder, on this machine.
 
-The languages are part of the input: both for NLLB, M2M100 and mBART-50; the target before the
-sentence for OPUS-MT with several targets and MADLAD; the words of its training for T5 (`translate
-English to German: `); nothing for OPUS-MT with one pair. The vocabulary shows the kind of model
-(SCHEMES). transformers 5 has no translation pipeline, so `generate` is called.
+The vocabulary shows the kind of model (SCHEMES), and so how the languages are part of the input.
+transformers 5 has no translation pipeline, so `generate` is called.
 """
 
 import asyncio
