@@ -1,9 +1,4 @@
-"""Count the tokens of answers or candidates in a model's tokenizer, without its weights.
-
-X-FACTR's figure 6 is the share of facts by the number of tokens of the object. A text is tokenized
-alone and fitted into the slot of its prompt, as the scorers and the free decoding do
-(`scorers.queries.fit`): a fact is `single_token` there if its answer has one token here.
-"""
+"""Count the tokens of answers or candidates in a model's tokenizer (X-FACTR's figure 6)."""
 
 from collections import Counter
 from collections.abc import Mapping

@@ -51,11 +51,7 @@ class ModelEntry(NamedTuple):
 
 
 def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
-    """Read a row for each model, from one or several runs.
-
-    A row of several runs has only the figures of languages. It has no interval of their mean,
-    because the runs were not resampled together.
-    """
+    """Read a row for each model, from one or several runs."""
     places = [folder.resolve() for folder in folders]
     if doubled := [
         folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
@@ -154,7 +150,7 @@ def _halve(bounds: Mapping[str, Bounds]) -> dict[str, float]:
 
 def _join(parts: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     """Join the figures of languages that all runs of a row have."""
-    values_by_name = {}
+    values_by_name = {}  # no interval of a mean: runs are not resampled together
     for name in (name for name in parts[0] if BY_NAME[name].per == LANGUAGE):
         values = [part[name] for part in parts if name in part]
         if len(values) == len(parts):

@@ -78,10 +78,7 @@ def find_mcnemar_p(only_first: int, only_second: int) -> float | None:
 def compare_decodings(
     tables: Pair, right: tuple[Marks, Marks], correction: str = "holm"
 ) -> Decodings:
-    """Compare the facts that both runs were asked: which of them only one run knows.
-
-    `right` is 1 for correct facts, 0 for others, NaN for those not asked (`mark_predictions`).
-    """
+    """Compare the facts that both runs were asked by their marks (`mark_predictions`)."""
     counts: list[Counts] = []
     one_sided: list[OneSided] = []
     not_asked, by_relation = {}, {}

@@ -74,10 +74,7 @@ RULES: dict[str, tuple[str, Rule]] = {
 
 @lru_cache
 def read_function_words() -> dict[str, frozenset[str]]:
-    """Read articles, pronouns, prepositions, conjunctions and auxiliaries by language, folded.
-
-    A prediction of such words alone names nothing. Languages without a list have none.
-    """
+    """Read articles, pronouns, prepositions, conjunctions and auxiliaries by language, folded."""
     lines = read_tsv(Path(__file__).with_name("function_words.tsv"), "list of words")
     return {language: frozenset(words.split()) for _, (language, words) in lines}
 
@@ -141,11 +138,6 @@ def classify(
     """Find the type of each wrong prediction, a key of RULES, in the order of the facts.
 
     Without `groups`, all facts are of one relation; without `right`, all are wrong.
-
-    Example::
-
-        classify(["Malin", "the", "Norway"], ["Malin plays in [Y]."] * 3, [["Sweden"]] * 3, "en")
-        # ['subject', 'no_word', 'other']
     """
     gold = [[*map(split_words, forms)] for forms in accepted]
     labels = groups or [""] * len(gold)
@@ -177,10 +169,7 @@ def _classify(
 
 
 def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
-    """Compute the share of each type with its interval, and the number of errors, `n_queries`.
-
-    `options` are those of `intervals.Resampling`. Without errors, every share is None.
-    """
+    """Compute each type's share with its interval, None without errors, and their number."""
     types = np.array(list(kinds), dtype=str)
     if not len(types):
         return {**dict.fromkeys(RULES), "n_queries": 0}
@@ -191,10 +180,7 @@ def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:
 def measure_language(
     table: pa.Table, right: np.ndarray, language: str, options: Resampling
 ) -> dict[str, Any]:
-    """Compute `measure_errors` of a run's predictions in one language.
-
-    `right` is 1 for correct facts, 0 for others, NaN for facts that are not asked.
-    """
+    """Compute `measure_errors` in one language; `right` is 1, 0, or NaN for facts not asked."""
     places = np.flatnonzero(~np.isnan(right))
     columns = ["relation", "prompt", "answer_forms", "prediction"]
     rows = table.select(columns).take(places).to_pydict()

@@ -114,20 +114,7 @@ def _check_named(facts: ScoredFacts, folder: object) -> None:
 
 
 def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
-    """Compute the figures of the facts, their means, counts and intervals.
-
-    Returns:
-        The figures of `FIGURES` that the facts' options choose: by language or pair (`en-fr`), with
-        `mean` over the defined values and `intervals`, the same tree with [low, high]; figures of
-        all languages with `_ci`, from two languages on; modules' figures by language, averaged as
-        the options say. `by_relation`, the main figures of each relation (`estimate_relations`);
-        `chance`; `floors`, the figures of rankings that know nothing; `p_values`, of the sign-flip
-        tests of `rankc_difference` and `accuracy_gain` against 0; k_correct, the number of facts
-        right in exactly 0, 1, 2, … languages, and k_share, the shares from 1 on among the facts
-        right somewhere (None without one); `calibration` by language, see `calibrate_candidates`;
-        `left_out`, counts of undefined values; `own_candidates` if languages have other candidates,
-        so that no figure compares their rankings.
-    """
+    """Compute the figures of the facts, their means, counts and intervals."""
     names = choose_figures(facts.options.figures or ())
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     estimates = {}

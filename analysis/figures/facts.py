@@ -63,11 +63,7 @@ class OtherTemplates(NamedTuple):
 
 
 class ScoredFacts:
-    """The input of every figure: the same facts in the same order in every language.
-
-    Raises:
-        ValueError: scores that are not numbers, with the language.
-    """
+    """The input of every figure: the same facts in the same order in every language."""
 
     def __init__(
         self,
@@ -134,10 +130,7 @@ class ScoredFacts:
 
     @cached_property
     def other_templates(self) -> OtherTemplates | None:
-        """Compare each question with another template of its fact.
-
-        None without any, and if templates of a fact have other candidates.
-        """
+        """Compare templates of a fact; None without several, or if they have other candidates."""
         following = follow_templates(self.table["fact_id"].to_pylist())
         several = following != np.arange(len(following))
         alike = (self.sizes == self.sizes[following]).all() and all(

@@ -11,16 +11,7 @@ from polyprobe.analysis.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.formulas import find_coverlap
-from polyprobe.metrics.joint import HEADLINES
-from polyprobe.metrics.joint.measures import (
-    condition_rankc,
-    find_disattenuated,
-    find_rbo,
-    find_right_alone,
-    find_right_counts,
-    find_right_given_right,
-    find_right_in_both,
-)
+from polyprobe.metrics.joint import HEADLINES, measures
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
@@ -71,7 +62,7 @@ def _count_undefined(facts: ScoredFacts, values: Values) -> int:
 
 
 def _condition(outcome: str, facts: ScoredFacts) -> Figure:
-    return condition_rankc(facts.right, facts.rankc, outcome)
+    return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
 FIGURES = (
@@ -208,7 +199,7 @@ FIGURES = (
         "disattenuated RankC",
         "Adjusted RankC in different templates, over the geometric mean of that within both "
         "languages (Spearman 1904): 1 if languages differ no more than templates.",
-        sums=lambda templates: find_disattenuated(
+        sums=lambda templates: measures.find_disattenuated(
             templates.languages,
             templates.adjust(templates.between),
             templates.adjust(templates.within),
@@ -240,7 +231,7 @@ FIGURES = (
         "rbo",
         "rank-biased overlap",
         "Rank-biased overlap of two languages' rankings.",
-        sums=lambda facts: find_rbo(facts.raw_scores),
+        sums=lambda facts: measures.find_rbo(facts.raw_scores),
     ),
     _of_rankings(
         "kendall_tau_b",
@@ -253,7 +244,7 @@ FIGURES = (
         "right_in_both",
         "right in both",
         "P(a and b): share of facts right in both languages.",
-        sums=lambda facts: find_right_in_both(facts.right),
+        sums=lambda facts: measures.find_right_in_both(facts.right),
         on_request=True,
         display=Presentation(short="both"),
     ),
@@ -261,7 +252,7 @@ FIGURES = (
         "right_given_right",
         "right where another is",
         "P(a | b): share of the facts right in language b that are right in a, for each pair a-b.",
-        sums=lambda facts: find_right_given_right(facts.right),
+        sums=lambda facts: measures.find_right_given_right(facts.right),
         left_out=LeftOut("ordered pairs without P(a | b): nothing right in b", _count_undefined),
         conditional=True,
         display=Presentation(short="given"),
@@ -270,7 +261,7 @@ FIGURES = (
         "right_alone",
         "right where another is not",
         "P(a and not b): share of facts right in language a and not in b, for each pair a-b.",
-        sums=lambda facts: find_right_alone(facts.right),
+        sums=lambda facts: measures.find_right_alone(facts.right),
         display=Presentation(short="alone"),
     ),
     RunFigure(
@@ -292,7 +283,9 @@ FIGURES = (
             count,
             scale=Scale(lower_is_better=part == "none"),
         )
-        for count in [lambda facts: find_right_counts(facts.right)]  # one kernel, called once
+        for count in [
+            lambda facts: measures.find_right_counts(facts.right)
+        ]  # one kernel, called once
         for part, place in (
             ("all", "every language"),
             ("any", "one language at least"),

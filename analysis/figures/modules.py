@@ -121,11 +121,8 @@ def _measure_contrasts(facts: ScoredFacts, language: str, options: Resampling) -
 def _measure_positions(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
     """Compute the mean effects of the positions of options (see `letters.separate`).
 
-    Queries with the most frequent number of options count, the larger number if two are equally
-    frequent; `n_queries` and `n_left_out` count them and the others. `effects` by letter are in
-    nats with mean 0, `intervals` their 95% bootstrap intervals. `prior` has the probabilities of
-    the letters that they are proportional to, 1 / n each without a bias. `range` is the largest
-    effect less the smallest; chance alone makes it larger than 0.
+    `effects` are in nats with mean 0. `prior` has the probabilities of the letters that they are
+    proportional to, 1 / n each without a bias. Chance alone makes `range` larger than 0.
     """
     lists = facts.tables[language][EFFECTS].to_pylist()
     sizes = Counter(len(row) for row in lists if row)

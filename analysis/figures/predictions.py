@@ -60,11 +60,7 @@ def read_predictions(
 
 
 def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]:
-    """Compute factual accuracy by language, COverlap by pair, and what other lengths would give.
-
-    `accuracy` is the average over relations (or rows) of the facts asked in that language; COverlap
-    is over the facts asked in both. Without candidates there is no RankC and no chance level.
-    """
+    """Compute factual accuracy by language, COverlap by pair over the facts asked in both."""
     languages, pairs, right = facts.languages, name_pairs(facts.languages), facts.right
     accuracy = {x: _measure(facts, x, facts.rows[x]["prediction"], units) for x in languages}
     figures = {"accuracy": mark_accuracy(right), "coverlap": find_overlaps(right)}
@@ -108,14 +104,7 @@ def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]
 
 
 def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, Any]]:
-    """Compute the accuracy that other numbers of masks give (Jiang et al. 2020, figure 4).
-
-    Returns:
-        By language: `oracle_length`, factual accuracy where the length of the answer is known (see
-        `predict_right_length`); `single_mask`, that of the filling of one mask, the protocol of
-        earlier work; `by_masks`, for `all`, `single` and `multi` the accuracy with at most 1, 2, …
-        M masks, a list; `n_masks`, the number of predictions of 1, 2, … M masks.
-    """
+    """Compute the accuracy that other numbers of masks give (Jiang et al. 2020, figure 4)."""
     figures: dict[str, dict[str, Any]] = {
         name: {} for name in ("oracle_length", "single_mask", "by_masks", "n_masks")
     }
@@ -135,9 +124,7 @@ def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, 
 def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str, dict[str, Any]]:
     """Compute how often the prediction is at least as probable as the right answer, by language.
 
-    As the task `logprob` of X-FACTR's released code. The right answer has the confidences that
-    `recompute` gives, each token with all others filled; the prediction has those of its decoder.
-    Empty for a run without right answers (`gold_log_c`, of `--gold`).
+    As the task `logprob` of X-FACTR's released code. Empty for a run without `--gold`.
     """
     if all(table["gold_log_c"].null_count == len(table) for table in facts.tables.values()):
         return {}

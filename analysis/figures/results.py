@@ -177,11 +177,7 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
 
 
 def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
-    """Find the best partner of each language, the first in the run's order of equal ones.
-
-    Of an ordered figure the language comes first: P(language | partner). A language without a value
-    has no partner.
-    """
+    """Find the best partner of each language, P(language | partner); of equal ones the first."""
     values, bounds = results[name], results["intervals"].get(name, {})
     directed, partners = BY_NAME[name].per == WAY, []
     for language in results["languages"]:

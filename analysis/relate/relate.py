@@ -58,10 +58,7 @@ class Related(NamedTuple):
 
 
 class QueryOverlaps(NamedTuple):
-    """The overlap of single queries and its correlation with their RankC.
-
-    Qi et al. 2023, section 6.2: .17 for a query in ru and uk.
-    """
+    """The overlap of single queries and its correlation with their RankC (Qi 2023, section 6.2)."""
 
     n_facts: int  # queries in each language
     n: int  # queries times pairs of languages

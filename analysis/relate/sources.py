@@ -189,12 +189,7 @@ def _read_run(run: Run, pairs: Pairs, choice: Choice) -> Similarity:
 
 
 def read_table(file: Path, languages: Sequence[str]) -> Similarity:
-    """Read a table of languages or of pairs of languages from a TSV file.
-
-    Each line has a language and a number, or two languages and a number; the first line may be a
-    heading. From numbers of single languages, a pair has the smaller number. Languages are named by
-    split, code, ISO 639-3 code, name in FLORES-200 or English name. Other languages are ignored.
-    """
+    """Read a TSV file of languages (a pair has the smaller number) or of pairs of languages."""
     values_of = _read_lines(file, languages)
     names = {name for key in values_of for name in key}
     keys = {x: next((key for key in name_keys(x) if key in names), None) for x in languages}

@@ -1,9 +1,4 @@
-"""Subword vocabularies of languages and their overlap (Qi et al. 2023, section 6.2, equation 7).
-
-The vocabulary of a language is the set of tokens of a corpus, without special tokens. The authors
-released no code for it. The paper's corpora are BMLAMA and FLORES-200. Here they are the run's
-prompts, `filled` with each candidate or with an empty slot (`prompts`), or parallel files.
-"""
+"""Subword vocabularies and their overlap (Qi et al. 2023, section 6.2, equation 7; no code)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -99,11 +94,7 @@ class Corpus(NamedTuple):
 def read_subwords(
     run: Run, tables: Mapping[str, pa.Table], name: str, model: str | None
 ) -> tuple[Corpus, Similarity]:
-    """Compute the overlap of vocabularies of a run's languages, and return the corpus.
-
-    `name` is that of the corpus: `filled`, `prompts`, a folder, or a dataset on the Hub; `model`
-    that of the tokenizer, None for the run's.
-    """
+    """Compute the overlap of vocabularies of a run's languages, and return the corpus."""
     tokenizer = read_tokenizer(_find_place(run.settings(), model))
     if name in (FILLED, PROMPTS):
         texts = _list_texts(run, tables, name)
@@ -174,11 +165,7 @@ def _list_texts(run: Run, rows: Mapping[str, pa.Table], name: str) -> dict[str, 
 
 
 def _read_parallel(name: str, languages: Sequence[str]) -> dict[str, Texts]:
-    """Read the sentences of each language that a corpus has.
-
-    A folder has files whose names start with the language and a dot (`eng_Latn.devtest`), which
-    are joined; a dataset has a split for each language. Names are as in `sources.read_table`.
-    """
+    """Read the sentences of each language: files `LANGUAGE.*` of a folder, or splits."""
     parts = _read_files(Path(name)) if Path(name).is_dir() else {}
     parts = parts or _read_dataset(name)
     texts = {}

@@ -1,9 +1,4 @@
-"""Compare runs on two wordings of a configuration: the effect of wording.
-
-The configurations `NAME-sentence` and `NAME-chatgpt` hold the facts and candidates of `NAME` in
-sentences that were translated whole (Semenov and Sennrich 2025); in `NAME-wide` and so on further
-answers are correct. Differences are those of the runs in the given order.
-"""
+"""Compare runs on two wordings of a configuration (Semenov and Sennrich 2025)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -158,11 +153,7 @@ def compare_versions(
     choice: Choice = ALL_ROWS,
     **keywords: Any,
 ) -> VersionComparison:
-    """Compare two wordings; clusters, choice and keywords are as in `runs.compare_runs`.
-
-    Measures of the texts are omitted if a dataset is missing or has changed, as are requested
-    measures that fail (stanza, COMET): see `notes` and `failures`.
-    """
+    """Compare two wordings; clusters, choice and keywords are as in `runs.compare_runs`."""
     genders = read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages

@@ -1,9 +1,4 @@
-"""Compute ranks of the correct answer and of its inflected form in both wordings, and changes.
-
-Fluent-mLAMA's table 5 has mean changes over relations, and Pearson's r between the change of
-recall@1 and that of quality estimation over relations; figure 2 has the points. Prompts'
-log-probabilities and chrF do not go with recall (section 5.4).
-"""
+"""Ranks of the correct answer and its inflected form in two wordings (Fluent-mLAMA, table 5)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -159,10 +154,7 @@ def _find_deltas(table: pa.Table, forms: Sequence[FormPair | None]) -> np.ndarra
 def split_by_relation(
     relations: Sequence[str], values: Mapping[str, np.ndarray], languages: Sequence[str]
 ) -> dict[str, ByRelation]:
-    """Average the changes of each language over the rows of each relation.
-
-    `values` has figures of each row and language [rows, L]; NaN where not known.
-    """
+    """Average the changes [rows, L] of each language over each relation; NaN where not known."""
     names = list(dict.fromkeys(relations))
     marks = np.array([[relation == name for relation in relations] for name in names])
     counts = dict(zip(names, marks.sum(axis=1).tolist(), strict=True))

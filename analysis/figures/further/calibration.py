@@ -19,12 +19,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
 
     ECE = sum_b n_b / N |acc_b - conf_b| over ten bins of equal width, [0, .1), …, [.9, 1]; 0 is
     best. With few facts it is too high: also a perfect model has about N_b^(-1/2) in each bin.
-
     `right` is 1 or 0, or the probability of being right under ties [facts].
-
-    Returns:
-        `ece` (None without facts), `n_queries`, and `bins`: lists of `n`, `confidence` and
-        `accuracy` of each bin, means None in an empty bin.
     """
     places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
     n, sums, correct = (
@@ -44,12 +39,7 @@ def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, 
 def calibrate_predictions(
     table: pa.Table, right: np.ndarray, length_norm: bool = False
 ) -> dict[str, Any]:
-    """Compute the calibration of one language's free predictions, of all, single and multi.
-
-    Returns:
-        The keys of `measure_calibration`, and `ece_single`, `n_single`, `bins_single`, `ece_multi`,
-        `n_multi`, `bins_multi`.
-    """
+    """Compute the calibration of one language's free predictions, of all, single and multi."""
     answered = ~np.isnan(right)
     columns = table.select(["n_masks", "log_probability"]).filter(pa.array(answered))
     masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)

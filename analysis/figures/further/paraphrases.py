@@ -28,11 +28,7 @@ def has_paraphrases(facts: ScoredFacts) -> bool:
 
 
 def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
-    """Compute consistency, accuracy and consistency-accuracy of a language.
-
-    The averages are those of `options`, the tuples and templates those of the facts' options.
-    `n_same_labels`, with `label`, are tuples with both labels of an earlier one.
-    """
+    """Compute consistency, accuracy and consistency-accuracy of a language."""
     table, choices = facts.tables[language], facts.options
     predicted: dict[str, list[str]] = {}
     right: dict[str, list[int]] = {}

@@ -40,12 +40,6 @@ def measure_popularity(
     """Compute the accuracy of each fifth of the facts, from the least to the most popular.
 
     `right` is the probability that each fact is right [facts], NaN for facts that were not asked.
-
-    Returns:
-        By language `parts`, each with `from` and `to` (the least and the largest popularity), `n`,
-        `accuracy` and `ci` (None without an interval), and `n_unknown`, the facts without a number
-        or not asked. Facts with equal numbers are in one part, so that parts may differ in size and
-        one may be missing.
     """
     return {x: _measure(values, right[x], units.rows) for x, values in popularity.items()}
 

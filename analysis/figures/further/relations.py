@@ -33,13 +33,7 @@ def estimate_relations(
 def split_figures(
     figures: Mapping[str, Figure], labels: Sequence[str], options: Resampling
 ) -> dict[str, dict[str, Any]]:
-    """Compute the figures of each group of facts, in the order of first occurrence.
-
-    Returns:
-        Group to `n_queries`, `mean` (figure to mean over languages or pairs, None if undefined),
-        `intervals` (figure to the mean's [low, high], None for a single fact) and `accuracy`
-        (language to value; empty if it is not among the figures).
-    """
+    """Compute the figures of each group of facts, in the order of first occurrence."""
     results: dict[str, dict[str, Any]] = {}
     for label, rows in list_rows(labels).items():
         of_rows = options._replace(clusters=take(options.clusters, rows.tolist()))

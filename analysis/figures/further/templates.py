@@ -54,10 +54,7 @@ def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[st
 
 
 def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
-    """Read the sentence of each relation's template, from its first row.
-
-    The subject becomes SUBJECT. A template without a subject in its sentence is known by its name.
-    """
+    """Read the sentence of each relation's template, with SUBJECT; without one its name."""
     prompts = table["prompt"].to_pylist()
     subjects = [None] * len(prompts)
     if "subject" in table.column_names:
@@ -81,16 +78,7 @@ def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) -> dict[str, Any]:
-    """Compute accuracy and consistency of each template, and the split of the inconsistency.
-
-    Returns:
-        `answer`, unless languages have other candidates, and `right`: the split of the first
-        candidate and of its being right, see `variance.split_inconsistency`. `by_language`: the
-        means over relations of the `worst`, `mean` and `best` template's accuracy, and the number
-        of `relations` with several. `rows`: `language`, `relation`, `template`, `text`, `n` facts,
-        `accuracy`, and `consistency`, the share of the fact's other templates with the same answer
-        (None without any), ties in expectation.
-    """
+    """Compute accuracy and consistency of each template, and the split of the inconsistency."""
     of = list_rows(facts.table["relation"].to_pylist())
     answers = {x: choose_first(rows, templates.candidates) for x, rows in facts.scores.items()}
     right = {x: np.column_stack([p, 1 - p]) for x, p in facts.right.items()}
