@@ -96,7 +96,6 @@ class Chat(NamedTuple):
 
 
 def _split(ids: Ids, text: str, fronts: Sequence[Ids], tokenizer: Any) -> tuple[Ids, Ids]:
-    """Divide the ids of head and text, see `Chat.encode`."""
     # `fronts` are the ids of the head, and of the head without its last blanks: of all kinds, which
     # begin a word, and of spaces alone
     front, words, empty = fronts

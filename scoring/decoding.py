@@ -182,8 +182,6 @@ class Decoded(NamedTuple):
 
 @dataclass
 class _ActiveSearch:
-    """An active search, the ids around its slot, and its open questions."""
-
     prompt: str
     frame: Frame
     search: Search

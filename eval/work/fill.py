@@ -168,7 +168,6 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
 def _read_scores(
     language: str, queries: Sequence[Query], store: ScoreStore, console: Console
 ) -> list[QueryScores]:
-    """Read a language's scores from the store; warn about unknown candidates."""
     results = store.find([prompt for prompt, _ in queries], [row for _, row in queries])
     scores = [result for result in results if result]
     if len(scores) < len(queries):

@@ -74,16 +74,13 @@ def count_common(first: Ids, second: Ids) -> int:
     return next(k for k in range(shorter) if first[k] != second[k])
 
 
+# Logits of every position, [inputs, tokens, vocabulary], are most of the work of a small model and
+# most of the memory of any. Classes differ between trunk and logits (a transformation, a scale, a
+# soft cap), and only their own `forward` knows how. The head is therefore that `forward` with the
+# trunk's output replaced.
+# Each model family has a subclass. The defaults are those of a decoder.
 class Network:
-    """A model whose head runs only at the positions that are read.
-
-    Logits of every position, [inputs, tokens, vocabulary], are most of the work of a small model
-    and most of the memory of any. Classes differ between trunk and logits (a transformation, a
-    scale, a soft cap), and only their own `forward` knows how. The head is therefore that
-    `forward` with the trunk's output replaced.
-
-    Each model family has a subclass. The defaults are those of a decoder.
-    """
+    """A model whose head runs only at the positions that are read."""
 
     paths: tuple[Any, ...]  # the `ForwardPath` classes of the family, the fastest first
     sees_all = False  # whether a token sees those behind it

@@ -154,7 +154,6 @@ def faster_product(model: Any) -> str:
 @cache
 @torch.inference_mode()
 def _faster() -> str:
-    """Return the faster of the products, the same for all models of the process."""
     products, seconds = (linear, _multiply), np.zeros(2)
     with limit_threads(1):
         for width in WIDTHS:

@@ -93,7 +93,6 @@ class CausalScorer(Scorer):
 
     @cached_property
     def _n_appended(self) -> int:
-        """Return the number of special tokens that the tokenizer appends to any text."""
         # Tokenizers do not say which special tokens they append: a letter is tokenized both ways.
         bare = self.tokenizer("a", add_special_tokens=False)["input_ids"]
         complete = self.tokenizer("a")["input_ids"]
@@ -134,13 +133,11 @@ def _read_behind(plan: Plan, context: Ids, tokens: Ids) -> range:
     return plan.read(Input((*context, *tokens[:-1])), range(first, first + len(tokens)), tokens)
 
 
+# The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
+# followed by the ids of the candidate alone. The joined text is never tokenized, because a
+# tokenizer may split it elsewhere. Text behind the slot is neither seen nor scored.
 class CausalObjectScorer(ObjectScorer, CausalScorer):
-    """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA).
-
-    The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
-    followed by the ids of the candidate alone. The joined text is never tokenized, because a
-    tokenizer may split it elsewhere. Text behind the slot is neither seen nor scored.
-    """
+    """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA)."""
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each (prompt, all sub-words of a candidate but the last)."""
@@ -151,12 +148,10 @@ class CausalObjectScorer(ObjectScorer, CausalScorer):
         ]
 
 
+# The stem is the prompt up to the slot without its trailing blank, which belongs to the sub-word.
+# With `bos="auto"` BLOOM has no BOS, as in the authors' code; its runs are signed `bos:never`.
 class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
-    """Read the first sub-word behind the stem.
-
-    The stem is the prompt up to the slot without its trailing blank, which belongs to the sub-word.
-    With `bos="auto"` BLOOM has no BOS, as in the authors' code; its runs are signed `bos:never`.
-    """
+    """Read the first sub-word behind the stem."""
 
     adds_bos: Sequence[str] = ()
 

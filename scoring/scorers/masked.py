@@ -30,13 +30,11 @@ class MaskedNetwork(Network):
     trunk_inputs = Network.forward_inputs  # unlike a decoder's trunk it needs the padding's mask
 
 
+# The i-th sub-word is read at the i-th mask; earlier masks hold the candidate's own sub-words,
+# later ones are still masks. The score is the mean. Everything is done on token ids: the authors'
+# code pastes sub-words back into the text and tokenizes again, which gives other ids.
 class MaskedScorer(Scorer):
-    """Score a candidate of n sub-words by n masks in the slot, filled left to right (eq. 8).
-
-    The i-th sub-word is read at the i-th mask; earlier masks hold the candidate's own sub-words,
-    later ones are still masks. The score is the mean. Everything is done on token ids: the
-    authors' code pastes sub-words back into the text and tokenizes again, which gives other ids.
-    """
+    """Score a candidate of n sub-words by n masks in the slot, filled left to right (eq. 8)."""
 
     network = MaskedNetwork
     scoring = "bmlama-eq8"
@@ -81,11 +79,9 @@ class MaskedObjectScorer(ObjectScorer, MaskedScorer):
     """Sum the log-probabilities of equation 8."""
 
 
+# A full stop is appended to a prompt that ends with the slot, as the authors do.
 class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
-    """Read the first sub-word at one mask in the slot.
-
-    A full stop is appended to a prompt that ends with the slot, as the authors do.
-    """
+    """Read the first sub-word at one mask in the slot."""
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each prompt with a mask, and the mask's position."""
@@ -113,13 +109,11 @@ MASKED = Family(
 )
 
 
+# `p(c) = mean_i P(mask_i = s_i | q with n masks)`; the score is log p(c) in nats, which has the
+# order of p(c). All candidates of n sub-words are read in one input. BMLAMA's equation 8 instead
+# fills the masks from left to right and takes the mean of logarithms.
 class MparaRelScorer(MaskedScorer):
-    """Score a candidate of n sub-words by their mean probability at n masks, all still masked.
-
-    `p(c) = mean_i P(mask_i = s_i | q with n masks)`; the score is log p(c) in nats, which has the
-    order of p(c). All candidates of n sub-words are read in one input. BMLAMA's equation 8 instead
-    fills the masks from left to right and takes the mean of logarithms.
-    """
+    """Score a candidate of n sub-words by their mean probability at n masks, all still masked."""
 
     scoring = "mpararel"
 
@@ -134,12 +128,10 @@ class MparaRelScorer(MaskedScorer):
         return float(np.logaddexp.reduce(values, dtype=np.float64) - np.log(len(values)))
 
 
+# Logits of different masks have no common scale, so candidates of different lengths are hardly
+# comparable.
 class ReleasedMparaRelScorer(MparaRelScorer):
-    """Score a candidate by the mean of its sub-words' raw logits, as the authors' code does.
-
-    Logits of different masks have no common scale, so candidates of different lengths are hardly
-    comparable.
-    """
+    """Score a candidate by the mean of its sub-words' raw logits, as the authors' code does."""
 
     scoring = "mpararel-released"
 
@@ -197,15 +189,13 @@ class PllScorer(MaskedScorer):
         return float(np.sum(values, dtype=np.float64))
 
 
+# The later tokens of a word give away the earlier ones, so `pll` scores rare names of many
+# sub-words too high. Here a token is read with all tokens to its right in the same word masked.
+# Words are the tokenizer's own (see `number_words`), as in the authors' code and by default in
+# lm-pub-quiz. In scripts without blanks WordPiece takes each Han character as a word, which is
+# `pll`; elsewhere all up to the next blank or punctuation mark is one word.
 class WordPllScorer(PllScorer):
-    """Mask the rest of the word too (PLL-word-l2r: Kauf and Ivanova, ACL 2023).
-
-    The later tokens of a word give away the earlier ones, so `pll` scores rare names of many
-    sub-words too high. Here a token is read with all tokens to its right in the same word masked.
-    Words are the tokenizer's own (see `number_words`), as in the authors' code and by default in
-    lm-pub-quiz. In scripts without blanks WordPiece takes each Han character as a word, which is
-    `pll`; elsewhere all up to the next blank or punctuation mark is one word.
-    """
+    """Mask the rest of the word too (PLL-word-l2r: Kauf and Ivanova, ACL 2023)."""
 
     scoring = "pll-word-l2r"
 

@@ -21,12 +21,10 @@ LENGTHS: dict[str, Callable[[str, int], int]] = {
 }
 
 
+# `scoring` names the divisor of the sum (`LENGTHS`). Each family has a subclass that derives from
+# this class first and from its own scorer second.
 class ObjectScorer:
-    """Score a candidate by the sum of its tokens' log-probabilities in nats (Fluent-mLAMA).
-
-    `scoring` names the divisor of the sum (`LENGTHS`). Each family has a subclass that derives from
-    this class first and from its own scorer second.
-    """
+    """Score a candidate by the sum of its tokens' log-probabilities in nats (Fluent-mLAMA)."""
 
     def __init__(self, *args: Any, scoring: str = "object", **options: Any) -> None:
         super().__init__(*args, **options)

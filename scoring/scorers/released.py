@@ -19,13 +19,11 @@ from .seq2seq import SENTINEL, Seq2SeqContrastiveScorer
 STEPS = {"mpt": 4, "stablelm": 4, "gpt_neox": 4, "falcon": 3}
 
 
+# The most probable token is appended until it is a word: no special token, no blank. The sub-words
+# of all candidates are read where this first token is. After `steps` steps without a word the last
+# one is read (our rule).
 class _Settling(FirstPieceScorer, Scorer):
-    """Read each stem behind the special tokens and blanks that the model continues it with.
-
-    The most probable token is appended until it is a word: no special token, no blank. The
-    sub-words of all candidates are read where this first token is. After `steps` steps without a
-    word the last one is read (our rule).
-    """
+    """Read each stem behind the special tokens and blanks that the model continues it with."""
 
     scoring = "contrastive-released"
     steps: int
@@ -65,12 +63,10 @@ class _Settling(FirstPieceScorer, Scorer):
         return tokens
 
 
+# The encoder reads the stem alone. The decoder begins with its start token; `<extra_id_0>`,
+# `<pad>` and blanks are skipped.
 class Seq2SeqReleasedScorer(_Settling, Seq2SeqContrastiveScorer):
-    """Read a T5's own continuation of the stem: no sentinel is in the stem.
-
-    The encoder reads the stem alone. The decoder begins with its start token; `<extra_id_0>`,
-    `<pad>` and blanks are skipped.
-    """
+    """Read a T5's own continuation of the stem: no sentinel is in the stem."""
 
     steps = 4
 

@@ -59,13 +59,11 @@ class Seq2SeqNetwork(Network):
         return self.model.get_decoder()
 
 
+# The slot holds `<extra_id_0>`. The decoder reads its start token, the sentinel and the candidate;
+# the score is the mean over the candidate's sub-words. The closing sentinel and EOS are not
+# scored.
 class Seq2SeqScorer(Scorer):
-    """Score a candidate as the decoder's filling of the first sentinel (eq. 9).
-
-    The slot holds `<extra_id_0>`. The decoder reads its start token, the sentinel and the
-    candidate; the score is the mean over the candidate's sub-words. The closing sentinel and EOS
-    are not scored.
-    """
+    """Score a candidate as the decoder's filling of the first sentinel (eq. 9)."""
 
     network = Seq2SeqNetwork
     scoring = "bmlama-eq9"

@@ -128,13 +128,11 @@ def _refusal(
     return kind(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
 
 
+# A method returns what is wrong with a server, "" for nothing, and None if it cannot be checked.
+# The sample is cut to SHORT tokens. The first prompt asks for all of its tokens behind those
+# before them, as far as the server can; the others are to be mixed with it.
 class Checks:
-    """The prompts of the checks, and a method for each check in `CHECKS`.
-
-    A method returns what is wrong with a server, "" for nothing, and None if it cannot be checked.
-    The sample is cut to SHORT tokens. The first prompt asks for all of its tokens behind those
-    before them, as far as the server can; the others are to be mixed with it.
-    """
+    """The prompts of the checks, and a method for each check in `CHECKS`."""
 
     def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
         self._server, self._vocabulary = server, vocabulary
@@ -311,5 +309,4 @@ def _list_children(prompt: Prompt, answer: Answer) -> list[float]:
 
 
 def _list_values(prompt: Prompt, answer: Answer) -> list[float]:
-    """Return the log-probabilities that a prompt asks for, else the largest ones."""
     return [*answer.path, *_list_children(prompt, answer)]
