@@ -167,14 +167,11 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
         causes = [*_list_causes(error)]
         if refusal := next(filter(None, map(_explain_refusal, causes)), None):
             raise PolyprobeError(f"{repo_id}: {refusal}; {state.text}") from None
+        rest = f"({_redact(error)}); {state.text}; {AGAIN}"
         # A broken or missing connection.
         if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in causes):
-            raise UnreachableError(
-                f"{repo_id}: no connection to {endpoint()} ({_redact(error)}); {state.text}; "
-                f"{AGAIN}"
-            ) from None
-        text = f"{repo_id}: the upload failed ({_redact(error)}); {state.text}; {AGAIN}"
-        raise PolyprobeError(text) from None
+            raise UnreachableError(f"{repo_id}: no connection to {endpoint()} {rest}") from None
+        raise PolyprobeError(f"{repo_id}: the upload failed {rest}") from None
 
 
 def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
@@ -213,10 +210,8 @@ def _explain_refusal(error: BaseException) -> str:
 
 def how_to_log_in() -> str:
     """Say how to get a token with write permission."""
-    return (
-        f"make a token with write permission at {endpoint()}/settings/tokens, then "
-        "`hf auth login` or set HF_TOKEN"
-    )
+    page = f"{endpoint()}/settings/tokens"
+    return f"make a token with write permission at {page}, then `hf auth login` or set HF_TOKEN"
 
 
 def endpoint() -> str:

@@ -113,14 +113,8 @@ class Translator(ABC):
         """Return a translation for each sentence, with its problem.
 
         Stored texts are not requested. Each good text is stored at once, so a second run resumes
-        an interrupted one. Equal sentences are requested once, blank ones never.
-
-        Args:
-            sentences: one line each.
-            source: language code of the datasets.
-            target: language code of the datasets.
-            terms: one mapping {source label: target label} for each sentence.
-            relations: that of each sentence, for engines with examples by relation.
+        an interrupted one. Equal sentences are requested once, blank ones never. `terms` has a
+        mapping {source label: target label} for each sentence, `relations` its relation.
 
         Raises:
             PolyprobeError: an unavailable pair, a rejected key or address, several batches in a row
@@ -221,9 +215,8 @@ class _Run:
             # One bad sentence spoils a batch: each is sent alone to find it.
             reasons = [await self._translate_batch([question]) for question in batch]
             return reasons[-1] if all(reasons) else ""
-        answers = {
-            q.key: check_text(q.sentence, text) for q, text in zip(batch, texts, strict=True)
-        }
+        pairs = zip(batch, texts, strict=True)
+        answers = {q.key: check_text(q.sentence, text) for q, text in pairs}
         if good := {key: each.text.encode() for key, each in answers.items() if not each.problem}:
             self._store.add(good)
         self._note(answers)

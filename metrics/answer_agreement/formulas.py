@@ -52,10 +52,7 @@ def measure_agreement(
     n_candidates: Sequence[int] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair.
-
-    Kappa is `kappa` if the pool sizes `n_candidates` are given, else `fleiss_kappa`.
-    """
+    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair."""
     choices = read_choices(predictions)
     names = name_languages(languages, choices.shape[1])
     counts = {"n_queries": len(choices), "n_languages": len(names)}
@@ -253,10 +250,7 @@ def find_agreement(scores: Mapping[str, Scores]) -> Figure:
 
 
 def find_kappa(scores: Mapping[str, Scores]) -> Figure:
-    """Compute kappa of all languages, by `correct_chance`; ties in expectation.
-
-    Facts with one candidate are excluded; NaN if no other is left.
-    """
+    """Compute kappa of all languages by `correct_chance`, over facts with several candidates."""
     agreement = agreement_per_query(scores).mean(axis=1)
     sums = correct_chance(agreement, read_languages(scores)[1])
     return Figure(["kappa"], np.column_stack(sums[:2]), divide)

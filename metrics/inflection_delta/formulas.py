@@ -40,11 +40,8 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
     """Compute the mean delta and the share of inflected forms that rank higher, with intervals."""
     delta = rank_delta(predictions, references)
     higher = share((np.sign(delta) + 1) / 2)
-    counts = {"n_queries": len(delta), "n_tied": int((delta == 0).sum())}
-    return {
-        **summarize({"inflection_delta": delta, "share_inflected": higher}, **options),
-        **counts,
-    }
+    result = summarize({"inflection_delta": delta, "share_inflected": higher}, **options)
+    return {**result, "n_queries": len(delta), "n_tied": int((delta == 0).sum())}
 
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:

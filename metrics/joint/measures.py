@@ -75,17 +75,12 @@ def find_right_in_both(right: Right) -> Figure:
     table = np.column_stack(list(right.values())).astype(np.float64)
     i, j = np.triu_indices(table.shape[1], 1)
     intersections = table[:, i] * table[:, j]
-    return mean_of(
-        name_pairs(list(right)), np.nan_to_num(intersections), ~np.isnan(intersections), share=True
-    )
+    values, weights = np.nan_to_num(intersections), ~np.isnan(intersections)
+    return mean_of(name_pairs(list(right)), values, weights, share=True)
 
 
 def find_right_given_right(right: Right) -> Figure:
-    """Make P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023).
-
-    Facts are those that both languages have, see `find_right_in_both`. NaN where b is never
-    correct.
-    """
+    """Make P(a | b) by ordered pair a-b: correct in both / correct in b (Schott et al. 2023)."""
     first, second, names = _take_ways(right)
     intersections = first * second
     weights = np.where(np.isnan(intersections), 0, second)
@@ -125,11 +120,8 @@ def count_correct(right: Right) -> dict[str, Any]:
 
 
 def share_right(counts: Sequence[float]) -> list[float] | None:
-    """Compute shares of facts correct in exactly k = 1 … L languages, of those correct somewhere.
-
-    `counts` are the facts correct in exactly 0, 1, … L languages (X-FACTR, figure 5).
-    """
-    somewhere = sum(counts[1:])
+    """Compute the shares of facts correct in exactly 1 … L languages, of those correct in any."""
+    somewhere = sum(counts[1:])  # X-FACTR, figure 5
     return [count / somewhere for count in counts[1:]] if somewhere else None
 
 

@@ -142,16 +142,11 @@ def bound_correlations(
     def statistic(sums: np.ndarray) -> np.ndarray:
         head, *tails = np.split(sums, ends, axis=-1)
         values, rest = figure.statistic(head), iter(tails)
-        return np.stack(
-            [
-                _follow(
-                    values[..., [*places]],
-                    x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x,
-                )
-                for places, x in tables
-            ],
-            axis=-1,
-        )
+        columns = []
+        for places, x in tables:
+            other = x.statistic(next(rest))[..., [*places]] if isinstance(x, Figure) else x
+            columns.append(_follow(values[..., [*places]], other))
+        return np.stack(columns, axis=-1)
 
     resampled = Figure(names, np.hstack([part.table for part in parts]), statistic)
     estimates = estimate_figure(resampled, n_resamples=n_resamples, seed=seed, clusters=clusters)
@@ -163,10 +158,7 @@ def bound_correlations(
 
 
 def relate_within(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> Figure:
-    """Make the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups.
-
-    A fixed effect of each pair in each group (number of each fact's, from 0) is removed.
-    """
+    """Make the figure `r`: Pearson's r of two tables [facts, pairs] within pairs and groups."""
     # Relations differ in the number of candidates, so in chance RankC, and in their wording.
     sizes = np.bincount(groups)[:, None]
     x, y = (table - (sum_by(groups, table) / sizes)[groups] for table in (first, second))
@@ -206,9 +198,8 @@ def _reduce(table: np.ndarray, controlled: bool) -> np.ndarray:
     residuals = table - table.mean(axis=1, keepdims=True)
     if controlled:
         third = residuals[-1]
-        residuals = residuals[:-1] - np.outer(
-            _divide(residuals[:-1] @ third, third @ third, 0.0), third
-        )
+        slopes = _divide(residuals[:-1] @ third, third @ third, 0.0)
+        residuals = residuals[:-1] - np.outer(slopes, third)
     squares = (table[: len(residuals)] ** 2).sum(axis=1)
     residuals[(residuals**2).sum(axis=1) <= _NOTHING * squares] = 0  # differs from 0 by rounding
     return residuals
@@ -237,9 +228,8 @@ def _permute(
         variances = np.full(permuted.shape[1], target @ target)
         if third is not None:
             variances -= _divide((third @ permuted) ** 2, third @ third, 0.0)
-        correlations = _divide(
-            rest @ permuted, lengths[:, None] * np.sqrt(np.maximum(variances, 0))
-        )
+        scales = lengths[:, None] * np.sqrt(np.maximum(variances, 0))
+        correlations = _divide(rest @ permuted, scales)
         reached += (np.abs(correlations) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
     p = reached / len(orders) if exact else (reached + 1) / (len(orders) + 1)
     return np.where(np.isnan(observed), np.nan, p)

@@ -48,10 +48,7 @@ _SUMS = 2**24  # resampled sums that are held at once
 
 
 class Difference(NamedTuple):
-    """The values of one name of a figure (a language, a pair, the mean) in two models.
-
-    None is undefined. Means are over the names that are defined in both.
-    """
+    """The values of one name of a figure (a language, a pair, the mean) in two models."""
 
     name: str
     first: float | None
@@ -103,10 +100,7 @@ def compare_figures(
 
 
 def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Compute two-sided p-values of observed [names] under a null sample [resamples, names].
-
-    Resamples in which a figure is undefined are left out; NaN where the observed one is.
-    """
+    """Compute two-sided p-values [names] under a null sample [resamples, names]; NaN left out."""
     defined = ~np.isnan(null)
     # equal differences must count as equal, whatever the order in which they were summed
     reached = defined & (np.abs(null) >= np.abs(observed) * (1 - 1e-9) - 1e-12)
@@ -240,11 +234,7 @@ def compare_averages(
     correction: str = "holm",
     **options: Any,
 ) -> dict[str, Averages]:
-    """Compare measures: measure → {macro, micro: one row for each language, `mean` last}.
-
-    `options` are those of `compare_figures`. A language that is undefined in either run as a whole
-    has no value in either, so that means are over the same languages in both.
-    """
+    """Compare measures: measure → {macro, micro: one row for each language, `mean` last}."""
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
     # Measures are compared in parts that fit into memory; all draw the same units.

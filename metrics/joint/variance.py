@@ -128,22 +128,18 @@ def _divide(disagreement: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarray:
-    """Compute the intervals [13, 2] of the values of NAMES, from relations [n, 5] of equal weight.
-
-    The interval is value ± q s: s is the linearised standard error of a ratio of means, q the 95%
-    quantile of |t| in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988). In skewed
-    samples q is above Student's quantile. With fewer than five relations q is Student's. NaN if too
-    many resamples consist of equal relations.
-    """
+    """Compute the intervals [13, 2] of NAMES, from relations [n, 5] of equal weight."""
+    # An interval is value ± q s: s is the linearised standard error of a ratio of means, q the 95%
+    # quantile of |t| in a bootstrap of the relations (symmetric bootstrap-t: Hall 1988). In skewed
+    # samples q is above Student's quantile. NaN if too many resamples consist of equal relations.
     # Linearise the ratio of two means: its standard error needs no resampling.
     above, below = _divide(relations)
     count = len(relations)
     value, error = _estimate(np.ones((1, count)), above, below)
     limit = np.full(len(NAMES), -stdtrit(count - 1, (1 - _LEVEL) / 2))
     if count >= _FEW:
-        counts = np.random.default_rng(seed).multinomial(
-            count, np.full(count, 1 / count), n_resamples
-        )
+        shares = np.full(count, 1 / count)
+        counts = np.random.default_rng(seed).multinomial(count, shares, n_resamples)
         values, errors = _estimate(counts, above, below)
         t = np.where(values == value, 0, np.inf)
         np.divide(np.abs(values - value), errors, out=t, where=errors > 0)

@@ -39,11 +39,7 @@ class Shares(NamedTuple):
 
 
 def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
-    """Compute each tuple's consistency, accuracy and consistency-accuracy.
-
-    Labels are compared as they are written. The accuracy of a tuple with one template would be
-    defined, but the paper's relations are those with at least two, for all three figures.
-    """
+    """Compute each tuple's consistency, accuracy and consistency-accuracy."""
     check_lists(predictions, "predictions")
     check_texts(references, "references")
     check_length(references, len(predictions), "references")
@@ -51,7 +47,7 @@ def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
     counts = np.array([len(row) for row in predictions], dtype=np.float64)
     right = np.array([count[label] for count, label in zip(times, references, strict=True)])
     agreeing = np.array([sum(n * (n - 1) for n in count.values()) for count in times])
-    counts[counts < 2] = np.nan
+    counts[counts < 2] = np.nan  # the paper's relations have two templates at least
     pairs = counts * (counts - 1)
     return Shares(agreeing / pairs, right / counts, right * (right - 1) / pairs)
 
@@ -59,10 +55,7 @@ def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
 def find_ambiguous(
     subjects: Sequence[Hashable], references: Sequence[str], groups: Labels = None
 ) -> np.ndarray:
-    """Mark the tuples (bool) whose subject occurs with several objects in its group.
-
-    A repeated tuple is not ambiguous.
-    """
+    """Mark the tuples (bool) whose subject occurs with several objects in its group."""
     places = list(zip(groups, subjects, strict=True)) if groups is not None else list(subjects)
     objects = defaultdict(set)
     for place, label in zip(places, references, strict=True):

@@ -84,6 +84,7 @@ def _draw_cells(
             tip = [write_tip(text + heat.details.get((i, j), ""))]
         way = f"M{short(x)} {short(y)}h{size - 1}v{size - 1}h-{size - 1}z"
         cells.append(tag("path", *tip, d=way, fill=colour or "var(--card)"))
+    # The page's script colours, orders and names the cells again, by these places.
     place = {"data_left": x_start, "data_top": top, "data_size": size}
     yield tag("g", *cells, class_="cells", **place)
     frames = [

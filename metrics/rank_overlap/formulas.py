@@ -40,11 +40,7 @@ def overlap_per_query(
     k: int | Sequence[int] = (1, 3),
     ties: str = "expected",
 ) -> dict[str, np.ndarray]:
-    """Compute `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query.
-
-    Scores are as `rows.read_rows` takes them; unequal pools are an error. Tau-b is NaN where a
-    language ties all candidates, and for a single one.
-    """
+    """Compute `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query."""
     check_ties(ties)
     depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})

@@ -49,10 +49,7 @@ def rankc_chance(sizes: Sequence[int] | np.ndarray, weights: str = "softmax") ->
 def rankc_per_query(
     predictions: Scores, references: Scores, weights: str = "softmax", ties: str = "expected"
 ) -> np.ndarray:
-    """Compute the RankC of each query; the measure is the mean of these.
-
-    Scores are as `rows.read_rows` takes them; unequal pools are an error.
-    """
+    """Compute the RankC of each query; the measure is the mean of these."""
     check_ties(ties)
     (first, second), sizes = read_languages({"predictions": predictions, "references": references})
     return compare_rankings(first, second, sizes, weights, ties)
@@ -133,9 +130,8 @@ def find_rankc_adjusted(
     """
     several = sizes > 1
     chance = np.where(several, rankc_chance(sizes, weights), 0)[:, None]
-    return mean_of(
-        name_pairs(languages), several[:, None] * (values - chance) / (1 - chance), several
-    )
+    adjusted = several[:, None] * (values - chance) / (1 - chance)
+    return mean_of(name_pairs(languages), adjusted, several)
 
 
 def measure_rankc(

@@ -43,10 +43,7 @@ def compute(
 
 
 def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
-    """Split tables into those of the sentences and the donors', both as `read_aligned` takes them.
-
-    The rows of a run without a donor are left out.
-    """
+    """Split tables into the sentences' and the donors'; rows without a donor are left out."""
     if len(sheets) == 1 and not any("scores" in sheet for sheet in sheets.values()):
         [(file, sheet)] = sheets.items()
         table = {name: cells for name, cells in sheet.items() if not name.endswith(DONOR)}

@@ -48,9 +48,8 @@ def measure_rankc_subject(
     **options: Any,
 ) -> dict[str, Any]:
     """Compute RankC, RankC with another subject, their difference and the corrected value."""
-    subject, donor = rankc_subject_per_query(
-        predictions, references, donor_predictions, donor_references, weights, ties
-    )
+    columns = (predictions, references, donor_predictions, donor_references)
+    subject, donor = rankc_subject_per_query(*columns, weights, ties)
     if options.get("n_resamples") is None:  # the same number for the test
         options["n_resamples"] = choose_resamples(len(subject), 1)
     resampling = Resampling(**options)
@@ -75,15 +74,11 @@ def rankc_subject_per_query(
     weights: str = "softmax",
     ties: str = "expected",
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute R and P of each query, two arrays [queries].
-
-    Scores are as `rows.read_rows` takes them; unequal pools are an error.
-    """
+    """Compute R and P of each query, two arrays [queries]."""
     check_ties(ties)
     columns = (predictions, references, donor_predictions, donor_references)
-    (first, second, first_donor, second_donor), sizes = read_languages(
-        dict(zip(INPUTS, columns, strict=True))
-    )
+    scores, sizes = read_languages(dict(zip(INPUTS, columns, strict=True)))
+    first, second, first_donor, second_donor = scores
     subject = compare_rankings(first, second, sizes, weights, ties)
     # The donor is in one language at a time: what remains does not depend on the subject.
     ways = ((first, second_donor), (first_donor, second))

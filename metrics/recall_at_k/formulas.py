@@ -43,10 +43,7 @@ class Standing(NamedTuple):
 
 
 def find_standing(predictions: Scores, references: Answers) -> Standing:
-    """Find the position of the best correct candidate of each query.
-
-    Scores are as `rows.read_rows` takes them; an index given twice counts once.
-    """
+    """Find the position of the best correct candidate of each query."""
     flat, sizes = read_rows(predictions, "predictions")
     right, starts = mark_right(references, sizes), sizes.cumsum() - sizes
     # The best correct candidate decides; all others at its score may precede it.

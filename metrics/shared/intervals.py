@@ -96,9 +96,8 @@ def summarize(
     ratios = [v if isinstance(v, Ratio) else share(v)._replace(share=False) for v in values]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    shares = np.column_stack(
-        [r.denominators if r.share else np.full(len(table), np.nan) for r in ratios]
-    )
+    no_share = np.full(len(table), np.nan)
+    shares = np.column_stack([r.denominators if r.share else no_share for r in ratios])
     result = estimate_figure(Figure(list(measures), table, divide, shares), **options)
     codes = index_labels(options.get("groups"), len(table), "groups")[1]
     # The sums of equal values differ from n times the value by rounding: take it exactly.

@@ -23,11 +23,8 @@ _EMPTY = FigureRow("", "")
 
 
 def write_csv(exported: Exported, output: Path | None) -> Path:
-    """Write `results.csv`: one row for each figure and language or pair, columns as in `FigureRow`.
-
-    Rows with a relation, of the main figures, follow those of all rows. Numbers have all digits, so
-    that reading gives the same floats; undefined and unknown values are empty.
-    """
+    """Write `results.csv`: one row for each figure and language or pair, as in `FigureRow`."""
+    # Numbers have all digits, so that reading gives the same floats; undefined values are empty.
     # The signature lets a reader concatenate tables of several runs.
     columns = [Column(name) for name in (*FigureRow._fields, "signature")]
     rows = [[*row, exported.signature] for row in (*exported.rows, *exported.of_relations)]

@@ -172,9 +172,8 @@ class OpenAI(Translator):
         parts = {"system": task, "user": block} if self._system else {"user": f"{task}\n\n{block}"}
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
         with self._failures():
-            answer = await self._client.chat.completions.with_raw_response.create(
-                model=self._model, messages=messages, **self._extra
-            )
+            create = self._client.chat.completions.with_raw_response.create
+            answer = await create(model=self._model, messages=messages, **self._extra)
             content = read_content(answer.text)
         return [clean_answer(content, sentence, name_language(target))]
 
