@@ -249,16 +249,10 @@ def fit_doublings(
         return None
     line, constant = linregress(np.log2(sizes), figures), bool(np.ptp(figures) == 0)
     # equal values lie on the line: rounding would give a correlation
-    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2)) * line.stderr
-    return Slope(
-        len(sizes),
-        float(line.slope),
-        float(line.slope - half),
-        float(line.slope + half),
-        float(line.intercept),
-        None if constant else float(line.rvalue),
-        None if constant else float(line.pvalue),
-    )
+    half = 0.0 if constant else float(t.ppf(0.975, len(sizes) - 2) * line.stderr)
+    slope, intercept = float(line.slope), float(line.intercept)
+    r, p = (None, None) if constant else (float(line.rvalue), float(line.pvalue))
+    return Slope(len(sizes), slope, slope - half, slope + half, intercept, r, p)
 
 
 def correlate_figures(

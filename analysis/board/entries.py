@@ -124,15 +124,10 @@ def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
 def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
     bounds = results.get("intervals", {})
     for figure in (figure for figure in SEPARATE if figure.name in results["mean"]):
-        yield (
-            figure.name,
-            Value(
-                results["mean"][figure.name],
-                bounds.get("mean", {}).get(figure.name),
-                list_by_language(results, figure) if figure.per in (LANGUAGE, PAIR) else {},
-                _halve(bounds.get(figure.name, {})),
-            ),
-        )
+        name, with_languages = figure.name, figure.per in (LANGUAGE, PAIR)
+        mean, interval = results["mean"][name], bounds.get("mean", {}).get(name)
+        values = list_by_language(results, figure) if with_languages else {}
+        yield name, Value(mean, interval, values, _halve(bounds.get(name, {})))
     for figure in (figure for figure in JOINT if figure.name in results):
         yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
     for module, figures in OF_MODULES.items():

@@ -137,14 +137,6 @@ def _list_facts(
     places = pa.array(rows, pa.int64())
     predictions = second["prediction"].take(places).to_pylist()
     for row, prediction in zip(first.take(places).to_pylist(), predictions, strict=True):
-        yield OneSided(
-            language,
-            row["fact_id"],
-            row["relation"],
-            knows,
-            row["single_token"],
-            row["prompt"],
-            row["answer_forms"],
-            row["prediction"],
-            prediction,
-        )
+        columns = [row[name] for name in ("single_token", "prompt", "answer_forms", "prediction")]
+        columns.append(prediction)
+        yield OneSided(language, row["fact_id"], row["relation"], knows, *columns)

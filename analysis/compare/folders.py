@@ -114,10 +114,8 @@ def compare_several(
     comparisons = [compare_versions(pair, options, **test) for pair in pairs if pair]
     languages = comparisons[0].languages
     # of other rows the reference would have another value in each comparison
-    rows = set()
-    for variant in variants:
-        pair = (_list_rows(reference, languages), _list_rows(variant, languages))
-        rows.add(frozenset.intersection(*pair))
+    rows_of_reference = _list_rows(reference, languages)
+    rows = {rows_of_reference & _list_rows(variant, languages) for variant in variants}
     if len({(x.n_queries, *x.languages) for x in comparisons}) > 1 or len(rows) > 1:
         counts = ", ".join(f"{x.n_queries:,}" for x in comparisons)
         raise PolyprobeError(

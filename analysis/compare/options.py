@@ -27,9 +27,7 @@ class SignificanceOptions(SampleOptions):
     """How differences are tested, and over which of the common rows."""
 
     test: str = option(
-        "randomisation",
-        "randomisation (approximate, swaps facts) or bootstrap.",
-        choices=TESTS,
+        "randomisation", "randomisation (approximate, swaps facts) or bootstrap.", choices=TESTS
     )
     correction: str = option(
         "holm",
@@ -82,8 +80,7 @@ class WordingOptions(Options):
     )
     comet_python: str | None = _wording(None, "A Python with unbabel-comet: estimates quality.")
     comet_model: str | None = _wording(
-        None,
-        "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
+        None, "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da)."
     )
 
     def check(self) -> None:

@@ -283,9 +283,8 @@ FIGURES = (
             count,
             scale=Scale(lower_is_better=part == "none"),
         )
-        for count in [
-            lambda facts: measures.find_right_counts(facts.right)
-        ]  # one kernel, called once
+        # one kernel, called once
+        for count in [lambda facts: measures.find_right_counts(facts.right)]
         for part, place in (
             ("all", "every language"),
             ("any", "one language at least"),

@@ -16,22 +16,11 @@ _figures = partial(option, panel="Figures")
 _fillings = partial(option, panel="Free decoding (--scoring xfactr)")
 
 
-def _check_average(name: str) -> None:
-    from polyprobe.metrics.shared.intervals import AVERAGES
+def _check_value(flag: str, value: str) -> None:
+    from polyprobe.metrics.shared import intervals, ranks, rows
 
-    check_option("--average", name, AVERAGES)
-
-
-def _check_weights(name: str) -> None:
-    from polyprobe.metrics.shared.ranks import WEIGHTS
-
-    check_option("--weights", name, [*WEIGHTS])
-
-
-def _check_ties(name: str) -> None:
-    from polyprobe.metrics.shared.rows import TIES
-
-    check_option("--ties", name, TIES)
+    values = {"--average": intervals.AVERAGES, "--weights": [*ranks.WEIGHTS], "--ties": rows.TIES}
+    check_option(flag, value, values[flag])
 
 
 def _check_figures(names: Sequence[str]) -> None:
@@ -46,7 +35,7 @@ class CommonOptions(Options):
     average: str = _figures(
         "macro",
         "Average in metric modules: macro (over relations) or micro (over rows).",
-        check=_check_average,
+        check=partial(_check_value, "--average"),
     )
     popularity: bool = _figures(
         False,
@@ -63,14 +52,14 @@ class RankingOptions(Options):
         "softmax",
         "Weights of the ranks in RankC: softmax, norm1, norm2 (the paper's), norm1-released, "
         "norm2-released (the authors' program).",
-        check=_check_weights,
+        check=partial(_check_value, "--weights"),
     )
     # Rank-biased overlap and tau-b stay as they are with released ties.
     ties: str = _figures(
         "expected",
         "Equal scores: expected (over all orders) or released (the earlier candidate first, as in "
         "the authors' programs).",
-        check=_check_ties,
+        check=partial(_check_value, "--ties"),
     )
     repeated_subjects: str = _figures(
         "id",

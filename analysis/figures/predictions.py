@@ -234,14 +234,9 @@ def _measure(
     if not predictions:  # all its labels have unknown tokens
         return {"all": None, "single": None, "multi": None, "n_queries": 0}
     clusters = take(units.clusters, facts.places[language])
-    figures = measure_factual_accuracy(
-        predictions,
-        rows["answer_forms"],
-        rows["single_token"],
-        language,
-        rows["prompt"],
-        **units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict(),
-    )
+    options = units.modules._replace(groups=rows["relation"], clusters=clusters)._asdict()
+    forms, single, prompts = rows["answer_forms"], rows["single_token"], rows["prompt"]
+    figures = measure_factual_accuracy(predictions, forms, single, language, prompts, **options)
     return {name: value for name, value in figures.items() if name != "by_group"}
 
 

@@ -10,19 +10,8 @@ from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters
-from polyprobe.metrics.joint.relate import (
-    FEWEST,
-    Correlation,
-    bound_correlations,
-    correlate,
-    relate_within,
-)
-from polyprobe.metrics.shared.intervals import (
-    choose_resamples,
-    estimate_figure,
-    index_labels,
-    name_pairs,
-)
+from polyprobe.metrics.joint import relate
+from polyprobe.metrics.shared import intervals
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS
@@ -49,9 +38,9 @@ class Related(NamedTuple):
     similarity: Similarity
     places: list[int]  # of the languages whose pairs all have values
     left_out: dict[str, str]  # language → why
-    correlation: Correlation  # with the figure
+    correlation: relate.Correlation  # with the figure
     ci: list[float] | None  # of r over facts
-    partial: Correlation | None  # controls for the third table
+    partial: relate.Correlation | None  # controls for the third table
     # Pearson's and Spearman's correlation of the numbers of languages, if the table consists of
     # them, with their accuracy
     of_languages: tuple[Pearson, Pearson] | None
@@ -119,7 +108,7 @@ class Correlations(NamedTuple):
     def _name_values(self, table: np.ndarray) -> dict[str, float | None]:
         languages = self.pairs.languages
         values = flatten(table, range(len(languages)))
-        return dict(zip(name_pairs(languages), map(_defined, values), strict=True))
+        return dict(zip(intervals.name_pairs(languages), map(_defined, values), strict=True))
 
 
 def relate_run(
@@ -147,7 +136,7 @@ def relate_run(
     names = [similarity.name for similarity in similarities]
     if doubled := [name for name in names if names.count(name) > 1]:
         raise PolyprobeError(f"--with has {doubled[0]} twice; leave one out, or rename it")
-    limit = choose_resamples(len(pairs.table), len(pairs.figure.names))
+    limit = intervals.choose_resamples(len(pairs.table), len(pairs.figure.names))
     bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, limit))
     bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
     draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
@@ -176,20 +165,20 @@ def _test(
     for common in dict.fromkeys(places):
         numbers = [number for number, x in enumerate(places) if x == common]
         reasons = [_explain(pairs, similarities[i], common, third) for i in numbers]
-        if len(common) < FEWEST:
+        if len(common) < relate.FEWEST:
             causes = "; ".join(f"{x}: {why}" for x, why in reasons[0].items())
             raise PolyprobeError(
                 f"--with {similarities[numbers[0]].name}: a correlation over pairs requires "
-                f"{FEWEST} languages or more; left out are {causes}"
+                f"{relate.FEWEST} languages or more; left out are {causes}"
             )
         tables = np.array([flatten(similarities[i].values, common) for i in numbers])
         how: dict[str, Any] = {"n_permutations": options.resamples, "seed": options.seed}
         how["blocks"] = np.unique(blocks[[*common]], return_inverse=True)[1]
         figures = flatten(values, common)
-        plain = correlate(figures, tables, **how)
-        partial: Sequence[Correlation | None] = [None] * len(numbers)
+        plain = relate.correlate(figures, tables, **how)
+        partial: Sequence[relate.Correlation | None] = [None] * len(numbers)
         if third:
-            partial = correlate(figures, tables, flatten(third.values, common), **how)
+            partial = relate.correlate(figures, tables, flatten(third.values, common), **how)
         for i, reason, r, partial_r in zip(numbers, reasons, plain, partial, strict=True):
             with_accuracy = _correlate_numbers(similarities[i].numbers, pairs.accuracy)
             rows[i] = Related(similarities[i], [*common], reason, r, None, partial_r, with_accuracy)
@@ -208,7 +197,7 @@ def _bound(pairs: Pairs, rows: Sequence[Related], options: dict[str, Any]) -> li
         for row in rows
         if row.correlation.r is not None
     ]
-    bounds = iter(bound_correlations(pairs.figure, tests, **options))
+    bounds = iter(relate.bound_correlations(pairs.figure, tests, **options))
     return [row if row.correlation.r is None else row._replace(ci=next(bounds)) for row in rows]
 
 
@@ -241,9 +230,9 @@ def _relate_queries(pairs: Pairs, corpus: Corpus, options: dict[str, Any]) -> Qu
         raise PolyprobeError(f"--by-query requires RankC, which {pairs.run.folder} does not have")
     overlaps = _overlap_queries(corpus)
     relations = pairs.table["relation"].to_pylist()
-    codes = index_labels(relations, len(relations), "relations")[1]
-    figure = relate_within(overlaps, pairs.facts.rankc.astype(np.float64), codes)
-    result = estimate_figure(figure, **options)
+    codes = intervals.index_labels(relations, len(relations), "relations")[1]
+    figure = relate.relate_within(overlaps, pairs.facts.rankc.astype(np.float64), codes)
+    result = intervals.estimate_figure(figure, **options)
     mean = float(overlaps.mean())
     return QueryOverlaps(len(overlaps), overlaps.size, mean, result["r"], result.get("r_ci"))
 

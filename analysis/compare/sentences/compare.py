@@ -16,27 +16,7 @@ from polyprobe.schema.run.naming import list_differing
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
-from .deltas import (
-    RECALL,
-    ByRelation,
-    Inflection,
-    WordingTest,
-    compare_ranks,
-    measure_inflection,
-    rank_answers,
-    split_by_relation,
-    summarize_ranks,
-)
-from .gender import (
-    VERB_FORMS,
-    Feminine,
-    RanksOfBoth,
-    Words,
-    measure_feminine,
-    measure_words,
-    read_genders,
-    read_verb_forms,
-)
+from . import deltas, gender
 from .quality import Overlap, Quality, measure_overlap, measure_quality
 from .texts import ENGLISH, Versions, WordingTexts, find_obstacle, load_texts
 
@@ -54,12 +34,12 @@ class VersionComparison(NamedTuple):
     ranks: dict[str, Averages]  # recall@1 … recall@10 and mean_rank
     boxes: dict[str, tuple[Quartiles, Quartiles]]  # of the best ranks by language
     # None if not measured, with the reason in `notes`, as the next four
-    inflection: Inflection | None
-    words: Words | None
-    feminine: Feminine | None
+    inflection: deltas.Inflection | None
+    words: gender.Words | None
+    feminine: gender.Feminine | None
     overlap: Overlap | None
     quality: Quality | None
-    by_relation: dict[str, ByRelation]  # always variant - reference, by language
+    by_relation: dict[str, deltas.ByRelation]  # always variant - reference, by language
     notes: list[str]
     failures: list[str]  # requested measures that failed, with the remedy
 
@@ -154,18 +134,18 @@ def compare_versions(
     **keywords: Any,
 ) -> VersionComparison:
     """Compare two wordings; clusters, choice and keywords are as in `runs.compare_runs`."""
-    genders = read_genders(options.gender) if options.gender else None
+    genders = gender.read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     relations, units = table["relation"].to_pylist(), read_clusters(table, clusters)
     swapped = versions.sides == versions.wordings
-    test = WordingTest(relations, units, keywords, swapped)
-    ranks = (rank_answers(match.tables[0]), rank_answers(match.tables[1]))
+    test = deltas.WordingTest(relations, units, keywords, swapped)
+    ranks = (deltas.rank_answers(match.tables[0]), deltas.rank_answers(match.tables[1]))
     # ranks and tables are of variant and reference, what is listed is in the order of the runs
     first, second = ranks[::-1] if swapped else ranks
-    boxes = zip(summarize_ranks(first), summarize_ranks(second), strict=True)
+    boxes = zip(deltas.summarize_ranks(first), deltas.summarize_ranks(second), strict=True)
     measures = _list_measures(match.tables, options, genders, ranks, test)
-    averages = compare_ranks(*ranks, test)
+    averages = deltas.compare_ranks(*ranks, test)
     results, failures = _measure(versions, match.languages, table, measures)
     changes = _list_changes(match.tables, ranks, results)
     return VersionComparison(
@@ -181,7 +161,7 @@ def compare_versions(
         results.get("feminine verb forms"),
         results.get("chrF"),
         results.get("QE"),
-        split_by_relation(relations, changes, match.languages),
+        deltas.split_by_relation(relations, changes, match.languages),
         _list_notes(results, versions),
         failures,
     )
@@ -191,34 +171,35 @@ def _list_measures(
     tables: Pair,
     options: WordingOptions,
     genders: Mapping[str, str] | None,
-    ranks: RanksOfBoth,
-    test: WordingTest,
+    ranks: gender.RanksOfBoth,
+    test: deltas.WordingTest,
 ) -> dict[str, Measure]:
     """List the measures of texts by name: always two, others if the options ask for them."""
     comet, stanza = options.comet, options.stanza
-    verbs = read_verb_forms(options.verb_forms or VERB_FORMS)
+    verbs = gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS)
     measures: dict[str, Measure] = {
-        "inflection delta": lambda texts: measure_inflection(tables, texts, test),
+        "inflection delta": lambda texts: deltas.measure_inflection(tables, texts, test),
         "chrF": lambda texts: measure_overlap(texts, test, options.chrf_on),
     }
     if genders is not None and stanza is not None:
-        measures["feminine verb forms"] = lambda texts: measure_feminine(
+        measures["feminine verb forms"] = lambda texts: gender.measure_feminine(
             texts, genders, stanza, test
         )
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, test)
     if genders is not None:
-        measures["verb forms"] = lambda texts: measure_words(texts, genders, verbs, ranks, test)
+        others = (genders, verbs, ranks, test)
+        measures["verb forms"] = lambda texts: gender.measure_words(texts, *others)
     return measures
 
 
 def _list_changes(
-    tables: Pair, ranks: RanksOfBoth, results: Mapping[str, Any]
+    tables: Pair, ranks: gender.RanksOfBoth, results: Mapping[str, Any]
 ) -> dict[str, np.ndarray]:
     """List each figure's change of each row [rows, L], variant - reference, NaN where unknown."""
     variant, reference = ranks
     changes = {
-        RECALL: variant.recall[0] - reference.recall[0],
+        deltas.RECALL: variant.recall[0] - reference.recall[0],
         "mean_rank": variant.rank - reference.rank,
     }
     if quality := results.get("QE"):

@@ -126,13 +126,8 @@ def measure_inflection(tables: Pair, texts: WordingTexts, test: WordingTest) -> 
     marks = np.column_stack([[form is not None for form in texts.forms[x]] for x in languages])
     rows = np.flatnonzero(marks.any(axis=1))
     weights = marks[rows].astype(float)
-    variant, reference = (
-        Ratio(
-            np.column_stack([_find_deltas(side[x], texts.forms[x]) for x in languages])[rows],
-            weights,
-        )
-        for side in tables
-    )
+    deltas = ([_find_deltas(side[x], texts.forms[x]) for x in languages] for side in tables)
+    variant, reference = (Ratio(np.column_stack(columns)[rows], weights) for columns in deltas)
     measures = {"delta": (variant, reference)}
     return Inflection(test.compare(languages, measures, rows.tolist())["delta"], counts)
 

@@ -130,13 +130,9 @@ def _list_values(
         forms = [verbs.get((name, language), {}).get(gender, ()) for name in relations]
         return [has_word(*pair) for pair in zip(prompts, forms, strict=True)]
 
-    yield (
-        "verb form",
-        [
-            np.column_stack([mark_forms(x, side[x]) for x in languages]).astype(float)
-            for side in (texts.variant, texts.reference)
-        ],
-    )
+    wordings = (texts.variant, texts.reference)
+    marks = ([mark_forms(x, side[x]) for x in languages] for side in wordings)
+    yield "verb form", [np.column_stack(columns).astype(float) for columns in marks]
     places = [ranks[0].languages.index(x) for x in languages]
     for k in (1, 5):
         if k <= min(len(side.recall) for side in ranks):
@@ -165,12 +161,9 @@ def measure_feminine(
         except LookupError as error:
             without[language] = str(error)
             continue
-        counts[language] = np.stack(
-            [
-                count_forms(tagger.bulk_process([wording[language][row] for row in rows]))
-                for wording in (texts.variant, texts.reference)
-            ]
-        )
+        prompts = (texts.variant[language], texts.reference[language])
+        documents = (tagger.bulk_process([side[row] for row in rows]) for side in prompts)
+        counts[language] = np.stack([*map(count_forms, documents)])
         forms[language] = Forms(*(int(n) for n in counts[language].sum(axis=1).flat))
     languages = [x for x, totals in forms.items() if totals.variant and totals.reference]
     if not languages:

@@ -60,12 +60,9 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
         return {**NOTHING, **counts}
     subjects, objects = zip(*map(_ends, predicted), strict=True)
     groups, clusters = list(relations.values()), list(units_by_fact.values())
-    figures = measure_consistency(
-        list(predicted.values()),
-        objects,
-        subjects if choices.repeated_subjects == "id" else None,
-        **options._replace(groups=groups, clusters=clusters)._asdict(),
-    )
+    distinct = subjects if choices.repeated_subjects == "id" else None
+    draws = options._replace(groups=groups, clusters=clusters)._asdict()
+    figures = measure_consistency(list(predicted.values()), objects, distinct, **draws)
     return figures | _spread(figures.pop("by_group")) | counts
 
 
