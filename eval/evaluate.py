@@ -190,6 +190,8 @@ class Evaluation(NamedTuple):
         check_askable(self.tables, scoring)
         protocol = protocol_of(scoring)
         with_donors = protocol.kind == "scores" and not protocol.whole_relation
+        with_donors = with_donors and not any(map(has_prompts, self.tables.values()))
+        prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
         further = {**loaded.extra, **scorer.extra, **options.signature_parts}
         if scorer.engine.product != PRODUCTS[0]:
             further["product"] = scorer.engine.product
@@ -200,10 +202,7 @@ class Evaluation(NamedTuple):
             "revision": loaded.revision,
             "dataset": self.dataset,
             "config": self.config,
-            "fingerprint": {
-                language: fingerprint(table, protocol.columns)
-                for language, table in self.tables.items()
-            },
+            "fingerprint": prints,
             "languages": list(self.tables),
             "scoring": scoring,
             "bos": scorer.bos,
@@ -212,9 +211,7 @@ class Evaluation(NamedTuple):
             "attention": attention or SERVED,
             "path": scorer.path,
             "batch_tokens": scorer.engine.batch_tokens,
-            "donor": options.donor
-            and with_donors
-            and not any(map(has_prompts, self.tables.values())),
+            "donor": options.donor and with_donors,
             **self.rows.choice,
             "further": further,
             "probe": [*loaded.probe],

@@ -58,8 +58,6 @@ _ANSWERS = (
 _CHANGES = (
     "leaves out, changes or repeats the text of an answer, so that its tokens cannot be found"
 )
-
-
 Messages = Sequence[Mapping[str, str]]
 
 

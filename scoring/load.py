@@ -256,14 +256,10 @@ def family_of(config: Any, model: str) -> Family:
 
 
 def _check_protocol(family: Family, options: ScorerOptions, model: str) -> None:
-    if options.chat and not family.takes_bos:
+    flag = "--chat" if options.chat else f"--bos {options.bos}" if options.bos != "auto" else ""
+    if flag and not family.takes_bos:
         raise PolyprobeError(
-            f"--chat is for decoder-only models, '{model}' is {family.name}; leave it out"
-        )
-    if options.bos != "auto" and not family.takes_bos:
-        raise PolyprobeError(
-            f"--bos {options.bos} is for decoder-only models, '{model}' is {family.name}; leave it "
-            "out"
+            f"{flag} is for decoder-only models, '{model}' is {family.name}; leave it out"
         )
     families = SCORINGS[options.scoring]
     if family.name not in families:
@@ -284,17 +280,14 @@ def _load_weights(
         network, info = place.load(family.auto.from_pretrained, **keywords)
     except PolyprobeError as error:
         cause = one_line(error.__cause__ or error)
+        flag, remedy = f"--quantize {quantize}", "leave it out"
         if attention and re.search("att(entio)?n", cause, re.IGNORECASE):
-            raise PolyprobeError(
-                f"--attention {attention} cannot be used with model '{place.name}' here ({cause}); "
-                "leave it out, or use sdpa or eager"
-            ) from error
-        if quantize:
-            raise PolyprobeError(
-                f"--quantize {quantize} cannot be used with model '{place.name}' here ({cause}); "
-                "leave it out"
-            ) from error
-        raise
+            flag, remedy = f"--attention {attention}", "leave it out, or use sdpa or eager"
+        elif not quantize:
+            raise
+        raise PolyprobeError(
+            f"{flag} cannot be used with model '{place.name}' here ({cause}); {remedy}"
+        ) from error
     missing = sorted(info.get("missing_keys", ()))
     if missing:
         raise PolyprobeError(

@@ -78,14 +78,9 @@ def predict(
     if options.gold:
         logs = read_confidences(scorer, prompts, [fillings[k] for k in places])
         gold_logs = dict(zip(places, logs, strict=True))
-    forms = [
-        _spellings(tokenizer, row["prompt"], accepted)
-        for row, accepted in zip(rows, read_forms(table), strict=True)
-    ]
-    columns = {
-        "fact_id": table["fact_id"].to_pylist(),
-        "relation": table["relation"].to_pylist(),
-        "prompt": table["prompt"].to_pylist(),
+    accepted = zip(rows, read_forms(table), strict=True)
+    forms = [_spellings(tokenizer, row["prompt"], labels) for row, labels in accepted]
+    columns = table.select(["fact_id", "relation", "prompt"]).to_pydict() | {
         "answer_forms": [[*lengths_of] for lengths_of in forms],
         "prediction": [d and _text(tokenizer, d.tokens) for d in decoded_rows],
         "n_masks": [d and len(d.tokens) for d in decoded_rows],

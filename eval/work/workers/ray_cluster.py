@@ -157,12 +157,11 @@ def _next_result(ray: Any, pool: Any) -> tuple[int, Scored]:
     while True:
         try:
             return pool.get_next_unordered(timeout=LOOK_SECONDS)
-        except TimeoutError as error:  # Ray's own is a RayError too
+        except (TimeoutError, ray.exceptions.RayError) as error:
             if not _node_answers(ray):
                 raise NodeLostError from error
-        except ray.exceptions.RayError as error:
-            if not _node_answers(ray):
-                raise NodeLostError from error
+            if isinstance(error, TimeoutError):
+                continue
             cause = getattr(error, "cause", None)  # raised by the worker's own code
             if isinstance(cause, PolyprobeError):
                 raise cause from None
