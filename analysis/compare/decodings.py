@@ -1,7 +1,4 @@
-"""Compare free predictions fact by fact: what only one of two runs knows, by length of the answer.
-
-Source: the task `compare` of X-FACTR's released code, and table 7 of the paper; McNemar's test.
-"""
+"""What only one of two runs of free predictions knows (X-FACTR, task `compare` and table 7)."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,8 +1,4 @@
-"""The types of errors of free predictions, each a rule of one line; the first that holds counts.
-
-Jiang et al. (2020, table 2) sorted samples of errors by hand; the rules read the texts alone.
-docs/reproduce/xfactr.md compares both.
-"""
+"""The types of errors of free predictions, see docs/reproduce/xfactr.md."""
 
 import re
 import unicodedata
@@ -40,6 +36,7 @@ class Wrong(NamedTuple):
 
 
 Rule = Callable[[Wrong], bool]
+# The first that holds counts; Jiang et al. (2020, table 2) sorted samples by hand.
 RULES: dict[str, tuple[str, Rule]] = {
     "unknown": (
         "The prediction is blank or has an unknown token.",

@@ -45,7 +45,6 @@ _noted = partial(_of_language, display=NOTED)
 _of_second = partial(_of_language, input=SECOND, conditional=True)
 _of_pair = partial(RunFigure, per=PAIR)
 _of_rankings = partial(_of_pair, input=RANKINGS)
-_of_outcome = partial(_of_rankings, conditional=True)
 _of_second_pair = partial(_of_pair, input=SECOND_RANKINGS, conditional=True)
 _of_templates = partial(_of_pair, input=TEMPLATE_RANKINGS, conditional=True, display=NOTED)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
@@ -215,11 +214,12 @@ FIGURES = (
         compared=True,
     ),
     *(
-        _of_outcome(
+        _of_rankings(
             f"rankc_{outcome}",
             f"RankC, {part} right",
             f"RankC over facts right in {place}.",
             sums=partial(_condition, outcome),
+            conditional=True,
         )
         for outcome, part, place in (
             ("right_right", "both", "both"),

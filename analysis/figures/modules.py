@@ -83,10 +83,7 @@ def share_read(facts: ScoredFacts) -> dict[str, float]:
 
 
 def _contrast(table: pa.Table) -> tuple[list[list[float]], list[int]]:
-    """List [p(fact), p(counterfact), …] from log-probabilities, and the places of these rows.
-
-    Of several correct answers the most probable counts; rows without a wrong one are left out.
-    """
+    """List [p(most probable answer), p(counterfact), …] and places, of rows with a wrong one."""
     rows, places = [], []
     for place, row in enumerate(table.select(["answers", "scores"]).to_pylist()):
         p = np.exp(np.array(row["scores"], dtype=np.float64))

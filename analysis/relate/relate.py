@@ -189,14 +189,11 @@ def _bound(pairs: Pairs, rows: Sequence[Related], options: dict[str, Any]) -> li
     """Add the intervals of the correlations that are defined."""
     size = len(pairs.languages)
     numbers = spread(np.arange(size * (size - 1) / 2), size)
-    tests = [
-        (
-            flatten(numbers, row.places).astype(int).tolist(),
-            row.similarity.figure or flatten(row.similarity.values, row.places),
-        )
-        for row in rows
-        if row.correlation.r is not None
-    ]
+    tests = []
+    for row in (row for row in rows if row.correlation.r is not None):
+        places = flatten(numbers, row.places).astype(int).tolist()
+        similarity = row.similarity.figure or flatten(row.similarity.values, row.places)
+        tests.append((places, similarity))
     bounds = iter(relate.bound_correlations(pairs.figure, tests, **options))
     return [row if row.correlation.r is None else row._replace(ci=next(bounds)) for row in rows]
 

@@ -223,11 +223,8 @@ def split_at_blanks(text: str) -> list[str]:
 
 
 def goes_by_words(tokenizer: Tokenizer, texts: Mapping[str, Texts]) -> bool:
-    """Tell whether the words of some sentences give the same tokens as the sentences.
-
-    They do, each with the blank before it, unless a token has a blank after another character.
-    """
-    sentences: list[str] = []
+    """Tell whether the words of some sentences give the same tokens as the sentences."""
+    sentences: list[str] = []  # not the same if a token has a blank after another character
     for part in texts.values():
         rows = range(0, len(part.prompts), max(1, len(part.prompts) // TRIED))
         sentences += [part.fill(row)[0] for row in rows]

@@ -188,8 +188,8 @@ def _list_measures(
     if comet is not None:
         measures["QE"] = lambda texts: measure_quality(texts, comet, test)
     if genders is not None:
-        others = (genders, verbs, ranks, test)
-        measures["verb forms"] = lambda texts: gender.measure_words(texts, *others)
+        inputs = (genders, verbs, ranks, test)
+        measures["verb forms"] = lambda texts: gender.measure_words(texts, *inputs)
     return measures
 
 

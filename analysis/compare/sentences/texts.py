@@ -83,12 +83,9 @@ def load_texts(
 ) -> WordingTexts:
     """Load the texts of the matched rows; refuse a dataset that differs from the run's."""
     runs = (versions.variant, versions.reference)
+    splits = (load_again(run.settings(), languages).items() for run in runs)
     variants, references = (
-        {
-            x: table.take(place_rows(table, fact_ids))
-            for x, table in load_again(run.settings(), languages).items()
-        }
-        for run in runs
+        {x: table.take(place_rows(table, fact_ids)) for x, table in pairs} for pairs in splits
     )
     wording_of_reference, wording = versions.wordings
     english, origin = _find_english(runs, (wording, wording_of_reference), fact_ids)

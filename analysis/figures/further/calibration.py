@@ -1,7 +1,4 @@
-"""Compare confidence with accuracy: expected calibration error and its bins.
-
-Source: the task `reliability` of X-FACTR's released code; Guo et al. (2017), equations 1 to 3.
-"""
+"""Expected calibration error (Guo et al. 2017, equations 1 to 3; X-FACTR's `reliability`)."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -86,7 +86,13 @@ def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) ->
     quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
     split = {}
     for name, values in quantities.items():
-        questions = [_ask(values, facts, wordings, rows) for rows in of.values()]
+        questions = []
+        for places in of.values():
+            ids = facts.table["fact_id"].take(places).to_pylist()
+            labels = [wordings[row] for row in places.tolist()]
+            fact = index_labels(ids, len(ids), "facts")[1]
+            template = index_labels(labels, len(ids), "templates")[1]
+            questions.append(Asked([part[places] for part in values.values()], fact, template))
         split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
     rows = [
         {"language": x, "relation": relation, **row}
@@ -95,21 +101,6 @@ def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) ->
         for row in _list_templates(facts, templates, answers[x], x, places)
     ]
     return {**split, "by_language": {x: _spread(rows, x) for x in facts.languages}, "rows": rows}
-
-
-def _ask(
-    values: Mapping[str, csr_array | np.ndarray],
-    facts: ScoredFacts,
-    wordings: Sequence[tuple[str, ...]],
-    rows: np.ndarray,
-) -> Asked:
-    ids = facts.table["fact_id"].take(rows).to_pylist()
-    labels = [wordings[row] for row in rows.tolist()]
-    return Asked(
-        [part[rows] for part in values.values()],
-        index_labels(ids, len(ids), "facts")[1],
-        index_labels(labels, len(ids), "templates")[1],
-    )
 
 
 def _list_templates(
