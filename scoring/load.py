@@ -203,16 +203,15 @@ def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, A
     place = locate_model(name, revision)
     try:
         place = place.pin("tokenizer_config.json").pin("tokenizer.json")
-        tokenizer = AutoTokenizer.from_pretrained(
-            place.path, trust_remote_code=False, **place.options
-        )
+        keywords = {"trust_remote_code": False, **place.options}
+        tokenizer = AutoTokenizer.from_pretrained(place.path, **keywords)
     except Exception as error:
         raise PolyprobeError(
             f"no tokenizer of {name!r} ({one_line(error)}); give that of the served model "
             "(--tokenizer): an id on the Hub, a folder or a GGUF file"
         ) from error
     try:
-        config = AutoConfig.from_pretrained(place.path, trust_remote_code=False, **place.options)
+        config = AutoConfig.from_pretrained(place.path, **keywords)
     except Exception:  # a folder with a tokenizer alone
         if bos == "auto":
             say(

@@ -48,16 +48,13 @@ def split_scores(scored: "Scored") -> list[QueryScores]:
     return [QueryScores(*row) for row in rows]
 
 
+# Several processes may read and add at once. A row that this process has read or added is served
+# from memory until the process ends, even if the file is deleted or another process replaces the
+# row. A row that does not match its checksum, of identity, key and value, counts as absent.
+# The identity is everything that a score depends on except the query (model, revision, dtype, …);
+# the name, for `polyprobe cache`, is the model's. `remedy` is the last resort in error messages.
 class ScoreStore:
-    """Scores of one model and its settings, in FOLDER/scores/HASH.sqlite.
-
-    Several processes may read and add at once. A row that this process has read or added is served
-    from memory until the process ends, even if the file is deleted or another process replaces the
-    row. A row that does not match its checksum, of identity, key and value, counts as absent.
-
-    The identity is everything that a score depends on except the query (model, revision, dtype, …);
-    the name, for `polyprobe cache`, is the model's. `remedy` is the last resort in error messages.
-    """
+    """Scores of one model and its settings, in FOLDER/scores/HASH.sqlite."""
 
     def __init__(
         self, folder: Path, identity: Mapping[str, str], name: str = "", remedy: str = REMEDY
@@ -77,10 +74,8 @@ class ScoreStore:
         # Damaged rows are reported in one line on standard error and are absent.
         keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
         self._known |= self._rows.find(key for key in keys if key not in self._known)
-        return [
-            _unpack(self._known.get(key), len(row))
-            for key, row in zip(keys, candidates, strict=True)
-        ]
+        rows = zip(keys, candidates, strict=True)
+        return [_unpack(self._known.get(key), len(row)) for key, row in rows]
 
     def add(
         self,
@@ -186,7 +181,5 @@ def _unpack(row: bytes | None, n_candidates: int) -> QueryScores | None:
     assert n == n_candidates
     ends = len(counts) - n - n * with_effects, len(counts) - n
     effects, scores = counts[ends[0] : ends[1]].view("<f4"), counts[ends[1] :].view("<f4")
-    unknown = counts[n + 1 : ends[0]].tolist()
-    return QueryScores(
-        scores.tolist(), counts[1 : n + 1].tolist(), unknown, tuple(effects.tolist())
-    )
+    n_tokens, unknown = counts[1 : n + 1].tolist(), counts[n + 1 : ends[0]].tolist()
+    return QueryScores(scores.tolist(), n_tokens, unknown, tuple(effects.tolist()))

@@ -119,10 +119,8 @@ class Engine:
         return results
 
     def read(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, torch.Tensor]:
-        """Compute the logits in float32 at the batch's reads, [reads, vocabulary], and the targets.
-
-        Gradients flow if the caller enables them, so a plan can also be trained on.
-        """
+        """Compute the float32 logits at the batch's reads, [reads, vocabulary], and the targets."""
+        # Gradients flow if the caller enables them, so a plan can also be trained on.
         with nullcontext() if torch.is_grad_enabled() else self.network.context():
             states, places = self.path.states(plan, batch)
             targets = torch.tensor(plan.targets(batch), device=states.device)
@@ -199,10 +197,8 @@ class Engine:
             try:
                 with self.network.context():
                     logits = path.logits(states[start : start + size]).float()
-                rows, columns = (
-                    torch.tensor(index[here], device=logits.device)
-                    for index in (places - start, targets)
-                )
+                indices = (places - start, targets)
+                rows, columns = (torch.tensor(x[here], device=logits.device) for x in indices)
                 results[numbers[here]] = values(logits, rows, columns).cpu().numpy()
             except RuntimeError as error:
                 if not is_out_of_memory(error):

@@ -124,10 +124,8 @@ class Trial:
 
 
 def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]) -> None:
-    """Refuse a decoder that sees later tokens, which hold the answer, and an encoder that does not.
-
-    The largest effect of later tokens on a log-probability is compared with the deviation of all.
-    """
+    """Refuse a decoder that sees later tokens (with the answer), and an encoder that does not."""
+    # The largest effect of later tokens on a log-probability is compared with the deviation of all.
     effect, deviation = 0.0, torch.cat([*logs]).std().item()
     pairs = combinations(zip(probe.reads.items(), logs, strict=True), 2)
     for ((a, a_reads), a_logs), ((b, b_reads), b_logs) in pairs:

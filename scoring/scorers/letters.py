@@ -66,9 +66,8 @@ class LettersScorer(FirstPieceScorer):
         self, values: Sequence[np.ndarray], candidates: Sequence[str]
     ) -> tuple[list[float], list[float]]:
         """Return the candidates' scores and the effects of the positions, see `separate`."""
-        scores, effects = separate(
-            np.stack(values), choose_shifts(len(candidates), self.permutations)
-        )
+        shifts = choose_shifts(len(candidates), self.permutations)
+        scores, effects = separate(np.stack(values), shifts)
         return scores.tolist(), effects.tolist()
 
     def _read_letters(self, n: int) -> list[int]:

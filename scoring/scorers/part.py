@@ -36,11 +36,9 @@ class ObjectScorer:
         return float(np.sum(values, dtype=np.float64)) / length
 
 
+# Candidates with the same first sub-word tie. Each family has a subclass, as of `ObjectScorer`.
 class FirstPieceScorer:
-    """Score a candidate by log P(its first sub-word) in nats, at one place of one input a prompt.
-
-    Candidates with the same first sub-word tie. Each family has a subclass, as of `ObjectScorer`.
-    """
+    """Score a candidate by log P(its first sub-word) in nats, at one place of a prompt's input."""
 
     scoring = "contrastive"
     tokenizer: Any

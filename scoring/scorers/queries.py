@@ -79,6 +79,5 @@ def only_unknown(pieces: Ids, tokenizer: Any) -> bool:
     if tokenizer.unk_token_id not in pieces:
         return False
     names = tokenizer.convert_ids_to_tokens(list(pieces))
-    return all(
-        n == BOUNDARY or p == tokenizer.unk_token_id for n, p in zip(names, pieces, strict=True)
-    )
+    pairs = zip(names, pieces, strict=True)
+    return all(n == BOUNDARY or p == tokenizer.unk_token_id for n, p in pairs)

@@ -245,9 +245,8 @@ class Checks:
         for at in (len(ids) // 2, len(ids) - 1):
             token = ids[at]
             children = tuple(dict.fromkeys((*self._children, token)))
-            answers = [
-                await self._ask_one(client, Prompt(ids[:at], x)) for x in (children, (token,))
-            ]
+            prompts = [Prompt(ids[:at], x) for x in (children, (token,))]
+            answers = [await self._ask_one(client, prompt) for prompt in prompts]
             values = [answer.children[token] for answer in answers]
             values += [self._singles[0].path[at - 1]] if reach.path else []
             if np.ptp(values) > AGREE:

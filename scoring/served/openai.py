@@ -166,9 +166,8 @@ class Vllm(Completions):
         if not isinstance(version, dict) or entry.get("owned_by") != "vllm":
             return None
         about = str(entry.get("root") or "").rstrip("/").rpartition("/")[2]
-        return ServedModel(
-            url, model, str(version.get("version")), entry.get("max_model_len"), about
-        )
+        limit = entry.get("max_model_len")
+        return ServedModel(url, model, str(version.get("version")), limit, about)
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the server's tokens of a text differ from these, special tokens aside."""
