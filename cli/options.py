@@ -124,11 +124,7 @@ def check_dataset(name: str) -> None:
 
 
 def parse_splits(text: str | None) -> list[str] | None:
-    """Write languages as names of splits, with underscores; None, for all, stays None.
-
-    >>> parse_splits("en, zh-hans"), parse_splits(None)
-    (['en', 'zh_hans'], None)
-    """
+    """Write languages as names of splits, with underscores; None, for all, stays None."""
     if text is None:
         return None
     codes = parse_languages(text)

@@ -82,9 +82,5 @@ def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
 
 
 def split_name(language: str) -> str:
-    """Return the name of a language's split; a split name cannot contain `-`.
-
-    >>> split_name("zh-hans")
-    'zh_hans'
-    """
+    """Return the name of a language's split; a split name cannot contain `-`."""
     return language.replace("-", "_")

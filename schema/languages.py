@@ -42,11 +42,7 @@ def read_languages() -> dict[str, Language]:
 
 
 def stanza_name(language: str) -> str:
-    """Return Stanza's code of a language or split.
-
-    >>> stanza_name("no"), stanza_name("zh_hant")
-    ('nb', 'zh-hant')
-    """
+    """Return Stanza's code of a language or split."""
     return STANZA.get(language, language.replace("_", "-"))
 
 
@@ -63,11 +59,7 @@ def find_language(split: str) -> Language | None:
 
 
 def show_language(split: str) -> str:
-    """Return the English name of the language of a split, or the split itself if it is unknown.
-
-    >>> show_language("el"), show_language("tlh")
-    ('Greek', 'tlh')
-    """
+    """Return the English name of the language of a split, or the split itself if it is unknown."""
     language = find_language(split)
     return language.name if language else split
 

@@ -26,11 +26,7 @@ def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
 
 
 def find_code(name: str) -> str | None:
-    """Return the code of a language by its English name, if Babel is installed.
-
-    >>> find_code("spanish"), find_code("Klingonese")
-    ('es', None)
-    """
+    """Return the code of a language by its English name, if Babel is installed."""
     try:
         from babel import Locale
     except ImportError:

@@ -21,11 +21,7 @@ PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in nam
 
 
 def missing(purpose: str, package: str) -> PolyprobeError:
-    """Make the one-line error for a missing package.
-
-    >>> print(missing("chrF", "sacrebleu"))
-    chrF needs the package sacrebleu: pip install 'polyprobe[sentences]'
-    """
+    """Make the one-line error for a missing package."""
     extra = PACKAGES.get(package)
     requirement = f"'polyprobe[{extra}]'" if extra else package
     return PolyprobeError(f"{purpose} needs the package {package}: pip install {requirement}")

@@ -20,10 +20,7 @@ LOCK, TAB = ".lock", "\t"
 
 
 def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number and the stripped cells of each line of an option's TSV file but blank ones.
-
-    Quotation marks are ordinary characters.
-    """
+    """Yield the number and the stripped cells of each filled line of an option's TSV file."""
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

@@ -32,11 +32,7 @@ class Configuration(NamedTuple):
         return f"{self.dataset}/{self.name}"
 
     def stem(self, scoring: str) -> str:
-        """Write the common start of the names of all tasks.
-
-        >>> Configuration("geofacts", "default", None, {}, "", {}).stem("object")
-        'polyprobe_geofacts_default_object'
-        """
+        """Write the common start of the names of all tasks."""
         protocol = [scoring] if scoring != "bmlama" else []
         parts = ("polyprobe", self.dataset, self.name, *protocol)
         return "_".join(re.sub(r"[^A-Za-z0-9_-]", "-", part) for part in parts)

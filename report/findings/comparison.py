@@ -72,10 +72,7 @@ def make_differences_table(
     head: str = "figure",
     title: str = "",
 ) -> Table:
-    """List name and both values of each row, their difference (Δ), its interval and p-value.
-
-    `sides` are the heads of the two values, `head` is that of the names.
-    """
+    """List name and both values of each row, their difference (Δ), its interval and p-value."""
     columns = [
         Column(head, Role.LABEL),
         *(Column(fill(side, NARROW)) for side in sides),

@@ -102,11 +102,7 @@ def describe_differing(runs: Sequence[Run]) -> str:
 
 
 def split_signature(signature: str) -> dict[str, str]:
-    """Split a signature into its parts by name.
-
-    >>> split_signature("model:geolm@r1|data:geofacts/default")
-    {'model': 'geolm@r1', 'data': 'geofacts/default'}
-    """
+    """Split a signature into its parts by name."""
     return dict(part.partition(":")[::2] for part in signature.split("|"))
 
 
