@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from contextlib import closing
+from contextlib import closing, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -313,13 +313,15 @@ def test_the_loss_of_the_only_node_is_one_line_with_what_was_kept(tmp_path):
     wait_until(lambda: sum(store.rows for store in list_stores(cache)))
     processes = psutil.Process(started.pid).children(recursive=True)
     workers = [x for x in processes if any("RayWorker" in word for word in command_of(x))]
-    for worker in workers:
-        worker.suspend()  # so that work is left, however long the node takes to end
+    for worker in workers:  # so that work is left, however long the node takes to end
+        with suppress(psutil.NoSuchProcess):  # Ray ends idle workers
+            worker.suspend()
     for node in (x for x in processes if x.name() == "raylet"):
         node.kill()
     out, err = started.communicate(timeout=PATIENCE)
     for worker in workers:
-        worker.kill()
+        with suppress(psutil.NoSuchProcess):
+            worker.kill()
     assert started.returncode == 1
     assert b"raylet" not in out + err
     kept = re.fullmatch(
