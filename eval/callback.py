@@ -29,7 +29,7 @@ from polyprobe.eval.evaluate import find_rows
 from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, split_scores
-from polyprobe.eval.work.workers.here import Task, naming_language, score_here
+from polyprobe.eval.work.workers.here import Task, score_here
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
@@ -39,7 +39,7 @@ from polyprobe.scoring.model_objects import configuration_of, unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
 from polyprobe.scoring.scorers import SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, naming_language
 from polyprobe.system.options import with_keywords
 
 

@@ -1,6 +1,7 @@
 """Errors that a user can correct, each in one line."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -87,3 +88,12 @@ def one_line(error: BaseException) -> str:
         words = text[: MAX_LENGTH - 1].rpartition(" ")[0]
         return f"{words} …" if words else f"{text[: MAX_LENGTH - 1]}…"
     return text.rstrip(".") or type(error).__name__
+
+
+@contextmanager
+def naming_language(language: str) -> Iterator[None]:
+    """Add the language to error messages."""
+    try:
+        yield
+    except PolyprobeError as error:
+        raise PolyprobeError(f"language '{language}': {error}") from error

@@ -47,14 +47,17 @@ def hash_files(files: Iterable[tuple[str, Path]]) -> str:
 
 def hash_model(folder: Path, file: str | None = None) -> str:
     """Compute the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it."""
-    paths = [folder / file] if file else []
-    for path in sorted(folder.rglob("*")) if file is None else ():
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and path.suffix not in _IGNORED and not hidden:
-            paths.append(path)
+    paths = [folder / file] if file else sorted(_list_files(folder))
     return hash_files((str(path.relative_to(folder)), path) for path in paths)
 
 
 def is_hash(revision: str) -> bool:
     """Check whether a model's revision is a hash of its files, not a commit."""
     return revision.startswith(HASH)
+
+
+def _list_files(folder: Path) -> Iterator[Path]:
+    for path in folder.rglob("*"):
+        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
+        if path.is_file() and path.suffix not in _IGNORED and not hidden:
+            yield path

@@ -15,9 +15,9 @@ from polyprobe.scoring.engine import Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
+from polyprobe.system.errors import naming_language
 
 from .fill import CountBars
-from .workers.here import naming_language
 
 
 def fill_predictions(

@@ -4,6 +4,7 @@ from types import ModuleType
 
 import numpy as np
 
+from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_means
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import make_page, serve
@@ -28,7 +29,7 @@ def compute(module: ModuleType, sheets: Sheets, ties: str = "expected") -> Outpu
     return Output(entries, notes)
 
 
-CHOICES = {"ties": ["expected", "released"]}
+CHOICES = {"ties": TIES}
 PAGE = make_page(__file__, "accuracy_at_1", compute, view_bars, CHOICES, several=True)
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import numpy as np
 
+from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
 from polyprobe.metrics.space.page import make_page, serve
@@ -27,7 +28,7 @@ def compute(module: ModuleType, sheets: Sheets, ties: str = "expected", k: str =
     return Output(list_pairs([*scores], measures, clusters))
 
 
-CHOICES = {"ties": ["expected", "released"], "k": ["1, 2", "1, 3", "1, 5, 10"]}
+CHOICES = {"ties": TIES, "k": ["1, 2", "1, 3", "1, 5, 10"]}
 PAGE = make_page(__file__, "rank_overlap", compute, view_pairs, CHOICES, several=True)
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import numpy as np
 
+from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_means, pick
 from polyprobe.metrics.space.languages import read_scores
 from polyprobe.metrics.space.page import make_page, serve
@@ -43,7 +44,7 @@ def compute(
 
 
 VIEW = partial(view_bars, omit=["mean_rank"])  # its unit is another one
-CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": ["expected", "released"]}
+CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": TIES}
 PAGE = make_page(__file__, "recall_at_k", compute, VIEW, CHOICES, several=True)
 
 if __name__ == "__main__":

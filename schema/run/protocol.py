@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from polyprobe.metrics.shared.subjects import Repeated, find_repeated
 from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, naming_language
 
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")
@@ -82,10 +82,8 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 
 def _accept_all(table: pa.Table, language: str) -> pa.Table:
     """Give the rows the `answer_forms` of all rows of the same question."""
-    try:
+    with naming_language(language):
         forms_of_rows = read_forms(table)
-    except PolyprobeError as error:
-        raise PolyprobeError(f"language '{language}': {error}") from error
     # a question is a relation of a subject, known by its id, or a prompt without ids
     questions = table["prompt"].to_pylist()
     if "subject_id" in table.column_names:

@@ -18,10 +18,14 @@ AUDIT, VERDICTS, SECOND = (
 )
 
 
+def read_audit() -> pl.DataFrame:
+    """Read what bench/bmlama_audit.py writes, a line for each language (AuditLine)."""
+    return pl.read_csv(AUDIT, schema_overrides={"config": pl.String}, infer_schema_length=None)
+
+
 def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only BMLAMA has."""
-    # What bench/bmlama_audit.py writes, a line for each language (AuditLine).
-    audit = pl.read_csv(AUDIT, schema_overrides={"config": pl.String}, infer_schema_length=None)
+    audit = read_audit()
     return {
         "repairs": repairs_table(configs, REPAIRS),
         "audit": compare_audits(audit),

@@ -1,15 +1,14 @@
 """Tasks, and how they are scored in this process."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from threading import Lock
 from typing import NamedTuple
 
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import naming_language
 
 
 class Task(NamedTuple):
@@ -67,12 +66,3 @@ class Worker:
                 prepared = scorer.prepare(task.prompts, task.candidates)
             with self._running:
                 return scorer.score_prepared(prepared)
-
-
-@contextmanager
-def naming_language(language: str) -> Iterator[None]:
-    """Add the language to error messages."""
-    try:
-        yield
-    except PolyprobeError as error:
-        raise PolyprobeError(f"language '{language}': {error}") from error
