@@ -46,8 +46,8 @@ class DatasetOptions(Options):
     )
     exclude: str | Sequence[str] | None = option(
         None,
-        "Leave out rows of these relations or with these flags; none: keep all (default: the flag "
-        "second_answers, unless --relations are given).",
+        "Leave out rows of these relations or with these flags; none: keep all (default: the "
+        "flags answer_in_subject and, unless --relations are given, second_answers).",
     )
 
     def check(self) -> None:

@@ -12,6 +12,7 @@ UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 # Values of the column `flags`; a card explains all of them (builder/output/columns.toml).
 SECOND_ANSWERS = "second_answers"
+ANSWER_IN_SUBJECT = "answer_in_subject"
 REPEATED = "repeated_candidate"
 
 

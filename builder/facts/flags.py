@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from polyprobe.schema.columns import SECOND_ANSWERS, Row
+from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, Row
 
 from .labels import UNSPACED, find_script, fold
 
@@ -38,7 +38,7 @@ def find_flags(
         if any(occurs(label, subject) for label in answers)
     }
     return [
-        ["answer_in_subject"] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
+        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
         for number, relation in enumerate(relations)
     ]
 

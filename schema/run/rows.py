@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.checks import find_different
-from polyprobe.schema.columns import SECOND_ANSWERS
+from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS
 from polyprobe.schema.names import parse_exclude, split_list
 from polyprobe.system.errors import PolyprobeError
 
@@ -53,9 +53,13 @@ def make_choice(
 def choose_to_score(
     table: pa.Table, relations: str | Iterable[str] | None, exclude: str | Iterable[str] | None
 ) -> Choice:
-    """Make the choice of an evaluation, by default of all rows without `second_answers`."""
-    if exclude is None and relations is None and SECOND_ANSWERS in list_relations_and_flags(table):
-        exclude = [SECOND_ANSWERS]
+    """Make the choice of an evaluation, by default without `answer_in_subject`, `second_answers`.
+
+    Rows with `second_answers` are kept if relations are named, because it marks whole relations.
+    """
+    if exclude is None:
+        flags = [ANSWER_IN_SUBJECT, *([SECOND_ANSWERS] if relations is None else ())]
+        exclude = list_relations_and_flags(table).intersection(flags)
     return make_choice(relations, exclude)
 
 

@@ -16,11 +16,11 @@ FLAGS = [
     ]
     for number, relation in enumerate(RELATIONS)
 ]
-ONE_ANSWER = [row for row in range(N) if RELATIONS[row] != "P530"]
+SCORED = [row for row in range(N) if not FLAGS[row]]  # by default
 
 
 def write_flagged(folder: Path) -> Path:
-    """Write 16 facts in three languages; those of P530 have the flag second_answers."""
+    """Write 16 facts in three languages; those of P530 and each fifth have a flag."""
     write_facts(folder, copies=4)
     for language in CITIES:
         file = folder / "data" / "small" / f"{language}.parquet"

@@ -22,7 +22,7 @@ from polyprobe.schema.run.rows import (
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, write_facts
-from tests.making.flags import FLAGS, ONE_ANSWER, RELATIONS, N, write_flagged
+from tests.making.flags import FLAGS, RELATIONS, SCORED, N, write_flagged
 from tests.making.runs import SCORES, reseal, write_run
 
 
@@ -89,8 +89,11 @@ def test_a_row_counts_for_its_first_reason():
 
 def test_the_default_of_scoring():
     flagged = table_of(RELATIONS, FLAGS)
-    assert choose_to_score(flagged, None, None) == (None, ("second_answers",))
-    assert choose_to_score(flagged, ["P530"], None) == (("P530",), ())
+    assert choose_to_score(flagged, None, None) == (None, ("second_answers", "answer_in_subject"))
+    assert choose_to_score(flagged, ["P530"], None) == (("P530",), ("answer_in_subject",))
+    assert choose_to_score(flagged, ["P530"], []) == (("P530",), ())
+    leaking = table_of(["P36", "P36"], [["answer_in_subject"], []])
+    assert choose_to_score(leaking, None, None) == (None, ("answer_in_subject",))
     assert choose_to_score(flagged, None, []) == ALL_ROWS
     assert choose_to_score(table_of(["P36"], [[]]), None, None) == ALL_ROWS
 
@@ -106,27 +109,27 @@ def test_tables_without_flags():
 
 def test_a_sample_is_drawn_from_the_rows_left():
     table = table_of(RELATIONS, FLAGS)
-    for size in range(1, len(ONE_ANSWER) + 1):
-        within = choose_rows(table.take(ONE_ANSWER), sample=size)
-        expected = [ONE_ANSWER[row] for row in within]
-        assert choose_rows(table, sample=size, among=ONE_ANSWER) == expected
-        assert choose_rows(table, limit=size, among=ONE_ANSWER) == ONE_ANSWER[:size]
+    for size in range(1, len(SCORED) + 1):
+        within = choose_rows(table.take(SCORED), sample=size)
+        expected = [SCORED[row] for row in within]
+        assert choose_rows(table, sample=size, among=SCORED) == expected
+        assert choose_rows(table, limit=size, among=SCORED) == SCORED[:size]
 
 
-def test_second_answers_are_out_unless_asked_for(place, whole, tmp_path):
+def test_flagged_rows_are_out_unless_asked_for(place, whole, tmp_path):
     found = evaluate(place, tmp_path / "default")
     for language in CITIES:
-        assert scored(tmp_path / "default", language) == scored(whole, language).take(ONE_ANSWER)
-    out = RELATIONS.count("P530")
-    assert (found["n_queries"], found["left_out"]["rows"]) == (N - out, {"second_answers": out})
-    assert "|exclude:second_answers|" in found["signature"]
+        assert scored(tmp_path / "default", language) == scored(whole, language).take(SCORED)
+    out = {"answer_in_subject": 3, "second_answers": 5}  # rows 0, 10, 15; row 5 has both
+    assert (found["n_queries"], found["left_out"]["rows"]) == (8, out)
+    assert "|exclude:second_answers+answer_in_subject|" in found["signature"]
     settings = Run(tmp_path / "default").settings()
-    assert (settings.relations, settings.exclude) == (None, ["second_answers"])
-    assert settings.left_out == {"second_answers": out}
+    assert (settings.relations, settings.exclude) == (None, [*reversed(out)])
+    assert settings.left_out == out
     asked = evaluate(place, tmp_path / "asked", relations=["P530", "P36"])
     assert sorted(asked["by_relation"]) == ["P36", "P530"]
     assert "|relations:P36+P530|" in asked["signature"]
-    assert "exclude" not in asked["signature"]
+    assert asked["left_out"]["rows"] == {"answer_in_subject": 3, "other relations": 5}
     everything = Run(whole).read_results()
     assert (everything["n_queries"], everything["left_out"]["rows"]) == (N, {})
 
@@ -149,7 +152,7 @@ def test_a_resumed_run_has_the_same_choice(place, tmp_path):
     for options, said in [
         ({}, r"\(relations: \['P36', 'P37'\], asked for None\)"),
         ({"relations": ["P36"]}, r"asked for \['P36'\]\)"),
-        ({"relations": ["P36", "P37"], "exclude": ["answer_in_subject"]}, r"\(exclude: \[\], "),
+        ({"relations": ["P36", "P37"], "exclude": []}, r"\(exclude: \['answer_in_subject'\], "),
     ]:
         with pytest.raises(PolyprobeError, match=said):
             evaluate(place, output, **options)
@@ -208,8 +211,8 @@ def test_a_run_may_name_what_it_left_out(place, tmp_path):
     assert (after["mean"], after["n_queries"]) == (before["mean"], before["n_queries"])
     assert after["left_out"] == before["left_out"]
     fewer = find_results(Run(run), choice=make_choice(["P36"], ["second_answers"]))
-    others = {"second_answers": RELATIONS.count("P530"), "other relations": RELATIONS.count("P37")}
-    assert fewer["left_out"]["rows"] == others
+    others = sum(RELATIONS[row] == "P37" for row in SCORED)
+    assert fewer["left_out"]["rows"] == before["left_out"]["rows"] | {"other relations": others}
 
 
 def run_command(*arguments):
@@ -229,10 +232,12 @@ def test_eval_takes_the_options(place, tmp_path):
         "--exclude",
         "answer_in_subject",
     )
-    kept = [r for r in ONE_ANSWER if r % 5]
+    kept = [r for r in range(N) if RELATIONS[r] != "P530" and r % 5]
     assert f"{len(kept)} facts" in some.output
     assert f"{RELATIONS.count('P530')} rows left out: other relations" in some.output
-    assert f"{len(ONE_ANSWER) - len(kept)} rows left out: answer_in_subject" in some.output
+    assert (
+        f"{N - RELATIONS.count('P530') - len(kept)} rows left out: answer_in_subject" in some.output
+    )
 
 
 @pytest.mark.parametrize(
