@@ -23,7 +23,9 @@ from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_pairs
+from polyprobe.metrics.rankc_subject.formulas import compare_subjects
 from polyprobe.metrics.shared.intervals import Figure, add_mean
+from polyprobe.metrics.shared.rows import read_languages
 
 LANGUAGES = ("en", "fr", "ru", "zh")
 POOLS = (3, 10)
@@ -116,12 +118,12 @@ def pair_questions(
     scores: Mapping[str, np.ndarray], donor_scores: Mapping[str, np.ndarray]
 ) -> SecondQuestions:
     """Return the first and second questions of facts, candidate 0 right."""
-    right, donor_right = (
-        np.column_stack([*mark_first(part).values()]) for part in (scores, donor_scores)
-    )
-    rankc, donor_rankc = rankc_pairs(scores), rankc_pairs(scores, second_scores=donor_scores)
-    asked = np.ones(len(right), dtype=bool)
-    return SecondQuestions([*scores], asked, rankc, donor_rankc, right, donor_right)
+    rates = (np.column_stack([*mark_first(part).values()]) for part in (scores, donor_scores))
+    sizes = read_languages(scores)[1]
+    right = np.zeros(sizes.sum(), dtype=bool)
+    right[sizes.cumsum() - sizes] = True
+    terms = compare_subjects(scores, donor_scores, right)
+    return SecondQuestions(terms, sizes, np.ones_like(sizes), *rates)
 
 
 def mark_first(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
@@ -136,7 +138,7 @@ def measure(answers: Answers) -> Figure:
     Its last name, the mean of all these, has no meaning.
     """
     scores, second = answers.scores, pair_questions(answers.scores, answers.donor_scores)
-    names, values, right = second.languages, second.rankc, mark_first(scores)
+    names, values, right = [*scores], rankc_pairs(scores), mark_first(scores)
     return join_figures(
         {
             "accuracy": find_accuracy(right),

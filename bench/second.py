@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.eval.questions import annotate, choose_donors
+from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.questions import NO_DONORS, annotate
 from polyprobe.eval.work.fill import make_tasks, queries_of
 from polyprobe.eval.work.workers.here import score_here
 from polyprobe.schema.load import load_facts
@@ -56,8 +57,8 @@ def main(argv: Sequence[str] = ()) -> None:
 def measure(case: Case) -> str:
     """Return one line: with second questions / without, and the ratio of both."""
     scorer = load_scorer(case.model)
-    donors = choose_donors(next(iter(case.tables.values())))
-    asked = [annotate(case.tables, chosen) for chosen in (None, donors)]
+    donors = deal_donors(next(iter(case.tables.values())))
+    asked = [annotate(case.tables, chosen) for chosen in (NO_DONORS, donors)]
     rows_of = [[q for table in tables.values() for q in queries_of(table)] for tables in asked]
     queries = [len(rows) for rows in rows_of]
     sentences = [sum(len(candidates) for _, candidates in rows) for rows in rows_of]

@@ -20,7 +20,8 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.units import Units
-from polyprobe.eval.questions import annotate, choose_donors
+from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.questions import annotate
 from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES
@@ -118,11 +119,11 @@ MODELS: dict[str, Callable[[Asked], np.ndarray]] = {
 BLIND = [*MODELS][:6]  # models that do not read the subject
 COLUMNS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
     "accuracy": lambda results: results["mean"]["accuracy"],
-    "donor": lambda results: results["floors"]["donor"]["accuracy"],
+    "donor": lambda results: results["mean"]["accuracy_donor"],
     "gain": lambda results: results["mean"]["accuracy_gain"],
     "corrected": lambda results: results["mean"]["rankc_subject"],
     "R − P": lambda results: results["mean"]["rankc_difference"],
-    "P": lambda results: results["floors"]["donor"]["rankc"],
+    "P": lambda results: results["mean"]["rankc_donor"],
     "RankC": lambda results: results["mean"]["rankc"],
     "adjusted": lambda results: results["mean"]["rankc_adjusted"],
     "COverlap": lambda results: results["mean"]["coverlap"],
@@ -138,7 +139,7 @@ def read_questions(dataset: str, config: str | None, languages: Sequence[str]) -
     """Return the rows of a dataset with their donors."""
     tables = load_facts(dataset, config, languages)
     first = next(iter(tables.values()))
-    tables = annotate(tables, choose_donors(first))
+    tables = annotate(tables, deal_donors(first))
     names, answers = name_candidates(first), first["answers"].to_pylist()
     relations, subjects = first["relation"].to_pylist(), name_subjects(first)
     facts = {

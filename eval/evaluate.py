@@ -28,8 +28,9 @@ from polyprobe.system.files import locked
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 from polyprobe.system.progress import report as say
 
+from .donors import deal_donors
 from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
-from .questions import add_starts, annotate, check_prefix, choose_donors
+from .questions import NO_DONORS, add_starts, annotate, check_prefix
 from .work.fill import (
     check_same_model,
     choose_workers,
@@ -237,7 +238,7 @@ class Evaluation(NamedTuple):
         texts = as_asked(tables, settings.scoring, first, stop)
         missing = {language: texts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
-            missing = annotate(missing, choose_donors(texts[first]) if settings.donor else None)
+            missing = annotate(missing, deal_donors(texts[first]) if settings.donor else NO_DONORS)
             missing = add_starts(missing) if settings.prompt_probability else missing
         rows = self.rows.numbers
         return Questions(texts, {language: table.take(rows) for language, table in missing.items()})

@@ -6,78 +6,45 @@ log-probability: behind a BOS alone, the text before the slot is scored like a c
 over its tokens (Fluent-mLAMA, section 5.4).
 """
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
 from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import name_candidates, name_subjects, read_lists
+from polyprobe.schema.identity import name_candidates, read_lists
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.hashing import hash_text
+
+from .donors import Donors
 
 PROMPT_START = "prompt_start"  # column of the texts before the slot
 # Columns that `annotate` adds; DONOR_PROMPT is asked and the others are stored with the scores.
 DONOR, DONOR_PROMPT, LENGTHS = "donor", "donor_prompt", "n_characters"
 BASELINE, MAJORITY, FLAGS = "baseline", "majority", "flags"
+NO_DONORS = Donors([], [], [])
 
 
-def choose_donors(table: pa.Table) -> list[int | None]:
-    """Return the row whose sentence is each row's second question; None if there is none."""
-    # A donor is a row of the same relation and template about another subject, none of whose
-    # answers in the relation is among the candidates. The eligible subjects are in the order of the
-    # SHA-256 of their names; the hash of the fact id says where the search begins. So the choice
-    # depends on the split alone, not on the rows that a run samples. With ids every split of a
-    # dataset gives the same donors; without them labels are compared, and a split of another
-    # language gives others.
-    columns = table.select(["fact_id", "relation", "prompt", "answers"]).to_pydict()
-    facts, relations, prompts = columns["fact_id"], columns["relation"], columns["prompt"]
-    subjects, names = name_subjects(table), name_candidates(table)
-    templates = [""] * len(table)  # without templates all rows are alike
-    if "template_id" in table.column_names:
-        templates = table["template_id"].to_pylist()
-    right: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for row, answers in enumerate(columns["answers"]):
-        right[relations[row], subjects[row]].update(names[row][k] for k in answers)
-    pools: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
-    for row, subject in enumerate(subjects):
-        pools[relations[row], templates[row]].setdefault(subject, row)
-    ordered = {
-        key: [row for _, row in sorted(pool.items(), key=lambda item: (hash_text(item[0]), item))]
-        for key, pool in pools.items()
-    }
-    donors = []
-    for row, fact in enumerate(facts):
-        pool = ordered[relations[row], templates[row]]
-        start, candidates = hash_text(f"{fact}|donor") % len(pool), set(names[row])
-        eligible = (
-            donor
-            for donor in (*pool[start:], *pool[:start])
-            if subjects[donor] != subjects[row]
-            and prompts[donor] != prompts[row]
-            and candidates.isdisjoint(right[relations[row], subjects[donor]])
-        )
-        donors.append(next(eligible, None))
-    return donors
-
-
-def annotate(
-    tables: Mapping[str, pa.Table], donors: Sequence[int | None] | None
-) -> dict[str, pa.Table]:
-    """Add the columns of the second question and of the baselines to whole splits."""
-    # `donors` are those of `choose_donors`; None: no second question.
+def annotate(tables: Mapping[str, pa.Table], donors: Donors = NO_DONORS) -> dict[str, pa.Table]:
+    """Add the columns of the second question, of the name floors and of the baselines."""
+    # The splits are whole; without donors there is no second question.
     annotated: dict[str, pa.Table] = {}
     labels: list[list[str]] | None = None
     for language, table in tables.items():
         columns = table.select(["relation", "fact_id", "answers", "prompt"]).to_pydict()
-        places: Sequence[int | None] = [None] * len(table) if donors is None else donors
+        places: Sequence[int | None] = donors.rows or [None] * len(table)
         added = {
             DONOR: pa.array(_pick(columns["fact_id"], places), pa.string()),
             DONOR_PROMPT: pa.array(_pick(columns["prompt"], places), pa.string()),
         }
         names = name_candidates(table)
+        answers = [
+            row if len(candidates) == size else None
+            for row, size, candidates in zip(donors.answers, donors.sizes, names, strict=False)
+        ]
+        added["donor_answers"] = pa.array(answers or places, pa.list_(pa.int32()))
         if names != labels:  # ids are the same in every language
             labels = names
             arguments = (columns["relation"], columns["fact_id"], names, columns["answers"])
@@ -90,6 +57,10 @@ def annotate(
             BASELINE: pa.array(baseline, pa.float32()),
             MAJORITY: pa.array(majority, pa.float32()),
         }
+        if donors.rows and "subject" in table.column_names:
+            subjects = table["subject"].to_pylist()
+            added |= _compare_names("", subjects, lists)
+            added |= _compare_names("donor_", _pick(subjects, places), lists)
         if FLAGS not in table.column_names:
             added[FLAGS] = pa.array([[]] * len(table), pa.list_(pa.string()))
         for name, column in added.items():
@@ -98,8 +69,41 @@ def annotate(
     return annotated
 
 
-def _pick(values: Sequence[str], places: Sequence[int | None]) -> list[str | None]:
+def _pick(values: Sequence[str], places: Iterable[int | None]) -> list[str | None]:
     return [None if place is None else values[place] for place in places]
+
+
+def _compare_names(
+    prefix: str, subjects: Sequence[str | None], lists: Sequence[Sequence[str]]
+) -> dict[str, pa.Array]:
+    """Compare the names of the candidates with the subject's: bigrams, and the first letter."""
+    rows = [*zip(subjects, lists, strict=True)]
+    bigrams = [x and [share_bigrams(x, name) for name in names] for x, names in rows]
+    initials = [x and [_initial(x) == _initial(name) for name in names] for x, names in rows]
+    return {
+        f"{prefix}bigrams": pa.array(bigrams, pa.list_(pa.float32())),
+        f"{prefix}initials": pa.array(initials, pa.list_(pa.bool_())),
+    }
+
+
+def share_bigrams(first: str, second: str) -> float:
+    """Compute Dice's coefficient of the pairs of adjacent characters in two names.
+
+    >>> share_bigrams("Night", "nacht")
+    0.25
+    """
+    pairs = _list_bigrams(first), _list_bigrams(second)
+    both = len(pairs[0]) + len(pairs[1])
+    return 2 * len(pairs[0] & pairs[1]) / both if both else 0.0
+
+
+@cache
+def _list_bigrams(name: str) -> frozenset[str]:
+    return frozenset(map("".join, pairwise(name.casefold())))
+
+
+def _initial(name: str) -> str:
+    return name.strip().casefold()[:1]
 
 
 def check_prefix(scorer: Any) -> None:

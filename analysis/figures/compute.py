@@ -1,5 +1,6 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
+from collections import Counter
 from collections.abc import Set
 from typing import Any
 
@@ -8,14 +9,16 @@ import numpy as np
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import estimate, name_pairs
+from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from .declaration import TEMPLATE_RANKINGS, TEMPLATES
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
-from .figures import BY_NAME, JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
+from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
 from .further.calibration import calibrate_candidates
 from .further.popularity import measure_popularity, read_popularity
@@ -85,6 +88,7 @@ def find_results(
         figures["letters_read"] = share_read(facts)
     figures["left_out"]["rows"] = left_out
     return {
+        "definition": DEFINITION,
         "signature": settings.signature,
         "subset": None if choice == ALL_ROWS else choice.as_json(),
         **figures,
@@ -121,6 +125,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     for figure in track(figures, "figures and intervals"):
         of_templates = figure.input in (TEMPLATES, TEMPLATE_RANKINGS)
         options = units.templates if of_templates else units.rows
+        options = units.second if figure.of_second else options
         estimates[figure.name] = estimate(figure.measure(facts), options)
     values = {
         name: {x: y for x, y in by_name.items() if x != "mean" and not x.endswith("_ci")}
@@ -152,23 +157,44 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
         "floors": floors,
-        "p_values": _test_second(facts, facts.second, units, names) if facts.second else {},
+        "p_values": _test_second(facts.second, units, names) if facts.second else {},
+        **({"donors": _count_donors(facts, units)} if facts.second else {}),
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
     }
 
 
 def _test_second(
-    facts: ScoredFacts, second: SecondQuestions, units: Units, names: Set[str]
+    second: SecondQuestions, units: Units, names: Set[str]
 ) -> dict[str, dict[str, float]]:
+    terms = second.terms
+    pairs = name_pairs(terms.languages)
     tests = {
-        "rankc_difference": (name_pairs(second.languages), second.rankc_difference),
-        "accuracy_gain": (second.languages, second.accuracy_gain),
+        "rankc_interaction": (pairs, terms.interaction),
+        "rankc_beyond": (pairs, terms.beyond),
+        "accuracy_gain": (terms.languages, second.accuracy_gain),
     }
     p_values = {}
     for figure, (places, values) in tests.items():
-        if units.n_resamples and figure in names and BY_NAME[figure].applies(facts):
-            # One language has no pairs, whose mean would be undefined.
-            columns = np.column_stack([values, values.mean(axis=1)]) if places else values
-            p = flip_signs(columns, units.clusters, units.n_resamples, units.seed)
-            p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=False))
+        # Without pairs, as of languages with their own candidates, nothing is tested.
+        if units.n_resamples and figure in names and values.shape[1]:
+            columns = np.column_stack([values, values.mean(axis=1)])
+            p = flip_signs(columns, units.second.clusters, units.n_resamples, units.seed)
+            p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=True))
     return p_values
+
+
+def _count_donors(facts: ScoredFacts, units: Units) -> dict[str, Any]:
+    """Count the donors, and the units that share none: (sum n)^2 / sum n^2 are as good as equal."""
+    assert facts.second
+    rows = np.flatnonzero(facts.second.terms.counted)
+    clusters = units.second.clusters or facts.table["fact_id"].to_pylist()
+    keys = zip(*(facts.table[x].to_pylist() for x in ("relation", "donor")), strict=True)
+    counts = {"donors": Counter(take([*keys], rows)), "units": Counter(take(clusters, rows))}
+    return {
+        f"{start}{name}": value
+        for name, uses in counts.items()
+        for start, value in (
+            ("n_", len(uses)),
+            ("effective_", len(rows) ** 2 / sum(n * n for n in uses.values()) if uses else 0.0),
+        )
+    }

@@ -71,7 +71,6 @@ class RunFigure(NamedTuple):
     scale: Scale = Scale()
     # of a random ranking; of a kernel it is stored
     chance: float | Callable[[ScoredFacts], float] | None = None
-    floor: str = ""  # name in `floors.FLOORS`, to be exceeded
     left_out: LeftOut | None = None  # counted in results.json
     conditional: bool = False  # over fewer facts than the run has; their number is not stored
     compared: bool = False  # tested by `compare`
@@ -83,6 +82,11 @@ class RunFigure(NamedTuple):
     def heading(self) -> str:
         """Return the heading of a column."""
         return self.display.short or self.title
+
+    @property
+    def of_second(self) -> bool:
+        """Tell whether it is a figure of second questions, whose facts share donors."""
+        return self.input in (SECOND, SECOND_RANKINGS)
 
     def measure(self, facts: ScoredFacts) -> Figure:
         """Compute the sums of the facts, of a figure with a kernel."""

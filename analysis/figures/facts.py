@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, right_probability
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
+from polyprobe.metrics.rankc_subject.formulas import Terms, compare_subjects, keep_others
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
-from polyprobe.metrics.shared.rows import Rows, read_rows
+from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
@@ -22,27 +23,24 @@ from polyprobe.system.errors import PolyprobeError
 from .options import RankingOptions
 
 DEFAULTS = RankingOptions()
+DONOR_COLUMNS = ("donor_scores", "donor_answers")
+LABELS = ("relation", "fact_id")
 
 
 class SecondQuestions(NamedTuple):
-    """The facts in another subject's sentence; `donor` arrays are 0 where a fact is not covered."""
+    """The facts in another subject's sentence, without the donor's answers; 0 if not counted."""
 
-    languages: list[str]
-    covered: np.ndarray  # with a second question, in every language [facts]
-    rankc: np.ndarray  # with the right subject in both languages [facts, pairs]
-    donor_rankc: np.ndarray  # with it in one language only, the mean of both ways
-    right: np.ndarray  # probability [facts, languages]
-    donor_right: np.ndarray  # the same in the other subject's sentence
-
-    @property
-    def rankc_difference(self) -> np.ndarray:
-        """Compute R - P of each fact and pair, 0 where not covered."""
-        return np.where(self.covered[:, None], self.rankc - self.donor_rankc, 0)
+    terms: Terms  # of consistency [facts, pairs]
+    sizes: np.ndarray  # candidates in the first language [facts]
+    n_right: np.ndarray  # correct ones among them
+    # probability that the right answer is first [facts, languages], in both sentences
+    right: np.ndarray
+    donor_right: np.ndarray
 
     @property
     def accuracy_gain(self) -> np.ndarray:
         """Compute right less right in the other sentence, by fact and language."""
-        return np.where(self.covered[:, None], self.right - self.donor_right, 0)
+        return self.right - self.donor_right
 
 
 class OtherTemplates(NamedTuple):
@@ -98,9 +96,9 @@ class ScoredFacts:
             else {x: y.to_numpy().astype(np.float64) for x, y in zip(tables, level, strict=True)}
             for level in columns
         )
-        valid = [table["donor_scores"].is_valid().to_numpy() for table in tables.values()]
-        covered = np.logical_and.reduce(valid)
-        self.second = self._read_second(covered) if covered.any() else None
+        marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in DONOR_COLUMNS]
+        covered = np.flatnonzero(np.logical_and.reduce(marks))
+        self.second = self._read_second(covered) if len(covered) else None
 
     def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
@@ -108,25 +106,45 @@ class ScoredFacts:
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
 
-    def _read_second(self, covered: np.ndarray) -> SecondQuestions:
-        places = np.flatnonzero(covered)
-        donor = self.settle(
-            {
-                x: Rows(*read_rows(masked_scores(table.take(places), "donor_scores"), x))
-                for x, table in self.tables.items()
-            }
-        )
-        answers = [self.answers[place] for place in places]
-        rankc = np.zeros_like(self.rankc)
+    def _read_second(self, places: np.ndarray) -> SecondQuestions | None:
+        """Read the facts at some places in both sentences, without the donors' answers."""
+        scores: dict[str, Rows] = {}
+        donor_scores: dict[str, Rows] = {}
+        rates, marks = [], dict[str, np.ndarray]()
+        for language, table in self.tables.items():
+            rows = table.take(places)
+            flat, sizes = read_rows(masked_scores(rows), language)
+            donor = read_rows(masked_scores(rows, "donor_scores"), language)[0]
+            right = mark_right(rows["answers"].to_pylist(), sizes)
+            keep = keep_others(rows["donor_answers"].to_pylist(), right, sizes)
+            sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+            both = self.settle({"": Rows(flat[keep], sizes), "donor": Rows(donor[keep], sizes)})
+            scores[language], donor_scores[language] = both.values()
+            answers = _list_right(right[keep], sizes)
+            rates.append([right_probability(x, answers) for x in both.values()])
+            marks.setdefault("right", right[keep])  # equal in languages that are compared
+        counted = np.logical_and.reduce([rows.sizes > 1 for rows in scores.values()])
+        none = np.zeros((len(places), 0))
+        unmatched = np.zeros_like(counted)
+        terms = Terms(self.languages, none, none, none, none, none, unmatched, counted)
         if self.matched:
-            flat: np.ndarray = np.repeat(covered, self.sizes)
-            first = {x: Rows(row.flat[flat], row.sizes[covered]) for x, row in self.scores.items()}
-            rankc[places] = rankc_pairs(first, self.options.weights, donor)
-        right = np.column_stack([*self.right.values()]).astype(np.float64)
-        donor_right = np.zeros_like(right)
-        for column, rows in enumerate(donor.values()):
-            donor_right[places, column] = right_probability(rows, answers)
-        return SecondQuestions(self.languages, covered, self.rankc, rankc, right, donor_right)
+            relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
+            weights = self.options.weights
+            marked = marks["right"]
+            terms = compare_subjects(scores, donor_scores, marked, relations, ids, weights)
+        sizes = scores[self.languages[0]].sizes
+        right, donor = (
+            counted[:, None] * np.column_stack(columns) for columns in zip(*rates, strict=True)
+        )
+
+        def spread(values: np.ndarray) -> np.ndarray:
+            result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
+            result[places] = values
+            return result
+
+        n_right = np.add.reduceat(marks["right"], sizes.cumsum() - sizes, dtype=np.intp)
+        of_rows = map(spread, (sizes, n_right, right, donor))
+        return SecondQuestions(Terms(self.languages, *map(spread, terms[1:])), *of_rows)
 
     @cached_property
     def other_templates(self) -> OtherTemplates | None:
@@ -198,6 +216,10 @@ def follow_templates(ids: Sequence[str]) -> np.ndarray:
     result = np.empty_like(order)
     result[order] = following
     return result
+
+
+def _list_right(right: np.ndarray, sizes: np.ndarray) -> list[list[int]]:
+    return [np.flatnonzero(row).tolist() for row in np.split(right, sizes.cumsum()[:-1])]
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:

@@ -4,8 +4,10 @@ To add a figure, add an entry to `FIGURES` and its kernel. results.json, the ter
 report, every export, `compare` and the training callback iterate over these entries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+
+import numpy as np
 
 from polyprobe.analysis.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
@@ -14,7 +16,7 @@ from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint import HEADLINES, measures
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.rankc_subject.formulas import find_rankc_subject
+from polyprobe.metrics.rankc_subject.formulas import Terms, find_mean, find_ratio
 from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.errors import check_option
 
@@ -36,9 +38,10 @@ from .declaration import (
     Scale,
     Values,
 )
-from .facts import ScoredFacts
+from .facts import ScoredFacts, SecondQuestions
 from .options import EVERY
 
+OfTerms = Callable[[Terms], np.ndarray]
 NOTED = Presentation(noted=True)
 _of_language = partial(RunFigure, per=LANGUAGE)
 _noted = partial(_of_language, display=NOTED)
@@ -64,6 +67,22 @@ def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
+def _divide_terms(numerators: OfTerms, counted: str, second: SecondQuestions) -> Figure:
+    return find_ratio(second.terms, numerators(second.terms), getattr(second.terms, counted))
+
+
+def _average_terms(values: OfTerms, share: bool, second: SecondQuestions) -> Figure:
+    return find_mean(second.terms, values(second.terms), share)
+
+
+def _average_rates(second: SecondQuestions, rates: np.ndarray, share: bool = False) -> Figure:
+    return mean_of(second.terms.languages, rates, second.terms.counted, share=share)
+
+
+def _count_unmatched(facts: ScoredFacts) -> int:
+    return int((~facts.second.terms.matched).sum()) if facts.second else 0
+
+
 FIGURES = (
     RunFigure(
         "accuracy",
@@ -73,28 +92,25 @@ FIGURES = (
         FACTS,
         lambda facts: find_accuracy(facts.right),
         chance=lambda facts: facts.chance,
-        floor="frequency",
         compared=True,
         display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
     ),
     _of_second_pair(
         "rankc_subject",
-        "subject-corrected RankC",
-        "(R - P) / (1 - P): R is RankC, P what remains of it if one language is asked about "
-        "another subject of the relation.",
-        sums=lambda second: find_rankc_subject(
-            second.languages, second.rankc, second.donor_rankc, second.covered
+        "centred RankC",
+        "(R - 2P + Q) / (1 - 2P + Q): R is RankC, P that with another subject of the relation in "
+        "one of the two languages, Q in both. How alike two languages react to the subject.",
+        sums=lambda second: find_ratio(
+            second.terms, second.terms.interaction, second.terms.counted
         ),
         scale=Scale(lowest=-INFINITE),
         chance=0.0,
         left_out=LeftOut(
-            "facts without another subject to ask about: not in corrected RankC and gain",
-            lambda facts, values: int((~facts.second.covered).sum()) if facts.second else 0,
+            "facts without another subject to ask about: not in centred RankC and gain",
+            lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
         ),
         compared=True,
-        display=Presentation(
-            short="corrected", paper=("Cor", "RankC corrected for the subject (Cor)")
-        ),
+        display=Presentation(short="centred", paper=("Cen", "centred RankC (Cen)")),
     ),
     _of_rankings(
         "rankc",
@@ -102,7 +118,6 @@ FIGURES = (
         "Similarity of the rankings of the same candidates in two languages (Qi 2023).",
         sums=lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
-        floor="donor",
         compared=True,
         display=Presentation(
             training="each", paper=("CLC", "cross-lingual consistency (CLC, mean RankC)")
@@ -117,7 +132,6 @@ FIGURES = (
         ),
         scale=Scale(lowest=-INFINITE),
         chance=0.0,
-        floor="donor",
         left_out=LeftOut(
             "facts with one candidate: no adjusted RankC, no kappa",
             lambda facts, values: int((facts.sizes == 1).sum()),
@@ -132,45 +146,124 @@ FIGURES = (
         "COverlap",
         "Facts right in both languages among those right in either (Jiang 2020).",
         sums=lambda facts: find_coverlap(facts.right),
-        floor="independence",
         left_out=LeftOut("pairs without COverlap: nothing right in either", _count_undefined),
         conditional=True,
         compared=True,
     ),
-    _of_second_pair(
-        "rankc_donor",
-        "RankC, another subject",
-        "P: RankC with the right subject in one language and another one in the second.",
-        sums=lambda second: mean_of(
-            name_pairs(second.languages), second.donor_rankc, second.covered, share=True
-        ),
-        scale=Scale(lower_is_better=None),
+    *(
+        _of_second_pair(
+            name,
+            title,
+            definition,
+            sums=partial(_divide_terms, numerators, counted),
+            scale=Scale(lowest=-INFINITE, lower_is_better=better),
+            left_out=left_out,
+        )
+        for name, title, definition, numerators, counted, better, left_out in (
+            (
+                "rankc_right",
+                "centred RankC, right answer",
+                "The part of centred RankC that is the right answers': agreement in knowledge.",
+                lambda terms: terms.right,
+                "counted",
+                False,
+                None,
+            ),
+            (
+                "rankc_rest",
+                "centred RankC, the rest",
+                "The part of centred RankC that is the other candidates': agreement in error.",
+                lambda terms: terms.interaction - terms.right,
+                "counted",
+                None,
+                None,
+            ),
+            (
+                "rankc_independent",
+                "centred RankC, independent",
+                "Centred RankC of languages with the same knowledge of other facts: the right "
+                "answer has the rank that another fact of the relation has.",
+                lambda terms: terms.independent,
+                "matched",
+                None,
+                LeftOut(
+                    "facts in relations of less than ten: not in independent and beyond",
+                    lambda facts, values: _count_unmatched(facts),
+                ),
+            ),
+            (
+                "rankc_beyond",
+                "centred RankC, beyond independence",
+                "Centred RankC less that of independent knowledge: whether it is the same facts.",
+                lambda terms: terms.beyond,
+                "matched",
+                False,
+                None,
+            ),
+        )
     ),
-    _of_second_pair(
-        "rankc_difference",
-        "RankC, R - P",
-        "RankC less RankC with another subject, over the same facts.",
-        sums=lambda second: mean_of(
-            name_pairs(second.languages), second.rankc_difference, second.covered
-        ),
-        scale=Scale(lowest=-1.0),
+    *(
+        _of_second_pair(
+            name,
+            title,
+            definition,
+            sums=partial(_average_terms, values, lowest == 0),
+            scale=Scale(lowest=lowest, highest=highest, lower_is_better=better),
+        )
+        for name, title, definition, values, lowest, highest, better in (
+            (
+                "rankc_donor",
+                "RankC, another subject",
+                "P: RankC with the right subject in one language and another one in the second.",
+                lambda terms: terms.mixed,
+                0.0,
+                1.0,
+                None,
+            ),
+            (
+                "rankc_difference",
+                "RankC, R - P",
+                "RankC less RankC with another subject, over the same facts and candidates.",
+                lambda terms: terms.subject - terms.mixed,
+                -1.0,
+                1.0,
+                False,
+            ),
+            (
+                "rankc_interaction",
+                "RankC, R - 2P + Q",
+                "The numerator of centred RankC.",
+                lambda terms: terms.interaction,
+                -2.0,
+                2.0,
+                False,
+            ),
+            (
+                "rankc_room",
+                "RankC, 1 - 2P + Q",
+                "The denominator of centred RankC, which must be above .05.",
+                lambda terms: terms.room,
+                -1.0,
+                2.0,
+                None,
+            ),
+        )
     ),
     _of_second(
         "accuracy_donor",
         "accuracy, another subject",
         "Share of facts whose right answer comes first in another subject's sentence.",
-        sums=lambda second: mean_of(
-            second.languages, second.donor_right, second.covered, share=True
-        ),
+        sums=lambda second: _average_rates(second, second.donor_right, share=True),
         scale=Scale(lower_is_better=None),
     ),
     _of_second(
         "accuracy_gain",
         "accuracy gain",
-        "Accuracy less accuracy in another subject's sentence, over the same facts.",
-        sums=lambda second: mean_of(second.languages, second.accuracy_gain, second.covered),
+        "Accuracy less accuracy in another subject's sentence, over the same facts and candidates.",
+        sums=lambda second: _average_rates(second, second.accuracy_gain),
         scale=Scale(lowest=-1.0),
         compared=True,
+        display=Presentation(short="gain"),
     ),
     RunFigure(
         "rankc_templates",

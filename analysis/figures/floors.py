@@ -2,16 +2,21 @@
 
 from collections.abc import Callable, Collection, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_pairs
+from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_chance, rankc_pairs
+from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import Rows
 
 from .facts import ScoredFacts, masked_scores
+from .figures import BY_NAME, HEADLINE
 
 Values = dict[str, float | None]
+_LONGEST = 1e6  # characters; more than any name has
 
 
 class Floor(NamedTuple):
@@ -33,14 +38,6 @@ def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Value
     return floors
 
 
-def _find_donor(facts: ScoredFacts) -> Values:
-    second = facts.second
-    if second is None:
-        return {}
-    accuracy = float(second.donor_right[second.covered].mean())
-    return {"accuracy": accuracy, **_of_rankings(facts, second.donor_rankc, second.covered)}
-
-
 def _average(levels: Mapping[str, np.ndarray] | None) -> Values:
     return {} if levels is None else {"accuracy": float(np.mean([*levels.values()]))}
 
@@ -51,40 +48,81 @@ def _rank_by(column: str, facts: ScoredFacts) -> Values:
         return {}
     flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
     ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
-    return _of_rankings(facts, rankc_pairs(ranked, facts.options.weights))
-
-
-def _of_rankings(
-    facts: ScoredFacts, values: np.ndarray, covered: np.ndarray | None = None
-) -> Values:
-    """Compute RankC and adjusted RankC of values [facts, pairs], over the covered facts."""
-    rows: Any = slice(None) if covered is None else covered
+    values = rankc_pairs(ranked, facts.options.weights)
     if not values.shape[1]:
         return {}
-    sizes, weights = facts.sizes[rows], facts.options.weights
-    adjusted = find_rankc_adjusted(facts.languages, values[rows], sizes, weights)
-    mean = float(adjusted.statistic(adjusted.table.sum(axis=0))[-1])
-    defined = not np.isnan(mean)  # else every fact has one candidate
-    return {"rankc": float(values[rows].mean()), "rankc_adjusted": mean if defined else None}
+    adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, facts.options.weights)
+    return {"rankc": float(values.mean()), "rankc_adjusted": _average_figure(adjusted)}
+
+
+def _average_figure(figure: Figure) -> float | None:
+    """Compute the mean of a figure, None where it is undefined."""
+    mean = float(figure.statistic(figure.table.sum(axis=0))[-1])
+    return None if np.isnan(mean) else mean
+
+
+def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFacts) -> Values:
+    """Compute the figures of a ranking by the names of candidates and subject, as of a model."""
+    tables = {}
+    for language, table in facts.tables.items():
+        if table["bigrams"].null_count:
+            return {}
+        for start in ("", "donor_"):
+            column = f"{start}scores"
+            sizes = pc.fill_null(pc.list_value_length(table[f"{start}bigrams"]), 0).to_numpy()
+            ends = pa.array(np.insert(sizes.cumsum(), 0, 0), pa.int32())
+            lists = pa.ListArray.from_arrays(ends, pa.array(rank(table, start), pa.float32()))
+            lists = pc.if_else(table[column].is_valid().combine_chunks(), lists, None)
+            table = table.set_column(table.schema.get_field_index(column), column, lists)
+        tables[language] = table
+    ranked = ScoredFacts(tables, facts.options, facts.scoring, not facts.matched)
+    figures = [figure for figure in HEADLINE if figure.applies(ranked)]
+    return {figure.name: _average_figure(figure.measure(ranked)) for figure in figures}
+
+
+def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
+    return table[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
+
+
+def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
+    """Rank the candidates with the subject's first letter first, then the shortest."""
+    initials = table[f"{start}initials"].combine_chunks()
+    lengths = table["n_characters"].combine_chunks().filter(initials.is_valid()).flatten()
+    alike = initials.flatten().to_numpy(zero_copy_only=False)
+    return alike * _LONGEST - lengths.to_numpy()
 
 
 def _find_independent(facts: ScoredFacts) -> Values:
-    """Compute COverlap of independent languages with the accuracies a and b: ab / (a + b - ab)."""
+    """Compute the figures of languages that know facts independently of each other."""
+    # COverlap of the accuracies a and b is ab / (a + b - ab).
     means = np.array([right.mean() for right in facts.right.values()])
     first, second = (means[places] for places in np.triu_indices(len(means), 1))
     joint = first * second
     union = first + second - joint
-    defined = union > 0
-    return {"coverlap": float((joint[defined] / union[defined]).mean())} if defined.any() else {}
+    defined, values = union > 0, dict[str, float | None]()
+    if defined.any():
+        values["coverlap"] = float((joint[defined] / union[defined]).mean())
+    figure = BY_NAME["rankc_independent"]
+    if figure.applies(facts) and facts.languages[1:]:
+        values["rankc_subject"] = _average_figure(figure.measure(facts))
+    return values
+
+
+def _find_nonsense(facts: ScoredFacts) -> Values:
+    """Compute the part of the right answer for a random order for each subject, in all languages.
+
+    Each candidate has the same part of the numerator 2 (1 - chance), which is the denominator.
+    """
+    second = facts.second
+    if second is None or not second.terms.counted.any() or not facts.languages[1:]:
+        return {}
+    rows = second.terms.counted
+    sizes = second.sizes[rows]
+    room: np.ndarray = 1 - rankc_chance(sizes, facts.options.weights)
+    return {"rankc_right": float(second.n_right[rows] / sizes @ room / room.sum())}
 
 
 FLOORS = (
-    Floor(
-        "donor",
-        "other subject",
-        "The model itself, asked about another subject (in one of the languages of a pair).",
-        _find_donor,
-    ),
     Floor(
         "frequency",
         "frequency",
@@ -110,9 +148,27 @@ FLOORS = (
         partial(_rank_by, "n_tokens"),
     ),
     Floor(
+        "bigrams",
+        "shared letters",
+        "Candidates ranked by the pairs of letters that they share with the subject's name (Dice).",
+        partial(_rank_by_names, _rank_by_bigrams),
+    ),
+    Floor(
+        "initials",
+        "first letter",
+        "Candidates with the first letter of the subject's name first, then the shortest.",
+        partial(_rank_by_names, _rank_by_initials),
+    ),
+    Floor(
         "independence",
         "independent",
-        "Languages with the same accuracies whose correct answers are independent.",
+        "Languages with the same knowledge of other facts: what they share by chance.",
         _find_independent,
+    ),
+    Floor(
+        "nonsense",
+        "nonsense",
+        "A random order of the candidates for each subject, the same in all languages.",
+        _find_nonsense,
     ),
 )

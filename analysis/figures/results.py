@@ -27,7 +27,8 @@ class FigureRow(NamedTuple):
     high: float | None = None
     chance: float | None = None  # None if unknown, as n and floor
     n: int | None = None  # number of facts
-    floor: float | None = None  # to be exceeded, see `floors.py`
+    floor: float | None = None  # the highest, to be exceeded, see `floors.py`
+    floor_name: str = ""
     relation: str = ""  # empty for figures of all rows
 
 
@@ -64,7 +65,7 @@ def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
             low, high = part["intervals"].get(name) or (None, None)
             count = None if BY_NAME[name].left_out or BY_NAME[name].conditional else n
             floor = find_floor(part, name)
-            rows.append(FigureRow(name, MEAN, "", mean, low, high, None, count, floor, relation))
+            rows.append(FigureRow(name, MEAN, "", mean, low, high, None, count, *floor, relation))
     return rows
 
 
@@ -84,9 +85,9 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
             low, high = bounds.get(key) or (None, None)
             value_chance = None if values[key] is None else level
             first, second = places[key]
-            yield FigureRow(name, first, second, values[key], low, high, value_chance, n, floor)
+            yield FigureRow(name, first, second, values[key], low, high, value_chance, n, *floor)
         low, high = intervals.get(MEAN, {}).get(name) or (None, None)
-        yield FigureRow(name, MEAN, "", mean, low, high, chance, n, floor)
+        yield FigureRow(name, MEAN, "", mean, low, high, chance, n, *floor)
 
 
 def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
@@ -151,15 +152,19 @@ def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float |
     return [*rows, *((floor.title, floors[floor.name]) for floor in FLOORS if floor.name in floors)]
 
 
-def find_floor(results: Mapping[str, Any], name: str) -> float | None:
-    """Find the floor that a figure should exceed; None where unknown."""
-    return results.get("floors", {}).get(BY_NAME[name].floor, {}).get(name)
+def find_floor(results: Mapping[str, Any], name: str) -> tuple[float | None, str]:
+    """Find the highest floor of a figure, which it should exceed, and its name; None if unknown."""
+    floors = results.get("floors", {}).items()
+    levels = [(values[name], key) for key, values in floors if values.get(name) is not None]
+    return max(levels, default=(None, ""))
 
 
-def is_above_floor(results: Mapping[str, Any], language: str) -> bool | None:
-    """Tell whether a language's accuracy, with its interval, is above the frequent answers'."""
-    floor = find_floor(results, "accuracy")
-    bounds = results["intervals"].get("accuracy", {}).get(language)
+def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | None:
+    """Tell whether a figure of a language, a pair or MEAN exceeds its floor with its interval."""
+    floor, (figure, key) = find_floor(results, name)[0], (name, place)
+    if place == MEAN:
+        figure, key = MEAN, name
+    bounds = results["intervals"].get(figure, {}).get(key)
     return None if floor is None or bounds is None else bounds[0] > floor
 
 

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from polyprobe.metrics.shared.intervals import Resampling, choose_resamples
+from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError, check_option
 
@@ -47,6 +50,8 @@ class Units:
     clusters: list[str] | None = None  # of each row; None: rows are drawn
     within: list[str] | None = None  # for draws within a relation
     of_templates: list[str] | None = None  # for figures of templates
+    linked: list[int] | None = None  # for figures of second questions, as `within` for a relation
+    linked_within: list[int] | None = None
     average: str = "macro"  # of metric modules
 
     @classmethod
@@ -58,13 +63,18 @@ class Units:
         relations = table["relation"].to_pylist()
         of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else clusters
         within = clusters_within(table, bootstrap.clusters)
-        n_resamples = bootstrap.n_resamples or 0
-        return cls(n_resamples, bootstrap.seed, clusters, within, of_templates, average)
+        n_resamples, kind = bootstrap.n_resamples or 0, bootstrap.clusters
+        linked, inside = link_donors(table, kind), link_donors(table, kind, within=True)
+        return cls(
+            n_resamples, bootstrap.seed, clusters, within, of_templates, linked, inside, average
+        )
 
     def __post_init__(self) -> None:  # once: figures share them
         self.rows = Resampling(n_resamples=self.n_resamples, seed=self.seed, clusters=self.clusters)
         self.relation = self.rows._replace(clusters=self.within)
         self.templates = self.rows._replace(clusters=self.of_templates)
+        self.second = self.rows._replace(clusters=self.linked)
+        self.second_within = self.rows._replace(clusters=self.linked_within)
         self.modules = self.rows._replace(average=self.average)
 
 
@@ -102,3 +112,31 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
 def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
     """Read the clusters that are drawn within a relation: facts, where those are relations."""
     return read_clusters(table, "none" if kind == "relation" else kind)
+
+
+def link_donors(table: pa.Table, kind: str, within: bool = False) -> list[int] | None:
+    """Number the clusters of second questions: facts that are linked by a subject or donor.
+
+    They share sentences. `within` a relation, facts of other relations link nothing. None if a run
+    has no donors: the clusters are those of other figures.
+    """
+    if "donor" not in table.column_names or table["donor"].null_count == len(table):
+        return None
+    kind = resolve_clusters(table, kind)
+    relations = table["relation"].to_pylist()
+    if kind == "relation" and not within:
+        return index_labels(relations, len(table), "relations")[1].tolist()
+    numbers: dict[tuple[str, str], int] = {}
+    facts, donors = (table[name].to_pylist() for name in ("fact_id", "donor"))
+    links = []
+    for fact, donor, relation in zip(facts, donors, relations, strict=True):
+        names = [
+            (split_fact(x) or (x, x))[1] if kind == "subject" else x for x in (fact, donor or fact)
+        ]
+        keys = [(relation if within else "", name) for name in names]
+        links.append([numbers.setdefault(key, len(numbers)) for key in keys])
+    first, second = np.array(links).T
+    shape = (len(numbers), len(numbers))
+    graph = coo_array((np.ones(len(links)), (first, second)), shape=shape)
+    labels: list[int] = connected_components(graph, directed=False)[1][first].tolist()
+    return labels

@@ -265,7 +265,8 @@ def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
         **{name: pick_facts(figure, np.array(places)) for name, figure in rows.figures.items()},
     }
     clusters = take(options.clusters, places)
-    estimates = split_figures(figures, names, options._replace(clusters=clusters))
+    options = options._replace(clusters=clusters)
+    estimates = split_figures(figures, names, lambda name: options)
     groups, codes = index_labels(names, len(places), "groups")
     units = index_labels([rows.units[place] for place in places], len(places), "units")[1]
     facts = index_labels([rows.facts[place] for place in places], len(places), "facts")[1]

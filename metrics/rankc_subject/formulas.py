@@ -1,11 +1,15 @@
-"""Measure how much of the consistency of two languages depends on the subject of the question.
+"""Measure how alike two languages react to the subject of the question.
 
-Each query is asked a second time, about a donor: another subject of the same relation, none of
-whose answers is among the candidates. With C the RankC of one query, s its subject, d the donor:
+Each query is asked a second time, about a donor: another subject of the same relation. With s the
+subject, d the donor, A and B the rankings of the same candidates in two languages, C their RankC:
 
-    R = mean C(r_l(s), r_l2(s))
-    P = mean (C(r_l(s), r_l2(d)) + C(r_l(d), r_l2(s))) / 2
-    rankc_subject = (R - P) / (1 - P), 0 where P = 1
+    R = C(A_s, B_s)    P = (C(A_s, B_d) + C(A_d, B_s)) / 2    Q = C(A_d, B_d)
+    rankc_subject = (R - 2 P + Q) / (1 - 2 P + Q), each the mean over the queries
+
+RankC is sum_j w_j / j sum_i p_A(i, j) p_B(i, j), with p(i, j) = 1 if candidate i is among the
+first j. With D(i, j) = p_s(i, j) - p_d(i, j) the numerator is sum_j w_j / j sum_i D_A(i, j) D_B(i,
+j): the interaction of a two-way table, 0 if either language has one ranking for all subjects. It is
+a sum over candidates, so that the right answer has its part (`rankc_right`), the others the rest.
 
 >>> right = [[3.0, 2.0, 1.0], [1.0, 2.0, 3.0]]
 >>> donor = [[2.0, 1.0, 3.0], [2.0, 3.0, 1.0]]
@@ -14,8 +18,8 @@ whose answers is among the candidates. With C the RankC of one query, s its subj
 (1.0, 0.2124, 1.0)
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,16 +30,237 @@ from polyprobe.metrics.shared.intervals import (
     choose_resamples,
     estimate,
     index_labels,
+    mean_of,
     name_pairs,
     sum_by,
 )
-from polyprobe.metrics.shared.ranks import compare_rankings
-from polyprobe.metrics.shared.rows import Scores, check_ties, read_languages
+from polyprobe.metrics.shared.ranks import (
+    CHUNK,
+    check_weights,
+    count_ties,
+    make_curves,
+    order_scores,
+    prefix_shares,
+    rank_weights,
+    split_by_size,
+    stack_curves,
+)
+from polyprobe.metrics.shared.rows import (
+    Answers,
+    Rows,
+    Scores,
+    check_length,
+    check_ties,
+    mark_right,
+    read_languages,
+)
 
-NAMES = ("rankc_subject", "rankc", "rankc_donor", "difference")
 INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
-_ROOM = 1e-9  # P this close to 1 leaves nothing to correct
+ROOM = 0.05  # the denominator must be above it, else the figure is not defined
+CELL = 10  # facts that a cell of independent knowledge has at least
 _FLIPS = 2**22  # at once
+
+
+class Terms(NamedTuple):
+    """RankC of each query and pair of languages about subject and donor [queries, pairs]."""
+
+    languages: list[str]
+    subject: np.ndarray  # R
+    mixed: np.ndarray  # P
+    donor: np.ndarray  # Q
+    right: np.ndarray  # part of R - 2 P + Q that is the right answers'
+    independent: np.ndarray  # R - 2 P + Q of languages that know facts independently
+    matched: np.ndarray  # queries with `independent`, else 0 there [queries]
+    counted: np.ndarray  # queries with a donor and several candidates, else 0 everywhere [queries]
+
+    @property
+    def interaction(self) -> np.ndarray:
+        """Compute R - 2 P + Q."""
+        return self.subject - 2 * self.mixed + self.donor
+
+    @property
+    def beyond(self) -> np.ndarray:
+        """Compute the interaction less that of independent knowledge, where both are counted."""
+        return self.matched[:, None] * (self.interaction - self.independent)
+
+    @property
+    def room(self) -> np.ndarray:
+        """Compute 1 - 2 P + Q, 0 where a query is not counted."""
+        return self.counted[:, None] - 2 * self.mixed + self.donor
+
+
+def compare_subjects(
+    scores: Mapping[str, Scores],
+    donor_scores: Mapping[str, Scores],
+    right: np.ndarray,
+    relations: Sequence[Any] | None = None,
+    facts: Sequence[Any] | None = None,
+    weights: str = "softmax",
+) -> Terms:
+    """Compare the rankings about subject and donor of every pair of languages.
+
+    Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
+    flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
+    `facts` (None: each query is one) are labels of the queries.
+    """
+    check_weights(weights)
+    languages, sizes = read_languages(scores)
+    donors = read_languages(donor_scores)[0]
+    codes = index_labels(relations, len(sizes), "relations")[1]
+    numbers = np.arange(len(sizes))
+    if facts is not None:
+        numbers = index_labels(facts, len(sizes), "facts")[1]
+    pairs = np.triu_indices(len(languages), 1)
+    terms = np.zeros((5, len(sizes), len(pairs[0])))
+    matched: np.ndarray = np.zeros(len(sizes), dtype=bool)
+    for size, queries, items in split_by_size(sizes):
+        if size == 1 or not len(pairs[0]):
+            continue
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
+        scale = np.sqrt(share[:-1])
+        curves = make_curves(size, scale)
+        labels = codes[queries], numbers[queries]
+        depths, mask = _learn_depths(languages, donors, items, right[items], labels)
+        matched[queries] = mask
+        step = max(1, CHUNK // (len(languages) * size**2))
+        for start in range(0, len(queries), step):
+            part = slice(start, start + step)
+            own, other = (stack_curves(x, items[part], curves) for x in (languages, donors))
+            change = own - other
+            grid = (len(change), len(languages), size, size - 1)
+            of_right = change.reshape(grid) * right[items[part]][:, None, :, None]
+            of_right = of_right.reshape(change.shape)
+            moved = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
+            moved = (moved.reshape(change.shape) - other) * mask[part, None, None]
+            products = (
+                _multiply(own, own) + share[-1] * size,
+                _multiply(own, other) + share[-1] * size,
+                _multiply(other, other) + share[-1] * size,
+                _multiply(of_right, of_right),
+                _multiply(change, moved),
+            )
+            terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
+    subject, mixed, donor, of_answers, independent = terms
+    of_queries = matched, sizes > 1
+    return Terms([*scores], subject, mixed, donor, of_answers, independent, *of_queries)
+
+
+def _multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Multiply the vectors of every pair of languages, mean of both ways [queries, L, L]."""
+    products: np.ndarray = first @ second.transpose(0, 2, 1)
+    return products if first is second else (products + products.transpose(0, 2, 1)) / 2
+
+
+def _learn_depths(
+    languages: list[np.ndarray],
+    donors: list[np.ndarray],
+    items: np.ndarray,
+    right: np.ndarray,
+    labels: tuple[np.ndarray, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Learn how deep the right answer stands, from other facts with the same rank about the donor.
+
+    `labels` are relation and fact. Returns the probability that the right answer is among the first
+    j = 1 … N - 1 [queries, languages, N - 1], and marks the queries that have it: a single right
+    answer, and `CELL` facts in the relation.
+    """
+    (relations, facts), (n, size) = labels, items.shape
+    depths = np.zeros((n, len(languages), size - 1))
+    single = right.sum(axis=1) == 1
+    place = right.argmax(axis=1)
+    matched: np.ndarray = np.zeros(n, dtype=bool)
+    for relation in np.unique(relations[single]):
+        rows = np.flatnonzero(single & (relations == relation))
+        if len(np.unique(facts[rows])) < CELL:
+            continue
+        matched[rows] = True
+        flat = items[rows, place[rows]]
+        for k, (own, donor) in enumerate(zip(languages, donors, strict=True)):
+            better, equal = _count_around(own[items[rows]], own[flat])
+            reached = prefix_shares(better, equal, size)
+            better, equal = _count_around(donor[items[rows]], donor[flat])
+            cells = join_ranks(better + (equal + 1) / 2, facts[rows])
+            # the mean over the cell, less the fact itself
+            sums = np.column_stack([reached, np.ones(len(rows))])
+            fact = np.unique([cells, facts[rows]], axis=1, return_inverse=True)[1]
+            sums = sum_by(cells, sums)[cells] - sum_by(fact, sums)[fact]
+            depths[rows, k] = sums[:, :-1] / sums[:, -1:]
+    return depths, matched
+
+
+def _count_around(scores: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Count the better and equal scores of each row, those of the right answer [queries]."""
+    column = score[:, None]
+    return (scores > column).sum(axis=1), (scores == column).sum(axis=1)
+
+
+def join_ranks(ranks: np.ndarray, facts: np.ndarray, least: int = CELL) -> np.ndarray:
+    """Number cells of neighbouring ranks, from the best, with `least` facts each.
+
+    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.arange(6), least=2)
+    array([0, 1, 0, 1, 1, 1])
+    """
+    values, places = np.unique(ranks, return_inverse=True)
+    cells: np.ndarray = np.zeros(len(values), dtype=np.intp)
+    start = 0
+    for end in range(1, len(values)):
+        inside, beyond = (places >= start) & (places < end), places >= end
+        # the ranks behind must fill a cell too
+        if min(len(np.unique(facts[x])) for x in (inside, beyond)) >= least:
+            cells[end:] += 1
+            start = end
+    return cells[places]
+
+
+def _move_right(
+    donors: list[np.ndarray], items: np.ndarray, right: np.ndarray, depths: np.ndarray
+) -> np.ndarray:
+    """Move the right answer in the rankings about the donor to the depths [queries, L, N, N - 1].
+
+    With F(j) the probability that it is among the first j, and p the ranking of the others alone,
+    another candidate is among the first j with (1 - F(j)) p(i, j) + F(j) p(i, j - 1).
+    """
+    size = items.shape[1]
+    place = right.argmax(axis=1)
+    rows = np.arange(len(items))
+    moved = np.empty((len(items), len(donors), size, size - 1))
+    for k, donor in enumerate(donors):
+        scores = donor[items]
+        answer = scores[rows, place][:, None]
+        counts = np.stack(count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
+        better, equal = counts[0] - (answer > scores), counts[1] - (answer == scores)
+        equal = np.maximum(equal, 1)
+        share = prefix_shares(better, equal, size)  # j = N - 1 is 1: the others are N - 1
+        before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
+        depth = depths[:, k, None]
+        moved[:, k] = (1 - depth) * share + depth * before
+        moved[rows, k, place] = depths[:, k]
+    return moved
+
+
+def find_ratio(
+    terms: Terms, numerators: np.ndarray, counted: np.ndarray, room: float = ROOM
+) -> Figure:
+    """Compute numerators over 1 - 2 P + Q by pair, sums over the counted queries.
+
+    A pair whose mean denominator is not above `room`, with its interval, is not defined.
+    """
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
+        means, rooms = np.split(sums[..., :-1] / counts, 2, axis=-1)
+        defined = rooms > room
+        return add_mean(np.where(defined, means / np.where(defined, rooms, 1), np.nan))
+
+    weight = np.asarray(counted, dtype=np.float64)[:, None]
+    table = np.concatenate([weight * numerators, weight * terms.room, weight], axis=1)
+    return Figure([*name_pairs(terms.languages), "mean"], table, statistic, firm=True)
+
+
+def find_mean(terms: Terms, values: np.ndarray, share: bool = False) -> Figure:
+    """Compute the mean of values by pair, over the counted queries."""
+    values = terms.counted[:, None] * values
+    return mean_of(name_pairs(terms.languages), values, terms.counted, share=share)
 
 
 def measure_rankc_subject(
@@ -43,80 +268,99 @@ def measure_rankc_subject(
     references: Scores,
     donor_predictions: Scores,
     donor_references: Scores,
+    answers: Answers | None = None,
+    donor_answers: Sequence[Sequence[int]] | None = None,
     weights: str = "softmax",
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute RankC, RankC with another subject, their difference and the corrected value."""
-    columns = (predictions, references, donor_predictions, donor_references)
-    subject, donor = rankc_subject_per_query(*columns, weights, ties)
-    if options.get("n_resamples") is None:  # the same number for the test
-        options["n_resamples"] = choose_resamples(len(subject), 1)
-    resampling = Resampling(**options)
-    table = np.column_stack([subject, donor, np.ones(len(subject))])
-    shares = np.array([[np.nan, 1, 1, np.nan]]) * np.ones((len(subject), 1))
-    result = estimate(Figure([*NAMES], table, _compare, shares), resampling)
-    p = None
-    if resampling.n_resamples:
-        groups = resampling.groups if resampling.average == "macro" else None
-        codes = index_labels(groups, len(subject), "groups")[1]
-        weighed = ((subject - donor) / np.bincount(codes)[codes])[:, None]
-        draws = (resampling.clusters, resampling.n_resamples, resampling.seed)
-        p = float(flip_signs(weighed, *draws)[0])
-    return {**result, "p_value": p, "n_queries": len(subject)}
-
-
-def rankc_subject_per_query(
-    predictions: Scores,
-    references: Scores,
-    donor_predictions: Scores,
-    donor_references: Scores,
-    weights: str = "softmax",
-    ties: str = "expected",
-) -> tuple[np.ndarray, np.ndarray]:
-    """Compute R and P of each query, two arrays [queries]."""
+    """Compute the centred RankC, its terms, and with `answers` its parts and floor."""
     check_ties(ties)
     columns = (predictions, references, donor_predictions, donor_references)
-    scores, sizes = read_languages(dict(zip(INPUTS, columns, strict=True)))
-    first, second, first_donor, second_donor = scores
-    subject = compare_rankings(first, second, sizes, weights, ties)
-    # The donor is in one language at a time: what remains does not depend on the subject.
-    ways = ((first, second_donor), (first_donor, second))
-    crossed = [compare_rankings(*pair, sizes, weights, ties) for pair in ways]
-    return subject, np.mean(crossed, axis=0)
+    flats, sizes = read_languages(dict(zip(INPUTS, columns, strict=True)))
+    right: np.ndarray = np.zeros(sizes.sum(), dtype=bool)
+    if answers is not None:
+        right = mark_right(answers, sizes, "answers")
+    if donor_answers is not None:
+        keep = keep_others(donor_answers, right, sizes)
+        sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+        flats, right = [flat[keep] for flat in flats], right[keep]
+    if ties == "released":
+        flats = [order_scores(flat, sizes) for flat in flats]
+    rows = [Rows(flat, sizes) for flat in flats]
+    first, second = (dict(zip(("a", "b"), pair, strict=True)) for pair in (rows[:2], rows[2:]))
+    terms = compare_subjects(first, second, right, options.get("groups"), weights=weights)
+    if options.get("n_resamples") is None:  # the same number for the test
+        options["n_resamples"] = choose_resamples(len(sizes), 1)
+    resampling, known = Resampling(**options), answers is not None
+    result = estimate(_join_figures(terms, known), resampling)
+    names = ("p_value", "p_beyond")[: 1 + known]
+    p_values: dict[str, Any] = dict.fromkeys(names)
+    if resampling.n_resamples:
+        groups = resampling.groups if resampling.average == "macro" else None
+        codes = index_labels(groups, len(sizes), "groups")[1]
+        differences = np.column_stack([terms.interaction, terms.beyond])
+        draws = (resampling.clusters, resampling.n_resamples, resampling.seed)
+        p = flip_signs(differences / np.bincount(codes)[codes][:, None], *draws)
+        p_values = dict(zip(names, p.tolist(), strict=False))
+    return {**result, **p_values, "n_queries": len(sizes), "n_counted": int(terms.counted.sum())}
 
 
-def _compare(sums: np.ndarray) -> np.ndarray:
-    """Compute the figures of NAMES from sums of R, of P and of queries."""
-    counts = np.where(sums[..., 2] > 0, sums[..., 2], np.nan)
-    subject, donor = sums[..., 0] / counts, sums[..., 1] / counts
-    return np.stack([correct(subject, donor), subject, donor, subject - donor], axis=-1)
+def keep_others(
+    answers: Sequence[Sequence[int]], right: np.ndarray, sizes: np.ndarray
+) -> np.ndarray:
+    """Mark the candidates that are no answers of the donor, flat over the queries."""
+    check_length(answers, len(sizes), "donor_answers")
+    rows: np.ndarray = np.repeat(np.arange(len(sizes)), [len(row) for row in answers])
+    places = np.array([place for row in answers for place in row], dtype=np.intp)
+    for bad in np.flatnonzero((places < 0) | (places >= sizes[rows]))[:1]:
+        raise ValueError(
+            f"donor answer {places[bad]} of query {rows[bad]} is out of range; expected 0 to "
+            f"{sizes[rows[bad]] - 1}"
+        )
+    flat = (sizes.cumsum() - sizes)[rows] + places
+    for bad in np.flatnonzero(right[flat])[:1]:
+        raise ValueError(f"query {rows[bad]} and its donor have the same answer; choose another")
+    keep: np.ndarray = np.ones(sizes.sum(), dtype=bool)
+    keep[flat] = False
+    for query in np.flatnonzero(np.add.reduceat(keep, sizes.cumsum() - sizes) == 0)[:1]:
+        raise ValueError(f"all candidates of query {query} are answers of the donor")
+    return keep
 
 
-def correct(subject: np.ndarray, donor: np.ndarray) -> np.ndarray:
-    """Compute (R - P) / (1 - P), 0 where P is 1; NaN stays NaN."""
-    room: np.ndarray = 1 - donor
-    tight = room < _ROOM
-    return np.where(tight, 0, (subject - donor) / np.where(tight, 1, room)) + 0 * donor
-
-
-def find_rankc_subject(
-    languages: Sequence[str], subject: np.ndarray, donor: np.ndarray, mask: np.ndarray
-) -> Figure:
-    """Compute the corrected RankC by pair, over the counted queries.
-
-    `subject` and `donor` are RankC of each query [queries, pairs] with the right subject, and with
-    another one in one of the languages; `mask` marks the queries that have both [queries].
-    """
+def _join_figures(terms: Terms, known: bool) -> Figure:
+    """Join the figures of one pair of languages; of the parts only if answers are `known`."""
+    rest = terms.interaction - terms.right
+    ratios = {
+        "rankc_subject": (terms.interaction, terms.counted),
+        "rankc_right": (terms.right, terms.counted),
+        "rankc_rest": (rest, terms.counted),
+        "rankc_independent": (terms.independent, terms.matched),
+        "rankc_beyond": (terms.beyond, terms.matched),
+    }
+    figures = {
+        name: find_ratio(terms, *parts)
+        for name, parts in ratios.items()
+        if known or name == "rankc_subject"
+    }
+    means = {
+        "rankc": (terms.subject, True),
+        "rankc_donor": (terms.mixed, True),
+        "rankc_difference": (terms.subject - terms.mixed, False),
+        "rankc_interaction": (terms.interaction, False),
+        "rankc_room": (terms.room, False),
+    }
+    figures |= {name: find_mean(terms, *parts) for name, parts in means.items()}
+    ends = np.cumsum([figure.table.shape[1] for figure in figures.values()])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
-        first, second = np.split(sums[..., :-1] / counts, 2, axis=-1)
-        return add_mean(correct(first, second))
+        parts = zip(figures.values(), np.split(sums, ends, axis=-1), strict=True)
+        return np.concatenate([f.statistic(part)[..., :1] for f, part in parts], axis=-1)
 
-    weight = np.asarray(mask, dtype=np.float64)[:, None]
-    table = np.concatenate([weight * subject, weight * donor, weight], axis=1)
-    return Figure([*name_pairs(languages), "mean"], table, statistic)
+    n = len(terms.counted)
+    shares = [np.broadcast_to(f.shares[:, :1], (n, 1)) for f in figures.values()]
+    table = np.concatenate([figure.table for figure in figures.values()], axis=1)
+    return Figure([*figures], table, statistic, np.concatenate(shares, axis=1), firm=True)
 
 
 def flip_signs(
@@ -127,7 +371,7 @@ def flip_signs(
     The sign-flip test (Fisher's randomisation test for paired differences): the signs of a query's
     differences, or of a cluster's, are flipped together in all columns;
     p = (1 + flips with a mean as far from 0) / (1 + flips). It is exact for differences that are
-    symmetric about 0; R - P is so on average only, and p approximate for few queries.
+    symmetric about 0.
     """
     codes = index_labels(clusters, len(differences), "clusters")[1]
     units = differences if clusters is None else sum_by(codes, differences)

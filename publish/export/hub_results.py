@@ -16,7 +16,7 @@ from huggingface_hub import (
 )
 from huggingface_hub.repocard_data import eval_results_to_model_index
 
-from polyprobe.analysis.figures.figures import BY_NAME, find_figure
+from polyprobe.analysis.figures.figures import find_figure
 from polyprobe.analysis.figures.results import MEAN, mean_known
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -42,8 +42,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
     for row in (means[figure] for figure in HEADLINES if figure in means):
         bounds = None if row.low is None else f"95% {row.low:.4f} to {row.high:.4f}"
         chance = None if row.chance is None else f"chance {row.chance:.4f}"
-        name = BY_NAME[row.figure].floor
-        floor = None if row.floor is None else f"floor {row.floor:.4f} ({name})"
+        floor = None if row.floor is None else f"floor {row.floor:.4f} ({row.floor_name})"
         notes = (exported.selection, scoring, bounds, chance, floor, exported.signature)
         # Without `source` and `dataset.revision`: a run in a folder has no URL, and identifies its
         # data by hashes (in the signature), not by a commit.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polyprobe.analysis.figures.figures import BY_NAME, FIGURES
+from polyprobe.analysis.figures.figures import FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import MEAN, FigureRow
 from polyprobe.report.finding import Column, Table
@@ -100,7 +100,7 @@ def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
         f"{COLUMNS[row.figure][0]} {percent(row.chance)}" for row in means if row.chance is not None
     ]
     floors = [
-        f"{COLUMNS[row.figure][0]} {percent(row.floor)} ({_FLOORS[BY_NAME[row.figure].floor]})"
+        f"{COLUMNS[row.figure][0]} {percent(row.floor)} ({_FLOORS[row.floor_name]})"
         for row in means
         if row.floor is not None
     ]
@@ -114,15 +114,15 @@ def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
         sentences.append(f"Chance: {', '.join(chances)}")
     if floors:
         sentences.append(f"Floors: {', '.join(floors)}")
-        sentences.append("Bold: accuracies whose interval is not above their floor")
+        sentences.append("Bold: values whose interval is not above their floor")
     if n := exported.results["resampling"]["n_resamples"]:
         sentences.append(f"95% intervals by bootstrap, {n:,} resamples")
     return escape(" ".join(f"{sentence}." for sentence in sentences))
 
 
 def _emphasise(row: FigureRow) -> str:
-    """Write a value in percent, an accuracy bold if its interval is not above its floor."""
+    """Write a value in percent, bold if its interval is not above its floor."""
     text = percent(row.value)
-    if row.figure != "accuracy" or row.low is None or row.floor is None or row.low > row.floor:
+    if row.low is None or row.floor is None or row.low > row.floor:
         return text
     return rf"\textbf{{{text}}}"

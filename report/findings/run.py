@@ -15,6 +15,7 @@ from polyprobe.analysis.figures.figures import (
 )
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (
+    MEAN,
     find_floor,
     find_high_pairs,
     find_partners,
@@ -73,10 +74,14 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     rows: list[list[Any]] = []
     for language in results["languages"]:
         first, *rest = (of_language[language] for of_language in values)
-        bold = is_above_floor(results, language) is False  # no better than frequent answers
+        bold = is_above_floor(results, figures[0].name, language) is False
         rows.append([language, Cell(first, bold=bold), *rest, bounds.get(language)])
     sections = [len(rows)]
-    rows.append(["mean", *(results["mean"][figure.name] for figure in figures), ""])
+    means = [
+        Cell(results["mean"][x.name], bold=is_above_floor(results, x.name, MEAN) is False)
+        for x in figures
+    ]
+    rows.append(["mean", *means, ""])
     if any(ends.get(figure.name) for figure in figures):
         for name, role in (("95% from", Role.LOW), ("95% to", Role.HIGH)):
             cells = [Cell(ends.get(figure.name), role) for figure in figures]
@@ -115,7 +120,7 @@ def make_relations_table(results: Mapping[str, Any]) -> Table:
         for figure in figures:
             row.append(part["mean"][figure.name])
             if figure.name == "accuracy":
-                row.append(find_floor(part, figure.name))
+                row.append(find_floor(part, figure.name)[0])
         rows.append(row)
     return Table(columns, rows, ruled=True)
 

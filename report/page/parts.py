@@ -231,12 +231,12 @@ def _make_every_mean_table(report: Report) -> Table:
 
 
 def make_accuracies_table(report: Report) -> Table:
-    """Make the table of accuracies; `†` if one is not above the most frequent answers."""
+    """Make the table of accuracies; `†` if one is not above the highest floor."""
     rows = []
     for language in report.languages:
         cells = _list_cells(report, HEADLINE[0], language)
         for place, part in enumerate(report.parts):
-            if is_above_floor(part.results, language) is False:
+            if is_above_floor(part.results, "accuracy", language) is False:
                 cells[place] += " †"
         rows.append([language, *cells])
     return Table(_list_columns(report, "language"), rows, folded="The same as a table")

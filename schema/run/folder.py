@@ -16,7 +16,7 @@ from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.settings import Settings
+from polyprobe.schema.run.settings import DEFINITION, Settings
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import hash_json
@@ -40,14 +40,20 @@ SCORES = pa.schema(
         ("n_characters", pa.list_(pa.int32())),
         ("flags", pa.list_(pa.string())),
         ("baseline", pa.float32()),  # see metrics/shared/frequency.py
-        ("donor", pa.string()),  # see eval/questions.py; null for a fact without one
+        ("donor", pa.string()),  # see eval/donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
+        ("donor_answers", pa.list_(pa.int32())),  # the donor's answers among the candidates
         (EFFECTS, pa.list_(pa.float32())),  # of options' positions; null for other scorings
         ("majority", pa.float32()),  # like baseline, with the fact itself
         ("reviewed", pa.bool_()),  # the template; null where it is not known
         ("repeated", pa.list_(pa.string())),  # see protocol.mark_repeated; null in other protocols
         (PROMPT, pa.float32()),  # sum over the tokens before the slot, see eval/questions.py
         (N_PROMPT, pa.int32()),  # summed ones
+        # the names of candidates against that of the subject, and of the donor; see `annotate`
+        ("bigrams", pa.list_(pa.float32())),
+        ("donor_bigrams", pa.list_(pa.float32())),
+        ("initials", pa.list_(pa.bool_())),
+        ("donor_initials", pa.list_(pa.bool_())),
     ]
 )
 # Free predictions; a fact that was not asked has nulls from `prediction` on.
@@ -108,7 +114,12 @@ class Run:
     def _write_settings(self) -> None:
         settings = self.settings()
         files = {x: self._files[x] for x in settings.languages if x in self._files}
-        value = {**asdict(settings), "signature": settings.signature, FILES: files}
+        value = {
+            "definition": DEFINITION,
+            **asdict(settings),
+            "signature": settings.signature,
+            FILES: files,
+        }
         self.seal = self.write_json("run.json", value)
 
     def settings(self) -> Settings:
@@ -120,6 +131,13 @@ class Run:
     def _read_settings(self) -> Settings:
         values = self.read_json("run.json", "evaluate into another --output; scores are cached")
         self.seal = hash_json(values)
+        definition = values.pop("definition", 1)
+        if definition != DEFINITION:
+            raise PolyprobeError(
+                f"{self.folder} has figures of definition {definition}, which cannot be compared "
+                f"with those of {DEFINITION} (centred RankC); evaluate into another --output; "
+                "scores are cached"
+            )
         values.pop("signature", None)
         try:
             self._files = dict(values.pop(FILES))

@@ -13,6 +13,8 @@ from polyprobe.system.hashing import HASH, is_hash
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"
+# Increase when a figure of the same scores changes: 2 has the centred RankC as the headline.
+DEFINITION = 2
 # What a later call may change, besides adding languages.
 _CHANGEABLE = {"batch_tokens", "parameters", "languages", "fingerprint"}
 

@@ -1,0 +1,204 @@
+"""Deal the donors: the subject about which each fact is asked a second time.
+
+A subject of the relation with another answer can be a donor. Two facts that share a subject or a
+donor share scores, so they are one unit of a test. Donors are therefore dealt in pairs of subjects
+that serve each other, the same pair in every relation where both occur: few facts depend on each
+other, and each subject serves about equally often.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from itertools import count
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from scipy.optimize import linear_sum_assignment
+
+from polyprobe.schema.identity import name_candidates, name_subjects
+from polyprobe.system.hashing import hash_text
+
+Key = tuple[str, int]  # a relation and a part of its subjects
+_LARGEST = 1000  # subjects of a part, of which all pairs are compared
+# Costs of a pair: none if it can serve, small if it joins two units, less if it cannot serve in
+# another relation of its subjects.
+_NEVER, _JOIN, _ELSEWHERE = 1000.0, 1.0, 0.2
+
+
+class Donors(NamedTuple):
+    """The donors of a split; None for a row without one."""
+
+    rows: list[int | None]  # the donor's row, whose sentence is asked
+    answers: list[list[int] | None]  # places of the donor's answers among the row's candidates
+    sizes: list[int]  # candidates of each row; a language with another number has no donor there
+
+
+class _Units:
+    """Sets of subjects that are linked as subject and donor."""
+
+    def __init__(self) -> None:
+        self._parents: dict[str, str] = {}
+        self.sizes: Counter[str] = Counter()
+
+    def find(self, subject: str) -> str:
+        """Find the subject that stands for the unit."""
+        parents = self._parents
+        while parents.setdefault(subject, subject) != subject:
+            parents[subject] = subject = parents[parents[subject]]
+        return subject
+
+    def join(self, first: str, second: str) -> None:
+        """Make the units of two subjects one."""
+        first, second = self.find(first), self.find(second)
+        if first != second:
+            self._parents[first] = second
+            self.sizes[second] += 1 + self.sizes[first]
+
+
+class _Dealer:
+    """The rows of a split, and who can serve whom."""
+
+    def __init__(self, table: pa.Table) -> None:
+        columns = table.select(["relation", "prompt", "answers"]).to_pydict()
+        self.prompts, self.subjects = columns["prompt"], name_subjects(table)
+        self.templates = [""] * len(table)  # without templates all rows are alike
+        if "template_id" in table.column_names:
+            self.templates = table["template_id"].to_pylist()
+        subjects: dict[str, set[str]] = defaultdict(set)
+        for relation, subject in zip(columns["relation"], self.subjects, strict=True):
+            subjects[relation].add(subject)
+        # Equal splits have equal donors, whatever the order of their subjects.
+        parts: dict[tuple[str, str], Key] = {}
+        self.rows: dict[Key, dict[str, list[int]]] = defaultdict(dict)
+        for relation, members in subjects.items():
+            n_parts = -(-len(members) // _LARGEST)
+            for place, subject in enumerate(sorted(members, key=hash_text)):
+                key = parts[relation, subject] = relation, place * n_parts // len(members)
+                self.rows[key][subject] = []
+        pairs = zip(columns["relation"], self.subjects, strict=True)
+        self.keys = [parts[pair] for pair in pairs]
+        for row, key, subject in zip(count(), self.keys, self.subjects):
+            self.rows[key][subject].append(row)
+        self.names = name_candidates(table)
+        self.right = [
+            frozenset(names[k] for k in answers)
+            for names, answers in zip(self.names, columns["answers"], strict=True)
+        ]
+        self.answers = {
+            (key, x): frozenset[str]().union(*(self.right[row] for row in rows))
+            for key, of in self.rows.items()
+            for x, rows in of.items()
+        }
+        self.allowed = {key: self._allow(key) for key in self.rows}
+        self.units = _Units()
+
+    def can_serve(self, row: int, donor: str) -> bool:
+        """Tell whether a subject with another answer leaves the row two candidates."""
+        answers = self.answers[self.keys[row], donor]
+        several = len(answers.union(self.names[row])) - len(answers) > 1
+        return donor != self.subjects[row] and several and not answers & self.right[row]
+
+    def place_answers(self, row: int, donor: str) -> list[int]:
+        """List the places of the donor's answers among the row's candidates."""
+        answers = self.answers[self.keys[row], donor]
+        return [place for place, name in enumerate(self.names[row]) if name in answers]
+
+    def _allow(self, key: Key) -> np.ndarray:
+        """Mark the pairs of subjects that can serve each other [subjects, subjects]."""
+        of = self.rows[key]
+        answers = [self.answers[key, x] for x in of]
+        number = {name: n for n, name in enumerate(sorted(frozenset[str]().union(*answers)))}
+        marks: np.ndarray = np.zeros((len(of), len(number)), dtype=np.float32)
+        for place, names in enumerate(answers):
+            marks[place, [number[name] for name in names]] = 1
+        allowed: np.ndarray = marks @ marks.T == 0
+        for place, rows in enumerate(of.values()):
+            for row in rows:
+                inside = [number[name] for name in self.names[row] if name in number]
+                allowed[place] &= len(self.names[row]) - marks[:, inside].sum(axis=1) > 1
+        return allowed & allowed.T
+
+    def count_conflicts(self, key: Key) -> np.ndarray:
+        """Count the other relations in which each pair of subjects cannot serve each other."""
+        subjects = [*self.rows[key]]
+        occurrences, pairs = np.zeros(len(subjects)), np.zeros((len(subjects),) * 2)
+        for another, of in self.rows.items():
+            places = [k for k, x in enumerate(subjects) if x in of]
+            if another != key and places:
+                number = {x: n for n, x in enumerate(of)}
+                inside = [number[subjects[k]] for k in places]
+                occurrences[places] += 1
+                pairs[np.ix_(places, places)] += self.allowed[another][np.ix_(inside, inside)]
+        return occurrences[:, None] + occurrences - 2 * pairs
+
+    def pair_subjects(self, key: Key) -> dict[str, str]:
+        """Pair the subjects of a relation; one without a partner has no entry."""
+        subjects, allowed = [*self.rows[key]], self.allowed[key]
+        units = np.array([self.units.find(x) for x in subjects])
+        cost = _JOIN * (units[:, None] != units) + _ELSEWHERE * self.count_conflicts(key)
+        cost = np.where(allowed, cost, _NEVER)
+        # The assignment gives each subject one donor; its paths and cycles are cut into pairs.
+        links: list[set[int]] = [set() for _ in subjects]
+        for first, second in zip(*map(np.ndarray.tolist, linear_sum_assignment(cost)), strict=True):
+            if allowed[first, second]:
+                links[first].add(second)
+                links[second].add(first)
+        partners: dict[int, int] = {}
+        for start in sorted(range(len(subjects)), key=lambda k: (len(links[k]), k)):
+            place: int | None = start
+            while place is not None and place not in partners:
+                free = sorted(links[place] - partners.keys(), key=lambda k: (cost[place, k], k))
+                place_next = None
+                for partner in free[:1]:
+                    partners[place], partners[partner] = partner, place
+                    place_next = min(links[partner] - partners.keys(), default=None)
+                place = place_next
+        return {subjects[first]: subjects[second] for first, second in partners.items()}
+
+
+def deal_donors(table: pa.Table) -> Donors:
+    """Deal the rows of a split their donors."""
+    # The choice depends on the split alone, not on the rows that a run samples. With ids every
+    # split of a dataset gives the same donors; without them labels are compared, and a split of
+    # another language gives others.
+    dealer, nothing = _Dealer(table), [None] * len(table)
+    donors = Donors([*nothing], [*nothing], [len(names) for names in dealer.names])
+    for key in sorted(dealer.rows, key=lambda key: (-len(dealer.rows[key]), key)):
+        _deal_part(dealer, key, donors)
+    return donors
+
+
+def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
+    partners, units = dealer.pair_subjects(key), dealer.units
+    uses = Counter(partners.values())
+    for pair in partners.items():
+        units.join(*pair)
+    # Subjects by template, each with its first row.
+    pools: dict[str, dict[str, int]] = defaultdict(dict)
+    rows = [(row, subject) for subject, places in dealer.rows[key].items() for row in places]
+    for row, subject in rows:
+        pools[dealer.templates[row]].setdefault(subject, row)
+    for row, subject in rows:
+        pool = pools[dealer.templates[row]]
+        donor = partners.get(subject)
+        if donor is None or not _serves(dealer, row, donor, pool):
+            # More subjects have the same answer than can be paired with the others.
+            unit = units.find(subject)
+            choices = {
+                x: (uses[x], units.find(x) != unit, units.sizes[units.find(x)])
+                for x in pool
+                if _serves(dealer, row, x, pool)
+            }
+            if not choices:
+                continue
+            donor = min(choices, key=choices.__getitem__)
+            uses[donor] += 1
+            units.join(subject, donor)
+            partners.setdefault(subject, donor)
+        donors.rows[row] = pool[donor]
+        donors.answers[row] = dealer.place_answers(row, donor)
+
+
+def _serves(dealer: _Dealer, row: int, donor: str, pool: Mapping[str, int]) -> bool:
+    inside = donor in pool and dealer.prompts[pool[donor]] != dealer.prompts[row]
+    return inside and dealer.can_serve(row, donor)
