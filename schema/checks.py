@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from polyprobe.system.errors import PolyprobeError
 
-from .columns import REPEATED, SLOT, has_prompts
+from .columns import REPEATED, REPEATED_ROW, SLOT, has_prompts
 
 COLUMNS = {
     "fact_id": "text",
@@ -108,10 +108,23 @@ def _repeated_candidate(table: pa.Table) -> np.ndarray:
     keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
     repeated: np.ndarray = np.ones(len(keys), dtype=bool)
     repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
-    bad = _rows_with(lists, lambda _: repeated)
-    if "flags" in table.column_names:  # some datasets are released with such rows
-        bad &= ~_rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, REPEATED), False))
-    return bad
+    return _rows_with(lists, lambda _: repeated) & ~_has_flag(table, REPEATED)
+
+
+def _repeated_row(table: pa.Table) -> np.ndarray:
+    """Mark rows that would count as another template of their fact without being one."""
+    names = [name for name in ("fact_id", "template_id", "prompt") if name in table.column_names]
+    rows = table.select(names).append_column("row", pa.array(range(len(table))))
+    bad: np.ndarray = np.ones(len(table), dtype=bool)
+    bad[np.asarray(rows.group_by(names).aggregate([("row", "min")])["row_min"])] = False
+    return bad & ~_has_flag(table, REPEATED_ROW)
+
+
+def _has_flag(table: pa.Table, flag: str) -> np.ndarray:
+    """Return whether each row has a flag of rows that some datasets are released with."""
+    if "flags" not in table.column_names:
+        return np.zeros(len(table), dtype=bool)
+    return _rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, flag), False))
 
 
 CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
@@ -128,6 +141,7 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     f"each of the prompts must hold the slot {SLOT} exactly once": _bad_prompts,
     "there is no right answer": lambda table: _is_empty(table["answers"]),
     "an answer is no index into the candidates": _answer_out_of_range,
+    "an earlier row has the same fact_id, template_id and prompt": _repeated_row,
 }
 
 _TEXTS = pa.list_(pa.string())

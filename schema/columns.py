@@ -14,6 +14,7 @@ UNREADABLE = (pa.ArrowException, OSError, ValueError)
 SECOND_ANSWERS = "second_answers"
 ANSWER_IN_SUBJECT = "answer_in_subject"
 REPEATED = "repeated_candidate"
+REPEATED_ROW = "repeated_row"
 
 
 class Row(NamedTuple):

@@ -159,6 +159,10 @@ def test_all_rows_are_as_released(built, upstream):
     assert (whole["candidates"].list.len() > 2).sum() == 93_905
     assert (own["en"]["candidates"].list.len() > 2).sum() == 8_076
     assert whole["flags"].list.contains("inverted").sum() == 20_217
+    # counted with plain loops: later rows with the fact and sentence of an earlier one
+    asked = [[(*x,) for x in own[y].select("fact_id", "prompt").rows()] for y in own]
+    repeated = sum(len(part) - len({*part}) for part in asked)
+    assert whole["flags"].list.contains("repeated_row").sum() == repeated == 196
     tables = {language: read(built, "parallel", language) for language in rows}
     assert {table.height for table in tables.values()} == {214}
     [ids] = {tuple(table["dataset_id"]) for table in tables.values()}

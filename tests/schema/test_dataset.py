@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.publish.install import install_dataset
+from polyprobe.schema.checks import check
 from polyprobe.schema.columns import to_table
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import find_default, load_facts
@@ -67,6 +68,38 @@ def test_spoiled_rows_are_named_by_language_row_and_fact(name, tmp_path):
     assert f"language 'ru', row 3 ({fact}): " in message
     assert problem in message
     assert "\n" not in message
+
+
+def repeat_fact(language, made):
+    """Give row 7 the fact of row 3, which has the same subject and so the same prompt."""
+    return [*made[:7], made[7]._replace(fact_id=made[3].fact_id)]
+
+
+def test_a_row_that_repeats_a_fact_in_the_same_words_is_refused(tmp_path):
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(write_facts(tmp_path / "facts", repeat_fact)))
+    problem = "an earlier row has the same fact_id, template_id and prompt (1 such rows)"
+    assert f"language 'en', row 7 (P36:C3:3): {problem}; correct the dataset" in str(error.value)
+
+
+@pytest.mark.parametrize("change", [{"prompt": "[Y]?"}, {"template_id": "b"}, {"fact_id": "a"}])
+def test_other_words_templates_and_facts_are_no_repetition(change, tmp_path):
+    def spoil(language, made):
+        made = repeat_fact(language, made)
+        return [*made[:7], made[7]._replace(**change)]
+
+    assert len(load_facts(str(write_facts(tmp_path / "facts", spoil)))["en"]) == 8
+
+
+def test_repeated_rows_without_template_ids_and_with_the_flag_of_a_release():
+    table = to_table(repeat_fact("en", rows("en")))
+    with pytest.raises(PolyprobeError, match="row 7"):
+        check({"en": table.drop_columns(["template_id"])}, "facts")
+    empty = table.set_column(10, "template_id", pa.nulls(8))
+    with pytest.raises(PolyprobeError, match="row 7"):
+        check({"en": empty}, "facts")
+    released = pa.array([[]] * 7 + [["repeated_row"]], pa.list_(pa.string()))
+    check({"en": table.append_column("flags", released)}, "facts")
 
 
 def test_rows_that_are_missing_in_a_language(tmp_path):

@@ -14,12 +14,12 @@ import pyarrow as pa
 from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import flags_table, markdown_table
 from polyprobe.builder.sources import mpararel, polyglot
-from polyprobe.schema.columns import REPEATED, SLOT
+from polyprobe.schema.columns import REPEATED, REPEATED_ROW, SLOT
 from polyprobe.system.errors import PolyprobeError
 
 DEFAULT_CONFIG = "en"
 PARALLEL = "parallel"
-FLAGS = ("inverted", "ends_in_answer", REPEATED)
+FLAGS = ("inverted", "ends_in_answer", REPEATED, REPEATED_ROW)
 COUNTS = {
     "own_prompts": "rows with a stem for each candidate",
     "several_counterfacts": "rows with several counterfacts",
@@ -87,6 +87,12 @@ def add_columns(
     )
     prompts = pl.col("stems").list.eval(pl.element() + f" {SLOT}.")
     fact = pl.concat_str("relation", "subject_id", "object_id", separator=":")
+    rows = rows.with_columns(
+        fact_id=pl.when("linked").then(fact).otherwise("polyglot:" + pl.col("dataset_id")),
+        prompt=prompts.list.first(),
+    )
+    question = pl.struct("language", "fact_id", "relation", "prompt")
+    rows = rows.with_columns(question.is_first_distinct().not_().alias(REPEATED_ROW))
     flags = [pl.when(pl.col(flag)).then(pl.lit(flag)) for flag in FLAGS]
     # An inverted stem asks for the subject of its relation: the ends change places.
     object_ids, subject_ids = (
@@ -94,11 +100,9 @@ def add_columns(
         for first, second in (("subject", "object"), ("object", "subject"))
     )
     return rows.with_columns(
-        fact_id=pl.when("linked").then(fact).otherwise("polyglot:" + pl.col("dataset_id")),
         subject_id=subject_ids,
         object_id=object_ids,
         subject=pl.when("inverted").then("object").otherwise("subject"),
-        prompt=prompts.list.first(),
         prompts=pl.when("several").then(prompts),
         candidate_ids=pl.lit([], pl.List(pl.String)),
         answers=pl.lit([0], pl.List(pl.Int32)),
