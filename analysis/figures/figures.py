@@ -4,10 +4,8 @@ To add a figure, add an entry to `FIGURES` and its kernel. results.json, the ter
 report, every export, `compare` and the training callback iterate over these entries.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-
-import numpy as np
 
 from polyprobe.analysis.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
@@ -16,7 +14,6 @@ from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint import HEADLINES, measures
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.rankc_subject.formulas import Terms, find_mean, find_ratio
 from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.errors import check_option
 
@@ -27,8 +24,6 @@ from .declaration import (
     LANGUAGE,
     PAIR,
     RANKINGS,
-    SECOND,
-    SECOND_RANKINGS,
     TEMPLATE_RANKINGS,
     TEMPLATES,
     WAY,
@@ -38,17 +33,15 @@ from .declaration import (
     Scale,
     Values,
 )
-from .facts import ScoredFacts, SecondQuestions
+from .facts import ScoredFacts
 from .options import EVERY
+from .second import HEADLINE_OF_SECOND, OF_SECOND
 
-OfTerms = Callable[[Terms], np.ndarray]
 NOTED = Presentation(noted=True)
 _of_language = partial(RunFigure, per=LANGUAGE)
 _noted = partial(_of_language, display=NOTED)
-_of_second = partial(_of_language, input=SECOND, conditional=True)
 _of_pair = partial(RunFigure, per=PAIR)
 _of_rankings = partial(_of_pair, input=RANKINGS)
-_of_second_pair = partial(_of_pair, input=SECOND_RANKINGS, conditional=True)
 _of_templates = partial(_of_pair, input=TEMPLATE_RANKINGS, conditional=True, display=NOTED)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
 # Parts of the facts by the tokens of the answer: key, end of the title, key of their number.
@@ -67,22 +60,6 @@ def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
-def _divide_terms(numerators: OfTerms, counted: str, second: SecondQuestions) -> Figure:
-    return find_ratio(second.terms, numerators(second.terms), getattr(second.terms, counted))
-
-
-def _average_terms(values: OfTerms, share: bool, second: SecondQuestions) -> Figure:
-    return find_mean(second.terms, values(second.terms), share)
-
-
-def _average_rates(second: SecondQuestions, rates: np.ndarray, share: bool = False) -> Figure:
-    return mean_of(second.terms.languages, rates, second.terms.counted, share=share)
-
-
-def _count_unmatched(facts: ScoredFacts) -> int:
-    return int((~facts.second.terms.matched).sum()) if facts.second else 0
-
-
 FIGURES = (
     RunFigure(
         "accuracy",
@@ -95,23 +72,7 @@ FIGURES = (
         compared=True,
         display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
     ),
-    _of_second_pair(
-        "rankc_subject",
-        "centred RankC",
-        "(R - 2P + Q) / (1 - 2P + Q): R is RankC, P that with another subject of the relation in "
-        "one of the two languages, Q in both. How alike two languages react to the subject.",
-        sums=lambda second: find_ratio(
-            second.terms, second.terms.interaction, second.terms.counted
-        ),
-        scale=Scale(lowest=-INFINITE),
-        chance=0.0,
-        left_out=LeftOut(
-            "facts without another subject to ask about: not in centred RankC and gain",
-            lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
-        ),
-        compared=True,
-        display=Presentation(short="centred", paper=("Cen", "centred RankC (Cen)")),
-    ),
+    HEADLINE_OF_SECOND,
     _of_rankings(
         "rankc",
         "RankC",
@@ -150,121 +111,7 @@ FIGURES = (
         conditional=True,
         compared=True,
     ),
-    *(
-        _of_second_pair(
-            name,
-            title,
-            definition,
-            sums=partial(_divide_terms, numerators, counted),
-            scale=Scale(lowest=-INFINITE, lower_is_better=better),
-            left_out=left_out,
-        )
-        for name, title, definition, numerators, counted, better, left_out in (
-            (
-                "rankc_right",
-                "centred RankC, right answer",
-                "The part of centred RankC that is the right answers': agreement in knowledge.",
-                lambda terms: terms.right,
-                "counted",
-                False,
-                None,
-            ),
-            (
-                "rankc_rest",
-                "centred RankC, the rest",
-                "The part of centred RankC that is the other candidates': agreement in error.",
-                lambda terms: terms.interaction - terms.right,
-                "counted",
-                None,
-                None,
-            ),
-            (
-                "rankc_independent",
-                "centred RankC, independent",
-                "Centred RankC of languages with the same knowledge of other facts: the right "
-                "answer has the rank that another fact of the relation has.",
-                lambda terms: terms.independent,
-                "matched",
-                None,
-                LeftOut(
-                    "facts in relations of less than ten: not in independent and beyond",
-                    lambda facts, values: _count_unmatched(facts),
-                ),
-            ),
-            (
-                "rankc_beyond",
-                "centred RankC, beyond independence",
-                "Centred RankC less that of independent knowledge: whether it is the same facts.",
-                lambda terms: terms.beyond,
-                "matched",
-                False,
-                None,
-            ),
-        )
-    ),
-    *(
-        _of_second_pair(
-            name,
-            title,
-            definition,
-            sums=partial(_average_terms, values, lowest == 0),
-            scale=Scale(lowest=lowest, highest=highest, lower_is_better=better),
-        )
-        for name, title, definition, values, lowest, highest, better in (
-            (
-                "rankc_donor",
-                "RankC, another subject",
-                "P: RankC with the right subject in one language and another one in the second.",
-                lambda terms: terms.mixed,
-                0.0,
-                1.0,
-                None,
-            ),
-            (
-                "rankc_difference",
-                "RankC, R - P",
-                "RankC less RankC with another subject, over the same facts and candidates.",
-                lambda terms: terms.subject - terms.mixed,
-                -1.0,
-                1.0,
-                False,
-            ),
-            (
-                "rankc_interaction",
-                "RankC, R - 2P + Q",
-                "The numerator of centred RankC.",
-                lambda terms: terms.interaction,
-                -2.0,
-                2.0,
-                False,
-            ),
-            (
-                "rankc_room",
-                "RankC, 1 - 2P + Q",
-                "The denominator of centred RankC, which must be above .05.",
-                lambda terms: terms.room,
-                -1.0,
-                2.0,
-                None,
-            ),
-        )
-    ),
-    _of_second(
-        "accuracy_donor",
-        "accuracy, another subject",
-        "Share of facts whose right answer comes first in another subject's sentence.",
-        sums=lambda second: _average_rates(second, second.donor_right, share=True),
-        scale=Scale(lower_is_better=None),
-    ),
-    _of_second(
-        "accuracy_gain",
-        "accuracy gain",
-        "Accuracy less accuracy in another subject's sentence, over the same facts and candidates.",
-        sums=lambda second: _average_rates(second, second.accuracy_gain),
-        scale=Scale(lowest=-1.0),
-        compared=True,
-        display=Presentation(short="gain"),
-    ),
+    *OF_SECOND,
     RunFigure(
         "rankc_templates",
         "RankC within a language",

@@ -18,7 +18,7 @@ a sum over candidates, so that the right answer has its part (`rankc_right`), th
 (1.0, 0.2124, 1.0)
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -238,29 +238,40 @@ def _move_right(
     return moved
 
 
-def find_ratio(
-    terms: Terms, numerators: np.ndarray, counted: np.ndarray, room: float = ROOM
-) -> Figure:
-    """Compute numerators over 1 - 2 P + Q by pair, sums over the counted queries.
+# Numerators over 1 - 2 P + Q, and the queries that they are summed over.
+RATIOS: dict[str, Callable[[Terms], tuple[np.ndarray, np.ndarray]]] = {
+    "rankc_subject": lambda terms: (terms.interaction, terms.counted),
+    "rankc_right": lambda terms: (terms.right, terms.counted),
+    "rankc_rest": lambda terms: (terms.interaction - terms.right, terms.counted),
+    "rankc_independent": lambda terms: (terms.independent, terms.matched),
+    "rankc_beyond": lambda terms: (terms.beyond, terms.matched),
+}
+MEANS: dict[str, Callable[[Terms], np.ndarray]] = {
+    "rankc_donor": lambda terms: terms.mixed,
+    "rankc_difference": lambda terms: terms.counted[:, None] * (terms.subject - terms.mixed),
+    "rankc_interaction": lambda terms: terms.interaction,
+    "rankc_room": lambda terms: terms.room,
+}
 
-    A pair whose mean denominator is not above `room`, with its interval, is not defined.
-    """
 
+def find_terms(name: str, terms: Terms) -> Figure:
+    """Compute a figure of RATIOS or MEANS by pair."""
+    pairs = name_pairs(terms.languages)
+    if name in MEANS:
+        values = MEANS[name](terms)
+        return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
+    numerators, counted = RATIOS[name](terms)
+
+    # A pair whose mean denominator is not above ROOM, with its interval, is not defined.
     def statistic(sums: np.ndarray) -> np.ndarray:
         counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
         means, rooms = np.split(sums[..., :-1] / counts, 2, axis=-1)
-        defined = rooms > room
+        defined = rooms > ROOM
         return add_mean(np.where(defined, means / np.where(defined, rooms, 1), np.nan))
 
-    weight = np.asarray(counted, dtype=np.float64)[:, None]
+    weight: np.ndarray = counted[:, None].astype(np.float64)
     table = np.concatenate([weight * numerators, weight * terms.room, weight], axis=1)
-    return Figure([*name_pairs(terms.languages), "mean"], table, statistic, firm=True)
-
-
-def find_mean(terms: Terms, values: np.ndarray, share: bool = False) -> Figure:
-    """Compute the mean of values by pair, over the counted queries."""
-    values = terms.counted[:, None] * values
-    return mean_of(name_pairs(terms.languages), values, terms.counted, share=share)
+    return Figure([*pairs, "mean"], table, statistic, firm=True)
 
 
 def measure_rankc_subject(
@@ -330,27 +341,10 @@ def keep_others(
 
 def _join_figures(terms: Terms, known: bool) -> Figure:
     """Join the figures of one pair of languages; of the parts only if answers are `known`."""
-    rest = terms.interaction - terms.right
-    ratios = {
-        "rankc_subject": (terms.interaction, terms.counted),
-        "rankc_right": (terms.right, terms.counted),
-        "rankc_rest": (rest, terms.counted),
-        "rankc_independent": (terms.independent, terms.matched),
-        "rankc_beyond": (terms.beyond, terms.matched),
-    }
-    figures = {
-        name: find_ratio(terms, *parts)
-        for name, parts in ratios.items()
-        if known or name == "rankc_subject"
-    }
-    means = {
-        "rankc": (terms.subject, True),
-        "rankc_donor": (terms.mixed, True),
-        "rankc_difference": (terms.subject - terms.mixed, False),
-        "rankc_interaction": (terms.interaction, False),
-        "rankc_room": (terms.room, False),
-    }
-    figures |= {name: find_mean(terms, *parts) for name, parts in means.items()}
+    names = [*(RATIOS if known else [*RATIOS][:1]), *MEANS]
+    figures = {name: find_terms(name, terms) for name in names}
+    weights: np.ndarray = terms.counted.astype(np.float64)
+    figures["rankc"] = mean_of(["a-b"], terms.subject, weights, share=True)
     ends = np.cumsum([figure.table.shape[1] for figure in figures.values()])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
