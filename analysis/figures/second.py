@@ -4,10 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from polyprobe.metrics.rankc_subject.formulas import find_terms
-from polyprobe.metrics.shared.intervals import Figure, mean_of
-
-from .declaration import (
+from polyprobe.analysis.figures.declaration import (
     INFINITE,
     LANGUAGE,
     PAIR,
@@ -18,7 +15,9 @@ from .declaration import (
     RunFigure,
     Scale,
 )
-from .facts import SecondQuestions
+from polyprobe.analysis.figures.facts import SecondQuestions
+from polyprobe.metrics.rankc_subject.formulas import find_terms
+from polyprobe.metrics.shared.intervals import Figure, mean_of
 
 _of_second = partial(RunFigure, per=LANGUAGE, input=SECOND, conditional=True)
 _of_second_pair = partial(RunFigure, per=PAIR, input=SECOND_RANKINGS, conditional=True)
