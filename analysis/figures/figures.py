@@ -34,8 +34,8 @@ from .declaration import (
     Values,
 )
 from .facts import ScoredFacts
-from .second import HEADLINE_OF_SECOND, OF_SECOND
 from .options import EVERY
+from .second import HEADLINE_OF_SECOND, OF_SECOND
 
 NOTED = Presentation(noted=True)
 _of_language = partial(RunFigure, per=LANGUAGE)
