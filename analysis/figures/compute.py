@@ -20,7 +20,6 @@ from .declaration import TEMPLATE_RANKINGS, TEMPLATES
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
-from .further.calibration import calibrate_candidates
 from .further.popularity import measure_popularity, read_popularity
 from .further.relations import estimate_relations
 from .further.templates import measure_templates, read_templates
@@ -153,7 +152,6 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         **{key: value for key, value in joint.items() if key in keys},
         **count_correct(facts.right),
         **measure_modules(facts, units.modules, names),
-        "calibration": calibrate_candidates(facts.raw_scores, facts.right),
         "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
         "floors": floors,

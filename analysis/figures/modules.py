@@ -17,6 +17,7 @@ from polyprobe.scoring.options import LETTERS
 from .declaration import LANGUAGE, SEVERAL
 from .facts import ScoredFacts
 from .figures import BY_NAME, OF_MODULES
+from .further.calibration import find_confidence, measure_calibration
 from .further.paraphrases import has_paraphrases, measure_paraphrases
 
 Kernel = Callable[[ScoredFacts, str, Resampling], dict[str, Any]]
@@ -48,9 +49,9 @@ def find_lack(name: str, facts: ScoredFacts) -> str:
         if figure.per != LANGUAGE and len(facts.languages) < 2:
             return "at least two languages"
         return figure.input.find_lack(facts)
-    if module in MODULES:
+    if module in MODULES and not key.startswith("ece_"):
         return "" if MODULES[module].applies(facts) else MODULES[module].needs
-    return "" if (module, key) == ("calibration", "ece") else "--scoring xfactr"
+    return "--scoring xfactr"
 
 
 def mark_facts(facts: ScoredFacts) -> dict[str, np.ndarray]:
@@ -101,6 +102,11 @@ def _measure_recall(facts: ScoredFacts, language: str, options: Resampling) -> d
     return figures
 
 
+def _measure_calibration(facts: ScoredFacts, language: str, _: Resampling) -> dict[str, Any]:
+    confidence = find_confidence(facts.raw_scores[language])
+    return measure_calibration(confidence, facts.right[language])
+
+
 def _measure_contrasts(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
     """Compute contrastive knowledge; rows without a wrong candidate are excluded and counted."""
     table = facts.tables[language]
@@ -147,8 +153,15 @@ def _has_positions(facts: ScoredFacts) -> bool:
     )
 
 
+# Whose scores are log-probabilities of a text, so that their softmax is a confidence.
+PROBABILITIES = ("object", "contrastive", "contrastive-released")
 MODULES = {
     "recall_at_k": MetricModule(lambda facts: True, _measure_recall),
+    "calibration": MetricModule(
+        lambda facts: facts.scoring in PROBABILITIES,
+        _measure_calibration,
+        "--scoring object or contrastive",
+    ),
     "contrastive_knowledge": MetricModule(
         lambda facts: facts.protocol.contrasts, _measure_contrasts, "--scoring contrastive"
     ),

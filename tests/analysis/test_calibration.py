@@ -17,10 +17,13 @@ from polyprobe.analysis.figures.further.calibration import (
 )
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
-from polyprobe.schema.run.folder import PREDICTIONS
+from polyprobe.report.page import write_report
+from polyprobe.schema.run.folder import PREDICTIONS, Run
+from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.scoring.options import SCORING_NAMES
 from tests.analysis.definitions import error_of
 from tests.making.facts import write_facts
-from tests.making.runs import SCORES, write_run
+from tests.making.runs import SCORES, reseal, write_run
 
 
 def test_by_hand():
@@ -106,9 +109,21 @@ def test_predictions_by_length(norm):
     assert (found["n_queries"], found["n_single"] + found["n_multi"]) == (199, 199)
 
 
-def test_a_run_of_candidates(tmp_path):
+def test_scores_that_are_no_log_probabilities_have_no_calibration(tmp_path):
     write_facts(tmp_path / "facts")
     run = write_run(tmp_path / "run", tmp_path / "facts", SCORES)
+    assert "calibration" not in run.read_results()
+    assert not [name for name in write_report([run.folder], None) if "reliability" in name]
+    for scoring in SCORING_NAMES:
+        if protocol_of(scoring).kind == "scores":
+            reseal(run.folder, scoring=scoring)
+            has = "calibration" in find_results(Run(run.folder), Bootstrap(0))
+            assert has == (scoring in ("object", "contrastive", "contrastive-released")), scoring
+
+
+def test_a_run_of_candidates(tmp_path):
+    write_facts(tmp_path / "facts")
+    run = write_run(tmp_path / "run", tmp_path / "facts", SCORES, scoring="object")
     found = find_results(run, Bootstrap(0))["calibration"]
     for language, figures in found.items():
         confidence, right = [], []

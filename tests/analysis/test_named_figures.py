@@ -24,7 +24,7 @@ def dataset(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(dataset, tmp_path_factory):
-    return write_scores(tmp_path_factory.mktemp("runs") / "a", dataset, 1)
+    return write_scores(tmp_path_factory.mktemp("runs") / "a", dataset, 1, scoring="object")
 
 
 @pytest.fixture
@@ -112,6 +112,8 @@ def test_a_star_is_explained_below_the_table_of_no_columns(alone):
         ({"figures": ("position_bias.range",)}, "needs --scoring letters in several orders,"),
         ({"figures": ("factual_accuracy",)}, "factual_accuracy needs --scoring xfactr,"),
         ({"figures": ("calibration.ece_multi",)}, "ece_multi needs --scoring xfactr,"),
+        ({"figures": ("calibration.ece",)}, "ece needs --scoring object or contrastive,"),
+        ({"figures": ("calibration",)}, "calibration needs --scoring object or contrastive,"),
         ({"repeated_subjects": "keep"}, "--repeated-subjects needs a dataset with several temp"),
         ({"repeated_subjects": "label"}, "--repeated-subjects needs a dataset with several temp"),
         ({"templates": "reviewed"}, "--templates needs a dataset with several templates of a f"),
@@ -125,7 +127,7 @@ def test_figures_that_a_run_cannot_have_are_refused(alone, options, need):
 def test_figures_of_every_run_are_not_refused(alone):
     found = find_results(alone, Bootstrap(0), options=MetricOptions(figures=("default",)))
     assert found["rankc"] == {}
-    named = ("calibration", "recall_at_k", "accuracy")
+    named = ("recall_at_k", "accuracy")
     assert find_results(alone, Bootstrap(0), options=MetricOptions(figures=named))
 
 

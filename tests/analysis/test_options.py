@@ -47,7 +47,7 @@ def dataset(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(dataset, tmp_path_factory):
     """A run with many ties: scores are rounded to whole numbers."""
-    run = write_scores(tmp_path_factory.mktemp("runs") / "a", dataset, 1)
+    run = write_scores(tmp_path_factory.mktemp("runs") / "a", dataset, 1, scoring="object")
     for language in LANGUAGES:
         columns = run.read(language).to_pydict()
         for name in ("scores", "donor_scores"):
@@ -131,7 +131,7 @@ def test_calibration_has_the_scores_as_given_with_any_ties(run, dataset, tmp_pat
         for found, count in ((expected, share_of_ties), (released, first_of_ties)):
             right = [count(row, a) for row, a in zip(scores[language], answers, strict=True)]
             assert found[language]["ece"] == pytest.approx(error_of(sure, right))
-    other = write_scores(tmp_path / "b", dataset, 2)  # without ties
+    other = write_scores(tmp_path / "b", dataset, 2, scoring="object")  # without ties
     expected, released = (
         find_results(other, QUICK, options=MetricOptions(ties=x))["calibration"]
         for x in ("expected", "released")
@@ -207,7 +207,7 @@ def test_only_the_chosen_figures_are_computed(run):
     found = find_results(run, QUICK, options=MetricOptions(figures=chosen))
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
-    kept = {"languages", "n_queries", "k_correct", "k_share", "calibration"}
+    kept = {"languages", "n_queries", "k_correct", "k_share"}
     kept |= {"signature", "subset", "resampling"}
     assert {name for name in found if name in whole} - {"options"} == kept | {
         *chosen, "chance", "mean", "intervals", "by_relation", "floors", "p_values", "left_out"
@@ -251,7 +251,7 @@ def test_the_command_writes_the_options(run):
 
 
 def test_figures_of_a_report_with_other_options_are_not_compared(run, dataset, tmp_path):
-    other = write_scores(tmp_path / "b", dataset, 2)
+    other = write_scores(tmp_path / "b", dataset, 2, scoring="object")
     call(run.folder, "--resamples", 0)
     call(other.folder, "--resamples", 0, "--weights", "norm1")
     words = ["report", str(run.folder), str(other.folder), "--output", str(tmp_path / "x.html")]
@@ -262,7 +262,7 @@ def test_figures_of_a_report_with_other_options_are_not_compared(run, dataset, t
 
 
 def test_the_page_of_a_comparison_has_the_default_figures(run, dataset, tmp_path):
-    other = write_scores(tmp_path / "b", dataset, 2)
+    other = write_scores(tmp_path / "b", dataset, 2, scoring="object")
     default = find_results(run, QUICK)
     for folder in (run.folder, other.folder):
         call(folder, "--resamples", 0, "--weights", "norm2")

@@ -11,10 +11,10 @@ N = 40
 RELATIONS = [("P36", "P19", "P19", "P530", "P19")[n % 5] for n in range(N)]
 
 
-def write_scores(folder, dataset, seed):
+def write_scores(folder, dataset, seed, **options):
     """Return a run of 40 facts of three relations, with second questions and baselines."""
     run = write_run(folder, dataset, {x: [[0.0] * (4, 2)[n // 4 % 2] for n in range(N)]
-                                      for x in LANGUAGES})  # fmt: skip
+                                      for x in LANGUAGES}, **options)  # fmt: skip
     draw = np.random.default_rng(seed)
     common = draw.normal(size=(N, 4))
     for language in LANGUAGES:

@@ -68,12 +68,14 @@ def write_run(
     model: str = "synthetic",
     rows: int | None = None,
     bootstrap: Bootstrap | None = None,
+    scoring: str = "bmlama",
 ) -> Run:
     """Write run.json, scores/ and results.json; scores may cover only the dataset's first rows."""
     tables = load_facts(str(dataset), None, list(scores))
     prints = {x: fingerprint(table) for x, table in tables.items()}
     settings = make_settings(
         list(scores), model=model, dataset=str(dataset), fingerprint=prints, limit=rows,
+        scoring=scoring,
         attention="sdpa", path="tree", batch_tokens=512,
     )  # fmt: skip
     run = Run(folder)

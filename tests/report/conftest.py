@@ -13,9 +13,11 @@ def facts(tmp_path):
 
 @pytest.fixture
 def run(tmp_path, facts):
-    return write_run(tmp_path / "run", facts, SCORES)
+    return write_run(tmp_path / "run", facts, SCORES, scoring="object")
 
 
 @pytest.fixture
 def other(tmp_path, facts):
-    return write_run(tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]})
+    return write_run(
+        tmp_path / "other", facts, {"en": SCORES["zh_hans"], "ru": SCORES["ru"]}, scoring="object"
+    )

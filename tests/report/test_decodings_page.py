@@ -89,7 +89,8 @@ def test_runs_of_two_kinds_are_reported_apart(place, tmp_path):
 def test_a_browser_draws_the_pictures(place, tmp_path, browser, kind):
     folders = [place / "order", place / "confidence"]
     if kind == "candidates":
-        folders = [write_run(tmp_path / "scored", place / "facts", SCORES).folder]
+        scored = write_run(tmp_path / "scored", place / "facts", SCORES, scoring="object")
+        folders = [scored.folder]
     write_report(folders, tmp_path / "page.html")
     page = open_page(browser, tmp_path / "page.html")
     results = json.loads((folders[0] / "results.json").read_text(encoding="utf-8"))

@@ -106,7 +106,7 @@ def test_reliability_has_the_bins_with_facts(run):
 
 
 def test_every_picture_is_saved_also_of_one_language(tmp_path, facts, run):
-    one = write_run(tmp_path / "one", facts, {"en": SCORES["en"]})
+    one = write_run(tmp_path / "one", facts, {"en": SCORES["en"]}, scoring="object")
     found = write_report([one.folder], None)
     assert [*found] == ["accuracy", "shares", "reliability-en"]
     for name, picture in (found | write_report([run.folder], None)).items():

@@ -1,6 +1,5 @@
 """Expected calibration error (Guo et al. 2017, equations 1 to 3; X-FACTR's `reliability`)."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -52,13 +51,6 @@ def calibrate_predictions(
             f"bins_{name}": figures["bins"],
         }
     return result
-
-
-def calibrate_candidates(
-    scores: Mapping[str, Rows], right: Mapping[str, np.ndarray]
-) -> dict[str, dict[str, Any]]:
-    """Compute the calibration of each language's best candidates."""
-    return {x: measure_calibration(find_confidence(scores[x]), right[x]) for x in scores}
 
 
 def find_confidence(rows: Rows) -> np.ndarray:
