@@ -7,11 +7,12 @@ over its tokens (Fluent-mLAMA, section 5.4).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from scipy.sparse import csr_array
 
 from polyprobe.metrics.shared.frequency import answer_frequency
 from polyprobe.schema.columns import SLOT
@@ -77,33 +78,38 @@ def _compare_names(
     prefix: str, subjects: Sequence[str | None], lists: Sequence[Sequence[str]]
 ) -> dict[str, pa.Array]:
     """Compare the names of the candidates with the subject's: bigrams, and the first letter."""
-    rows = [*zip(subjects, lists, strict=True)]
-    bigrams = [x and [share_bigrams(x, name) for name in names] for x, names in rows]
-    initials = [x and [_initial(x) == _initial(name) for name in names] for x, names in rows]
-    return {
-        f"{prefix}bigrams": pa.array(bigrams, pa.list_(pa.float32())),
-        f"{prefix}initials": pa.array(initials, pa.list_(pa.bool_())),
+    pairs = [(x, name) for x, names in zip(subjects, lists, strict=True) if x for name in names]
+    number: dict[str, int] = {}
+    places = np.array([[number.setdefault(x, len(number)) for x in pair] for pair in pairs], int)
+    first, second = places.reshape(-1, 2).T
+    texts = [name.strip().casefold() for name in number]
+    initials = np.array([text[:1] for text in texts] or [""])
+    sizes = [0 if x is None else len(names) for x, names in zip(subjects, lists, strict=True)]
+    # An offset that is null makes its row null.
+    missing = np.array([*(x is None for x in subjects), False])
+    ends = pa.array(np.insert(np.cumsum(sizes), 0, 0), pa.int32(), mask=missing)
+    columns = {
+        "bigrams": share_bigrams(texts, first, second).astype(np.float32),
+        "initials": initials[first] == initials[second],
     }
+    return {f"{prefix}{x}": pa.ListArray.from_arrays(ends, pa.array(y)) for x, y in columns.items()}
 
 
-def share_bigrams(first: str, second: str) -> float:
-    """Compute Dice's coefficient of the pairs of adjacent characters in two names.
+def share_bigrams(names: Sequence[str], first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Compute Dice's coefficient of the pairs of adjacent characters in pairs of names.
 
-    >>> share_bigrams("Night", "nacht")
-    0.25
+    >>> share_bigrams(["night", "nacht"], np.array([0]), np.array([1]))
+    array([0.25])
     """
-    pairs = _list_bigrams(first), _list_bigrams(second)
-    both = len(pairs[0]) + len(pairs[1])
-    return 2 * len(pairs[0] & pairs[1]) / both if both else 0.0
-
-
-@cache
-def _list_bigrams(name: str) -> frozenset[str]:
-    return frozenset(map("".join, pairwise(name.casefold())))
-
-
-def _initial(name: str) -> str:
-    return name.strip().casefold()[:1]
+    sets = [{*map("".join, pairwise(name))} for name in names]
+    number: dict[str, int] = {}
+    columns = [number.setdefault(pair, len(number)) for pairs in sets for pair in pairs]
+    ends: np.ndarray = np.insert(np.cumsum([len(pairs) for pairs in sets], dtype=int), 0, 0)
+    shape = (len(sets), max(len(number), 1))
+    marks = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
+    both = marks[first].multiply(marks[second]).sum(axis=1)
+    total = np.diff(ends)[first] + np.diff(ends)[second]
+    return np.divide(2 * both, total, out=np.zeros(len(first)), where=total > 0)
 
 
 def check_prefix(scorer: Any) -> None:

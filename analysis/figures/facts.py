@@ -8,9 +8,14 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, right_probability
+from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first, right_probability
 from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
-from polyprobe.metrics.rankc_subject.formulas import Terms, compare_subjects, keep_others
+from polyprobe.metrics.rankc_subject.formulas import (
+    Terms,
+    compare_subjects,
+    empty_terms,
+    keep_others,
+)
 from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
@@ -23,8 +28,9 @@ from polyprobe.system.errors import PolyprobeError
 from .options import RankingOptions
 
 DEFAULTS = RankingOptions()
-DONOR_COLUMNS = ("donor_scores", "donor_answers")
 LABELS = ("relation", "fact_id")
+SENTENCES = ("scores", "donor_scores")
+DONOR_COLUMNS = ("donor_scores", "donor_answers")
 
 
 class SecondQuestions(NamedTuple):
@@ -106,45 +112,43 @@ class ScoredFacts:
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
 
-    def _read_second(self, places: np.ndarray) -> SecondQuestions | None:
+    def _read_second(self, places: np.ndarray) -> SecondQuestions:
         """Read the facts at some places in both sentences, without the donors' answers."""
         scores: dict[str, Rows] = {}
         donor_scores: dict[str, Rows] = {}
-        rates, marks = [], dict[str, np.ndarray]()
+        rates, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
         for language, table in self.tables.items():
             rows = table.take(places)
-            flat, sizes = read_rows(masked_scores(rows), language)
-            donor = read_rows(masked_scores(rows, "donor_scores"), language)[0]
-            right = mark_right(rows["answers"].to_pylist(), sizes)
-            keep = keep_others(rows["donor_answers"].to_pylist(), right, sizes)
-            sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
-            both = self.settle({"": Rows(flat[keep], sizes), "donor": Rows(donor[keep], sizes)})
+            if not pools or not self.matched:  # else languages have the same candidates
+                pools.append(_leave_out_answers(rows))
+            keep, right, sizes = pools[-1]
+            flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
+            both = self.settle(
+                {x: Rows(flat, sizes) for x, flat in zip(SENTENCES, flats, strict=True)}
+            )
             scores[language], donor_scores[language] = both.values()
-            answers = _list_right(right[keep], sizes)
-            rates.append([right_probability(x, answers) for x in both.values()])
-            marks.setdefault("right", right[keep])  # equal in languages that are compared
-        counted = np.logical_and.reduce([rows.sizes > 1 for rows in scores.values()])
-        none = np.zeros((len(places), 0))
-        unmatched = np.zeros_like(counted)
-        terms = Terms(self.languages, none, none, none, none, none, unmatched, counted)
+            rates.append([rate_first(x, right) for x in both.values()])
+        counted = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
+        _, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
             weights = self.options.weights
-            marked = marks["right"]
-            terms = compare_subjects(scores, donor_scores, marked, relations, ids, weights)
-        sizes = scores[self.languages[0]].sizes
-        right, donor = (
-            counted[:, None] * np.column_stack(columns) for columns in zip(*rates, strict=True)
-        )
+            terms = compare_subjects(scores, donor_scores, right, relations, ids, weights)
+        else:
+            terms = empty_terms(self.languages, counted)
+        in_sentences = zip(*rates, strict=True)
+        of_rows = [
+            sizes,
+            np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
+            *(counted[:, None] * np.column_stack(columns) for columns in in_sentences),
+        ]
 
         def spread(values: np.ndarray) -> np.ndarray:
-            result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
+            result: np.ndarray = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
             result[places] = values
             return result
 
-        n_right = np.add.reduceat(marks["right"], sizes.cumsum() - sizes, dtype=np.intp)
-        of_rows = map(spread, (sizes, n_right, right, donor))
-        return SecondQuestions(Terms(self.languages, *map(spread, terms[1:])), *of_rows)
+        return SecondQuestions(Terms(terms[0], *map(spread, terms[1:])), *map(spread, of_rows))
 
     @cached_property
     def other_templates(self) -> OtherTemplates | None:
@@ -218,8 +222,12 @@ def follow_templates(ids: Sequence[str]) -> np.ndarray:
     return result
 
 
-def _list_right(right: np.ndarray, sizes: np.ndarray) -> list[list[int]]:
-    return [np.flatnonzero(row).tolist() for row in np.split(right, sizes.cumsum()[:-1])]
+def _leave_out_answers(rows: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mark candidates that are no donor's answers; of these, mark the right ones and count all."""
+    sizes = np.diff(rows["scores"].combine_chunks().offsets.to_numpy())
+    right = mark_right(rows["answers"].to_pylist(), sizes)
+    keep = keep_others(rows["donor_answers"].to_pylist(), right, sizes)
+    return keep, right[keep], np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:

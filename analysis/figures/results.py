@@ -127,7 +127,8 @@ def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
     """List the columns of a table of languages: headline figures, and named ones of some only."""
     names = MetricOptions.read(results).figures or ()
     extra = () if EVERY in names else names
-    return [f for f in SEPARATE if f.name in results and (f in HEADLINE or f.name in extra)]
+    figures = (*HEADLINE, *(f for f in SEPARATE if f.name in extra))
+    return [f for f in dict.fromkeys(figures) if f.name in results]
 
 
 def list_named(results: Mapping[str, Any]) -> set[str]:

@@ -23,8 +23,13 @@ def right_probability(
     them is chosen, as the authors' stable sort does; 0 or 1.
     """
     check_ties(ties)
-    flat, sizes = read_rows(scores, "predictions")
-    right = mark_right(references, sizes)
+    rows = Rows(*read_rows(scores, "predictions"))
+    return rate_first(rows, mark_right(references, rows.sizes), ties)
+
+
+def rate_first(rows: Rows, right: np.ndarray, ties: str = "expected") -> np.ndarray:
+    """Compute `right_probability` from the marks of the correct candidates, flat."""
+    flat, sizes = rows
     starts = sizes.cumsum() - sizes
     best = _find_best(flat, sizes)
     if ties == "expected":

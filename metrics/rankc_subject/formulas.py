@@ -89,6 +89,12 @@ class Terms(NamedTuple):
         return self.counted[:, None] - 2 * self.mixed + self.donor
 
 
+def empty_terms(languages: Sequence[str], counted: np.ndarray) -> Terms:
+    """Make the terms of queries without pairs of languages."""
+    none, matched = np.zeros((len(counted), 0)), np.zeros_like(counted)
+    return Terms([*languages], none, none, none, none, none, matched, counted)
+
+
 def compare_subjects(
     scores: Mapping[str, Scores],
     donor_scores: Mapping[str, Scores],
@@ -175,15 +181,17 @@ def _learn_depths(
             continue
         matched[rows] = True
         flat = items[rows, place[rows]]
+        # A fact counts once, however many templates it has.
+        number = np.unique(facts[rows], return_inverse=True)[1]
+        weights = (1 / np.bincount(number))[number]
         for k, (own, donor) in enumerate(zip(languages, donors, strict=True)):
             better, equal = _count_around(own[items[rows]], own[flat])
-            reached = prefix_shares(better, equal, size)
-            better, equal = _count_around(donor[items[rows]], donor[flat])
-            cells = join_ranks(better + (equal + 1) / 2, facts[rows])
             # the mean over the cell, less the fact itself
-            sums = np.column_stack([reached, np.ones(len(rows))])
-            fact = np.unique([cells, facts[rows]], axis=1, return_inverse=True)[1]
-            sums = sum_by(cells, sums)[cells] - sum_by(fact, sums)[fact]
+            reached = np.column_stack([prefix_shares(better, equal, size), np.ones(len(rows))])
+            better, equal = _count_around(donor[items[rows]], donor[flat])
+            cells = join_ranks(better + (equal + 1) / 2, weights)
+            fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
+            sums = sum_by(cells, reached)[cells] - sum_by(fact, reached)[fact]
             depths[rows, k] = sums[:, :-1] / sums[:, -1:]
     return depths, matched
 
@@ -194,22 +202,22 @@ def _count_around(scores: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np
     return (scores > column).sum(axis=1), (scores == column).sum(axis=1)
 
 
-def join_ranks(ranks: np.ndarray, facts: np.ndarray, least: int = CELL) -> np.ndarray:
-    """Number cells of neighbouring ranks, from the best, with `least` facts each.
+def join_ranks(ranks: np.ndarray, weights: np.ndarray, least: float = CELL) -> np.ndarray:
+    """Number cells of neighbouring ranks, from the best, that weigh `least` each.
 
-    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.arange(6), least=2)
+    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.ones(6), least=2)
     array([0, 1, 0, 1, 1, 1])
     """
-    values, places = np.unique(ranks, return_inverse=True)
-    cells: np.ndarray = np.zeros(len(values), dtype=np.intp)
-    start = 0
-    for end in range(1, len(values)):
-        inside, beyond = (places >= start) & (places < end), places >= end
-        # the ranks behind must fill a cell too
-        if min(len(np.unique(facts[x])) for x in (inside, beyond)) >= least:
-            cells[end:] += 1
-            start = end
-    return cells[places]
+    places = np.unique(ranks, return_inverse=True)[1]
+    cells, cell, size = [], 0, 1e-9
+    counts = np.bincount(places, weights)
+    # The ranks behind must fill a cell too; weights are fractions.
+    for count, rest in zip(counts, counts[::-1].cumsum()[::-1] + 1e-9, strict=True):
+        if size >= least and rest >= least:
+            cell, size = cell + 1, 1e-9
+        cells.append(cell)
+        size += count
+    return np.array(cells)[places]
 
 
 def _move_right(

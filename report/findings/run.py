@@ -88,7 +88,9 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
             rows.append([name, *cells, ""])
     sections.append(len(rows))
     for title, levels in list_floors(results):
-        rows.append([title, *(levels.get(figure.name) for figure in figures), ""])
+        values_of_floor = [levels.get(figure.name) for figure in figures]
+        if any(value is not None for value in values_of_floor):
+            rows.append([title, *values_of_floor, ""])
     columns = [Column("language", Role.NAME), *(Column(figure.heading) for figure in figures)]
     columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
     return Table(columns, rows, ruled=True, sections=sections)
