@@ -35,8 +35,9 @@ def score(first, second, order, noise, alike=False):
     return drawn  # a and b about the subjects, a and b about the donors
 
 
-# The noise above a common order is .75 of it. There the floor is some .01 too high: the rank about
-# the donor, by which facts are matched, is noisy itself.
+# The issue does not state the noise, the order below "30 and 80 %", nor the donors' sentences of
+# "wrong alike" (not alike): they were chosen for its values. With noise above a common order the
+# floor is some .01 too high: the rank about the donor, by which facts are matched, is noisy itself.
 MODELS = {
     "the same half known": ((0.5, "same", 0, 1), 0.397, 0.190),
     "another half in each": ((0.5, 0.5, 0, 1), 0.201, 0.199),
