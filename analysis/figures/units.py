@@ -3,11 +3,9 @@
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
 import pyarrow as pa
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
+from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.identity import split_fact
 from polyprobe.system.errors import PolyprobeError, check_option
@@ -126,17 +124,11 @@ def link_donors(table: pa.Table, kind: str, within: bool = False) -> list[int] |
     relations = table["relation"].to_pylist()
     if kind == "relation" and not within:
         return index_labels(relations, len(table), "relations")[1].tolist()
-    numbers: dict[tuple[str, str], int] = {}
-    facts, donors = (table[name].to_pylist() for name in ("fact_id", "donor"))
-    links = []
-    for fact, donor, relation in zip(facts, donors, relations, strict=True):
-        names = [
-            (split_fact(x) or (x, x))[1] if kind == "subject" else x for x in (fact, donor or fact)
-        ]
-        keys = [(relation if within else "", name) for name in names]
-        links.append([numbers.setdefault(key, len(numbers)) for key in keys])
-    first, second = np.array(links).T
-    shape = (len(numbers), len(numbers))
-    graph = coo_array((np.ones(len(links)), (first, second)), shape=shape)
-    labels: list[int] = connected_components(graph, directed=False)[1][first].tolist()
-    return labels
+    columns = [*zip(*(table[x].to_pylist() for x in ("fact_id", "donor")), relations, strict=True)]
+
+    def name_all(place: int) -> list[tuple[str, str]]:
+        facts = [(row[place] or row[0], row[2] if within else "") for row in columns]
+        subject = kind == "subject"
+        return [((split_fact(x) or (x, x))[1] if subject else x, part) for x, part in facts]
+
+    return link_units(name_all(0), name_all(1))

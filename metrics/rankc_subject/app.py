@@ -1,5 +1,6 @@
-"""The Space of subject-corrected RankC: two scores of each candidate in each language as input."""
+"""The Space of centred RankC: two scores of each candidate in each language as input."""
 
+from collections.abc import Sequence
 from itertools import combinations
 from types import ModuleType
 
@@ -7,39 +8,46 @@ import numpy as np
 
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_figure, list_pairs
+from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import need_run, read_aligned
 from polyprobe.metrics.space.page import make_page, serve
 from polyprobe.metrics.space.sheet import Sheets, need
 from polyprobe.metrics.space.views import view_pairs
 
 DONOR = " donor"
+DONOR_ANSWERS = f"right{DONOR}"  # 1 for the candidates that are answers of the donor
 _SHARED = ("query", "candidate", "right", "answers")
 
 
 def compute(
     module: ModuleType, sheets: Sheets, weights: str = "softmax", ties: str = "expected"
 ) -> Output:
-    """Compute the corrected RankC, R, P and R - P of all pairs of languages and of each."""
-    (rows, _, _, clusters), (donors, *_) = map(read_aligned, split(sheets))
-    pairs = [*combinations(rows, 2)]
-    values = [
-        module.rankc_subject_per_query(rows[a], rows[b], donors[a], donors[b], weights, ties)
-        for a, b in pairs
-    ]
-    first, second = (np.column_stack(of_pairs) for of_pairs in zip(*values, strict=True))
-    defined = np.ones(first.shape, dtype=bool)
-    figure = module.find_rankc_subject([*rows], first, second, defined[:, 0])
-    zeros, name = [0.0] * len(pairs), "rankc_subject"
-    corrected = list_figure(figure, pairs, name, defined, zeros, clusters=clusters)
-    measures = [
-        ("rankc", first, None, True),
-        ("rankc_donor", second, None, True),
-        ("difference", first - second, 0.0, False),
-    ]
-    [p] = module.flip_signs((first - second).mean(axis=1)[:, None], clusters, 1000)
-    note = f"Sign-flip test of the mean difference of all pairs: p = {p:.2g}."
-    return Output(list_pairs([*rows], measures, clusters, corrected), [note])
+    """Compute centred RankC, its parts, floor and terms, of all pairs of languages and of each."""
+    tables, donor_tables = split(sheets)
+    (rows, right, relations, clusters), donors = map(read_aligned, (tables, donor_tables))
+    answers, marks = next(iter(right.values()), None), donors.rows.pop(DONOR_ANSWERS, None)
+    table = next(iter(tables.values()))
+    donor_answers = table.get("donor_answers")
+    if marks is not None:
+        donor_answers = [np.flatnonzero(row).tolist() for row in marks]
+    facts = table.get("fact_id")
+    if facts and any(table.get("donor", [])):
+        ids = [x or fact for x, fact in zip(table["donor"], facts, strict=True)]
+        clusters = module.link_units(*name_subjects(facts, ids))
+    options = relations, facts, weights, ties
+    terms = module.compare_questions(rows, donors.rows, answers, donor_answers, *options)
+    pairs, lists = [*combinations(rows, 2)], []
+    for name in [*(module.RATIOS if answers else [*module.RATIOS][:1]), *module.MEANS]:
+        counted = module.RATIOS[name](terms)[1] if name in module.RATIOS else terms.counted
+        levels = [0.0 if name == "rankc_subject" else None] * len(pairs)
+        defined = np.repeat(counted[:, None], len(pairs), axis=1)
+        figure = module.find_terms(name, terms)
+        lists.append(list_figure(figure, pairs, name, defined, levels, clusters=clusters))
+    [p] = module.flip_signs(terms.interaction.mean(axis=1)[:, None], clusters, 1000)
+    notes = [f"Sign-flip test of the mean R − 2P + Q of all pairs: p = {p:.2g}."]
+    if lists[0][0].value is None:
+        notes.append("Centred RankC is not defined: 1 − 2P + Q is not above .05.")
+    return Output([entry for entries in zip(*lists, strict=True) for entry in entries], notes)
 
 
 def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
@@ -50,9 +58,11 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
         languages = [name for name in table if name not in _SHARED]
         need(sheet, *(name + DONOR for name in languages))
         donors = {name: sheet[name + DONOR] for name in languages}
-        return {file: table}, {file: table | donors}
-    need_run(sheets, "scores", "answers", "donor_scores")
-    columns = zip(*(sheet["donor_scores"] for sheet in sheets.values()), strict=False)
+        further = {x: sheet[x] for x in ("query", "candidate", DONOR_ANSWERS) if x in sheet}
+        return {file: table}, {file: further | donors}
+    names = ("donor_scores", "donor_answers")
+    need_run(sheets, "scores", "answers", *names)
+    columns = zip(*(sheet[name] for sheet in sheets.values() for name in names), strict=False)
     places = [place for place, cells in enumerate(columns) if None not in cells]
     if not places:
         raise ValueError("no row has 'donor_scores' in every file; expected a run with donors")
@@ -61,6 +71,17 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
         for file, sheet in sheets.items()
     }
     return tables, {file: {**x, "scores": x["donor_scores"]} for file, x in tables.items()}
+
+
+def name_subjects(*columns: Sequence[str]) -> list[list[str]]:
+    """Take the subjects of fact ids as P36:Q142:Q90; other ids are the facts themselves.
+
+    >>> name_subjects(["P36:Q142:Q90"], ["P36:Q38:Q220"])
+    [['Q142'], ['Q38']]
+    """
+    parts = [[fact.split(":") for fact in column] for column in columns]
+    named = all(len(x) == 3 for column in parts for x in column)
+    return [[x[1] for x in column] for column in parts] if named else [[*x] for x in columns]
 
 
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}

@@ -18,10 +18,12 @@ a sum over candidates, so that the right answer has its part (`rankc_right`), th
 (1.0, 0.2124, 1.0)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from polyprobe.metrics.shared.intervals import (
     Figure,
@@ -49,10 +51,10 @@ from polyprobe.metrics.shared.rows import (
     Answers,
     Rows,
     Scores,
-    check_length,
     check_ties,
     mark_right,
     read_languages,
+    read_rows,
 )
 
 INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
@@ -288,63 +290,87 @@ def measure_rankc_subject(
     donor_predictions: Scores,
     donor_references: Scores,
     answers: Answers | None = None,
-    donor_answers: Sequence[Sequence[int]] | None = None,
+    donor_answers: Answers | None = None,
     weights: str = "softmax",
     ties: str = "expected",
     **options: Any,
 ) -> dict[str, Any]:
     """Compute the centred RankC, its terms, and with `answers` its parts and floor."""
-    check_ties(ties)
     columns = (predictions, references, donor_predictions, donor_references)
-    flats, sizes = read_languages(dict(zip(INPUTS, columns, strict=True)))
+    rows = {x: Rows(*read_rows(y, x)) for x, y in zip(INPUTS, columns, strict=True)}
+    read_languages(rows)
+    first, second = ({x: rows[f"{start}{x}"] for x in INPUTS[:2]} for start in ("", "donor_"))
+    known_answers, groups = (answers, donor_answers), options.get("groups")
+    terms = compare_questions(first, second, *known_answers, groups, weights=weights, ties=ties)
+    n = len(terms.counted)
+    if options.get("n_resamples") is None:  # the same number for the test
+        options["n_resamples"] = choose_resamples(n, 1)
+    resampling, known = Resampling(**options), answers is not None
+    result = estimate(_join_figures(terms, known), resampling)
+    tests = {"p_value": (terms.interaction, terms.counted)}
+    if known:
+        tests["p_beyond"] = (terms.beyond, terms.matched)
+    p_values: dict[str, Any] = dict.fromkeys(tests)
+    if resampling.n_resamples:
+        macro = resampling.average == "macro"
+        codes = index_labels(groups if macro else None, n, "groups")[1]
+        parts = [
+            values[:, 0] / np.maximum(np.bincount(codes, counted), 1)[codes]
+            for values, counted in tests.values()
+        ]
+        draws = (resampling.clusters, resampling.n_resamples, resampling.seed)
+        p = flip_signs(np.column_stack(parts), *draws)
+        p_values = dict(zip(tests, p.tolist(), strict=True))
+    return {**result, **p_values, "n_queries": n, "n_counted": int(terms.counted.sum())}
+
+
+def compare_questions(
+    scores: Mapping[str, Scores],
+    donor_scores: Mapping[str, Scores],
+    answers: Answers | None = None,
+    donor_answers: Answers | None = None,
+    relations: Sequence[Any] | None = None,
+    facts: Sequence[Any] | None = None,
+    weights: str = "softmax",
+    ties: str = "expected",
+) -> Terms:
+    """Compare the rankings of `compare_subjects` without the donor's answers, ties settled."""
+    check_ties(ties)
+    (flats, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     right: np.ndarray = np.zeros(sizes.sum(), dtype=bool)
     if answers is not None:
         right = mark_right(answers, sizes, "answers")
-    if donor_answers is not None:
-        keep = keep_others(donor_answers, right, sizes)
-        sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
-        flats, right = [flat[keep] for flat in flats], right[keep]
+    keep = keep_others([[]] * len(sizes) if donor_answers is None else donor_answers, right, sizes)
+    sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+    ways = [[flat[keep] for flat in way] for way in (flats, donors)]
     if ties == "released":
-        flats = [order_scores(flat, sizes) for flat in flats]
-    rows = [Rows(flat, sizes) for flat in flats]
-    first, second = (dict(zip(("a", "b"), pair, strict=True)) for pair in (rows[:2], rows[2:]))
-    terms = compare_subjects(first, second, right, options.get("groups"), weights=weights)
-    if options.get("n_resamples") is None:  # the same number for the test
-        options["n_resamples"] = choose_resamples(len(sizes), 1)
-    resampling, known = Resampling(**options), answers is not None
-    result = estimate(_join_figures(terms, known), resampling)
-    names = ("p_value", "p_beyond")[: 1 + known]
-    p_values: dict[str, Any] = dict.fromkeys(names)
-    if resampling.n_resamples:
-        groups = resampling.groups if resampling.average == "macro" else None
-        codes = index_labels(groups, len(sizes), "groups")[1]
-        differences = np.column_stack([terms.interaction, terms.beyond])
-        draws = (resampling.clusters, resampling.n_resamples, resampling.seed)
-        p = flip_signs(differences / np.bincount(codes)[codes][:, None], *draws)
-        p_values = dict(zip(names, p.tolist(), strict=False))
-    return {**result, **p_values, "n_queries": len(sizes), "n_counted": int(terms.counted.sum())}
+        ways = [[order_scores(flat, sizes) for flat in way] for way in ways]
+    first, second = ({x: Rows(y, sizes) for x, y in zip(scores, way, strict=True)} for way in ways)
+    return compare_subjects(first, second, right[keep], relations, facts, weights)
 
 
-def keep_others(
-    answers: Sequence[Sequence[int]], right: np.ndarray, sizes: np.ndarray
-) -> np.ndarray:
+def keep_others(answers: Answers, right: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Mark the candidates that are no answers of the donor, flat over the queries."""
-    check_length(answers, len(sizes), "donor_answers")
-    rows: np.ndarray = np.repeat(np.arange(len(sizes)), [len(row) for row in answers])
-    places = np.array([place for row in answers for place in row], dtype=np.intp)
-    for bad in np.flatnonzero((places < 0) | (places >= sizes[rows]))[:1]:
-        raise ValueError(
-            f"donor answer {places[bad]} of query {rows[bad]} is out of range; expected 0 to "
-            f"{sizes[rows[bad]] - 1}"
-        )
-    flat = (sizes.cumsum() - sizes)[rows] + places
-    for bad in np.flatnonzero(right[flat])[:1]:
-        raise ValueError(f"query {rows[bad]} and its donor have the same answer; choose another")
-    keep: np.ndarray = np.ones(sizes.sum(), dtype=bool)
-    keep[flat] = False
-    for query in np.flatnonzero(np.add.reduceat(keep, sizes.cumsum() - sizes) == 0)[:1]:
+    marks = mark_right(answers, sizes, "donor_answers", least=0)
+    queries: np.ndarray = np.repeat(np.arange(len(sizes)), sizes)
+    for query in queries[marks & right][:1]:
+        raise ValueError(f"query {query} and its donor have the same answer; choose another donor")
+    for query in np.flatnonzero(np.bincount(queries, marks) == sizes)[:1]:
         raise ValueError(f"all candidates of query {query} are answers of the donor")
-    return keep
+    return ~marks
+
+
+def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list[int]:
+    """Number the units of queries: those with a common subject or donor are in one unit.
+
+    >>> link_units(["a", "b", "c", "d"], ["b", "a", "d", "e"])
+    [0, 0, 1, 1]
+    """
+    codes = index_labels([*subjects, *donors], 2 * len(subjects), "subjects")[1]
+    n = len(subjects)
+    graph = coo_array((np.ones(n), (codes[:n], codes[n:])), shape=(len(codes), len(codes)))
+    units = connected_components(graph, directed=False)[1][codes[:n]]
+    return index_labels(units, n, "units")[1].tolist()
 
 
 def _join_figures(terms: Terms, known: bool) -> Figure:

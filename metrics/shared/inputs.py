@@ -35,8 +35,18 @@ SCORES, INDICES, TEXTS = (datasets.Sequence(value) for value in (SCORE, INDEX, T
 ARGUMENTS = frozenset(
     {
         *RESAMPLING,
-        *("answers", "donor_predictions", "donor_references", "k", "language", "languages", "log"),
-        *("n_candidates", "p", "predictions", "prompts", "references", "single_token", "subjects"),
+        *("answers", "donor_answers", "donor_predictions", "donor_references", "k", "language"),
+        *(
+            "languages",
+            "log",
+            "n_candidates",
+            "p",
+            "predictions",
+            "prompts",
+            "references",
+            "single_token",
+            "subjects",
+        ),
         *("ties", "weights"),
     }
 )

@@ -75,11 +75,13 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
     return languages, sizes
 
 
-def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "references") -> np.ndarray:
-    """Mark the correct candidates (bool) of all queries, flat."""
-    answers = check_answers(answers, len(sizes), name)
+def mark_right(
+    answers: Answers | None, sizes: np.ndarray, name: str = "references", least: int = 1
+) -> np.ndarray:
+    """Mark the correct candidates (bool) of all queries, flat; `least` of each."""
+    answers = check_answers(answers, len(sizes), name, least)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
-    indices = np.array(list(chain.from_iterable(answers)))
+    indices = np.array(list(chain.from_iterable(answers)), dtype=np.intp)
     for wrong in np.flatnonzero(indices >= sizes[queries])[:1]:
         query = queries[wrong]
         raise ValueError(
@@ -92,9 +94,12 @@ def mark_right(answers: Answers | None, sizes: np.ndarray, name: str = "referenc
 
 
 def check_answers(
-    answers: Answers | Sequence[int] | None, n_queries: int, name: str = "references"
+    answers: Answers | Sequence[int] | None,
+    n_queries: int,
+    name: str = "references",
+    least: int = 1,
 ) -> Answers:
-    """List the answers of each query, one index at least; a single index is a list of one."""
+    """List the answers of each query, `least` indices or more; a single index is a list of one."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
     _check_column(answers, name)
@@ -107,7 +112,7 @@ def check_answers(
         if not hasattr(right, "__len__"):
             text = f"{name} of query {query} are {right!r:.80}; expected a list of indices"
             raise ValueError(text)
-        if not len(right):
+        if len(right) < least:
             raise ValueError(f"query {query} has no correct answer; expected at least one index")
     for index in chain.from_iterable(lists):
         if not _is_index(index):

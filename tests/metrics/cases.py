@@ -5,10 +5,12 @@ from pathlib import Path
 CASES = {
     "rankc": {"predictions": [[3, 2, 1], [1]], "references": [[3, 1, 2], [1]], "weights": "norm1"},
     "rankc_subject": {
-        "predictions": [[3, 2, 1], [2, 1]],
-        "references": [[3, 1, 2], [2, 1]],
-        "donor_predictions": [[1, 3, 2], [1, 2]],
-        "donor_references": [[2, 3, 1], [2, 1]],
+        "predictions": [[3, 2, 1], [2, 9, 1]],
+        "references": [[3, 1, 2], [2, 0, 1]],
+        "donor_predictions": [[1, 3, 2], [1, 9, 2]],
+        "donor_references": [[2, 3, 1], [1, 7, 2]],
+        "answers": [[0], [0]],
+        "donor_answers": [[], [1]],
         "weights": "norm1",
     },
     "coverlap": {"predictions": [1, 0], "references": [1, 1], "answers": [[1], [0, 2]]},
@@ -23,11 +25,10 @@ CASES = {
 }
 RESULTS = {
     "rankc": ("rankc", ((2 * 1 + 1 * 1 / 2 + 0) / 3 + 1) / 2),
-    # R: 5/6 and 1; P: the tops share 0 and 2 of 2, 0 and 1 of 2; in the second query all and none
+    # R: 2/3 + 1/3 · 1/2 and 1; P: 1/3 · (2/2 + 1/2) / 2 and 0; Q: 2/3 + 1/3 · 1/2 and 1
     "rankc_subject": (
         "rankc_subject",
-        ((5 / 6 + 1) / 2 - ((1 / 3 + 1 / 6) / 2 + 1 / 2) / 2)
-        / (1 - ((1 / 3 + 1 / 6) / 2 + 1 / 2) / 2),
+        ((5 / 6 - 2 * 1 / 4 + 5 / 6) + (1 + 1)) / ((1 - 2 * 1 / 4 + 5 / 6) + (1 + 1)),
     ),
     "coverlap": ("coverlap", 1 / 2),
     "accuracy_at_1": ("accuracy_at_1", (1 / 2 + 0) / 2),

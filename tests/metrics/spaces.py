@@ -18,14 +18,15 @@ FIRST = {
     "rankc": {
         ("English – Spanish", "rankc"): (E**2 * 1 + E * 1 / 2 + 1 * 1) / (E**2 + E + 1),
     },
-    # R: the tops share 1, 1 of 2, 3; 1, 2. P: 0, 2, 3 and 0, 1, 3; 1, 2 and 0, 2
+    # R: the tops share 1, 1 of 2, 3; 1, 2. 2P: 0, 3 of 2, 6; 0, 4. Q: 1, 1 of 2, 3; 1, 2
     "rankc_subject": {
         ("English – Spanish", "rankc_subject"): (
-            ((E**2 + E / 2 + 1) / (E**2 + E + 1) + 1) / 2
-            - ((3 * E / 2 + 2) / (E**2 + E + 1) / 2 + (1 + 1 / (E + 1)) / 2) / 2
+            (2 * E**2 - E / 2) / (E**2 + E + 1) + 2 * E / (E + 1)
         )
-        / (1 - ((3 * E / 2 + 2) / (E**2 + E + 1) / 2 + (1 + 1 / (E + 1)) / 2) / 2),
-        ("English – Spanish", "rankc"): ((E**2 + E / 2 + 1) / (E**2 + E + 1) + 1) / 2,
+        / (2 * E**2 / (E**2 + E + 1) + 2 * E / (E + 1)),
+        # the right answers are first, then third and second; then second in both languages
+        ("English – Spanish", "rankc_right"): (E**2 / (E**2 + E + 1) + E / (E + 1))
+        / (2 * E**2 / (E**2 + E + 1) + 2 * E / (E + 1)),
     },
     "rank_overlap": {
         ("English – Spanish", "rbo"): ((0.1 * 1 + 0.09 * 1 / 2 + 0.081 + 0.729) + (0 + 0.9)) / 2,

@@ -249,7 +249,7 @@ NO_SHARES = {  # five equal queries, and the figures that are differences, ranks
             **{"predictions": [3, 2, 1], "references": [3, 2, 1]},
             **{"donor_predictions": [1, 3, 2], "donor_references": [1, 3, 2]},
         },
-        {"rankc_subject", "difference"},
+        {"rankc_subject", "rankc_difference", "rankc_interaction", "rankc_room"},
     ),
     "rank_overlap": ({"predictions": [3, 2, 1], "references": [3, 2, 1]}, {"kendall_tau_b"}),
     "accuracy_at_1": ({"predictions": [3, 2, 1], "references": [0]}, set()),

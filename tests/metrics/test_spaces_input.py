@@ -292,19 +292,23 @@ def make_tables(templates, ties):
             scores = [[min(score, 1.0) for score in row] for row in scores]
             scores[LANGUAGES.index(language) + 1] = [0.0] * sizes[LANGUAGES.index(language) + 1]
         donor = [random.permutation(size).astype(float).tolist() for size in sizes]
-        scored = {**columns, "scores": pa.array(scores, pa.list_(pa.float32()))}
-        table = fill_columns(pa.table(scored))
-        place = table.schema.get_field_index("donor_scores")
-        tables[language] = table.set_column(
-            place, "donor_scores", pa.array(donor, pa.list_(pa.float32()))
-        )
+        # Each fact and the next one serve each other; some have an answer of the donor.
+        scored = {
+            "scores": pa.array(scores, pa.list_(pa.float32())),
+            "donor": [columns["fact_id"][i ^ templates] for i in range(24)],
+            "donor_scores": pa.array(donor, pa.list_(pa.float32())),
+            "donor_answers": pa.array(
+                [[1] if size > 2 and i % 2 else [] for i, size in enumerate(sizes)],
+                pa.list_(pa.int32()),
+            ),
+        }
+        tables[language] = fill_columns(pa.table(columns | scored))
     return tables
 
 
 def find_in_results(results, figure):
     """Return value and interval of a figure of a page in results.json; None if it has none."""
-    known = {"accuracy_at_1": "accuracy", "difference": "rankc_difference"}
-    name = known.get(figure.name, figure.name)
+    name = {"accuracy_at_1": "accuracy"}.get(figure.name, figure.name)
     if name in results["mean"]:
         if figure.of[0].startswith("all "):
             return results["mean"][name], results["intervals"]["mean"][name]
