@@ -57,7 +57,9 @@ def demo(
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
     with explain_missing_extras("evaluating"):
+        from polyprobe.analysis.figures.results import mean_known
         from polyprobe.eval.evaluate import evaluate_request
+        from polyprobe.report.show import format_value
 
     show = Console().print
     show("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
@@ -65,11 +67,11 @@ def demo(
     options = EvaluationOptions(languages=None if every else [*TRAINED, *OTHERS])
     run = evaluate_request(EvaluationRequest("geolm", "geofacts", None, options), output)
     show_run(run)
-    show("\ncorrected RankC (0: the rankings do not depend on the subject, 1: they agree):")
-    groups: dict[str, list[float]] = {group: [] for group in reversed(GROUPS)}
+    show("\ncentred RankC (0: a language does not react to the subject, 1: both react alike):")
+    groups: dict[str, list[float | None]] = {group: [] for group in reversed(GROUPS)}
     for pair, value in run.results["rankc_subject"].items():
         groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
     for group, values in groups.items():
-        show(f"  {group}: {sum(values) / len(values):z.3f}", highlight=False)
+        show(f"  {group}: {format_value(mean_known(values))}", highlight=False)
     show("\nTo evaluate your own model:", highlight=False)
     show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)

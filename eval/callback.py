@@ -25,12 +25,15 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import SEPARATE
-from polyprobe.eval.evaluate import find_rows
+from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.evaluate import allows_donors, find_rows
 from polyprobe.eval.options import CallbackOptions
+from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, split_scores
 from polyprobe.eval.work.workers.here import Task, score_here
-from polyprobe.metrics.shared.intervals import estimate_figure
+from polyprobe.metrics.shared.intervals import estimate_figure, withhold
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
@@ -47,13 +50,14 @@ class ConsistencyCallback(TrainerCallback):
     """Measure a model's accuracy and consistency between languages during training.
 
     The figures equal those of `evaluate_model` for a checkpoint saved at that step:
-    `polyprobe/accuracy.en` and so on by language, `polyprobe/rankc.en-ru` by pair, and the means
-    `polyprobe/accuracy`, `polyprobe/rankc` and `polyprobe/rankc_adjusted`, without undefined ones.
-    `trainer.log` sends them to the log history, the printed log and every `report_to` (TensorBoard
-    and W&B show them under `train/`, like all names without `eval_`). The metrics of an evaluation
-    get them as `eval_polyprobe/rankc` and so on, so that `metric_for_best_model="polyprobe/rankc"`
-    works, and `EarlyStoppingCallback` if added after this one. `hyperparameter_search` sums all
-    metrics unless it has a `compute_objective`.
+    `polyprobe/accuracy.en` and so on by language, `polyprobe/rankc_subject.en-ru` and
+    `polyprobe/rankc.en-ru` by pair, and the means of these, of `polyprobe/accuracy_gain` and of
+    `polyprobe/rankc_adjusted`, without undefined ones. `trainer.log` sends them to the log history,
+    the printed log and every `report_to` (TensorBoard and W&B show them under `train/`, like all
+    names without `eval_`). The metrics of an evaluation get them as `eval_polyprobe/rankc` and so
+    on, so that `metric_for_best_model="polyprobe/rankc"` works, and `EarlyStoppingCallback` if
+    added after this one. `hyperparameter_search` sums all metrics unless it has a
+    `compute_objective`.
 
     Training is the same bit for bit as without the callback: no dropout, no gradient, random
     generators restored. Weights are scored in their own type, also under mixed precision. Each of
@@ -86,9 +90,10 @@ class ConsistencyCallback(TrainerCallback):
             dataset: as in `evaluate_model`, like `config` and most options.
             config: configuration of the dataset.
             options: `every`, the number of steps between measurements (default: measure at each
-                evaluation); `prefix` of the figures' names; languages, whose pairs add a figure
-                each; limit, sample, relations, exclude; scoring, permutations, batch_tokens; chat,
-                system, user, chat_options (`CallbackOptions`).
+                evaluation); `prefix` of the figures' names; `donor=False` for half of the work,
+                without centred RankC and gain; languages, whose pairs add two figures each; limit,
+                sample, relations, exclude; scoring, permutations, batch_tokens; chat, system, user,
+                chat_options (`CallbackOptions`).
 
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.
@@ -103,11 +108,13 @@ class ConsistencyCallback(TrainerCallback):
         self._make = _choose_scorer(self._options, self._model, _tokenizer_of(trainer))
         self._figures: dict[str, float] | None = None  # of the current weights
         scoring = self._options.scoring
-        contrasts = protocol_of(scoring).contrasts
-        tables = load_facts(dataset, config, self._options.languages, contrasts)
+        protocol = protocol_of(scoring)
+        tables = load_facts(dataset, config, self._options.languages, protocol.contrasts)
         self._own_candidates = bool(find_different(tables.values()).any())
         rows = find_rows(next(iter(tables.values())), self._options).numbers
         texts = as_asked(tables, scoring)
+        if self._options.donor and allows_donors(protocol, tables):
+            texts = annotate(texts, deal_donors(next(iter(texts.values()))))
         self._tables = {language: table.take(rows) for language, table in texts.items()}
         self._queries = {language: queries_of(table) for language, table in self._tables.items()}
         self._tasks = make_tasks(self._queries, set())
@@ -178,8 +185,11 @@ class ConsistencyCallback(TrainerCallback):
 
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         values = {}
+        bootstrap = Bootstrap().resolve(facts.table, len(facts.languages))
+        options = Units.read(facts.table, bootstrap).second  # of firm figures, see `withhold`
         for figure in (x for x in SEPARATE if x.display.training and x.applies(facts)):
-            for part, value in estimate_figure(figure.measure(facts), n_resamples=0).items():
+            measured = withhold(figure.measure(facts), options)
+            for part, value in estimate_figure(measured, n_resamples=0).items():
                 if value is not None and (part == "mean" or figure.display.training == "each"):
                     suffix = "" if part == "mean" else f".{part}"
                     values[f"{self._options.prefix}/{figure.name}{suffix}"] = value

@@ -16,7 +16,7 @@ from polyprobe.schema.columns import has_prompts
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.run.folder import FinishedRun, Run
-from polyprobe.schema.run.protocol import as_asked, check_askable, protocol_of
+from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of
 from polyprobe.schema.run.rows import apply_choice, check_comparable, choose_rows, choose_to_score
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
@@ -159,6 +159,12 @@ def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
     return ScoredRows(numbers, {**choice.as_json(), "left_out": excluded})
 
 
+def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
+    """Tell whether the candidates can be scored in another subject's sentence."""
+    scored = protocol.kind == "scores" and not protocol.whole_relation
+    return scored and not any(map(has_prompts, tables.values()))
+
+
 class Questions(NamedTuple):
     """The rows of an evaluation as its protocol asks them."""
 
@@ -190,8 +196,6 @@ class Evaluation(NamedTuple):
         scoring = options.name if self.request.scoring == FREE else scorer.scoring
         check_askable(self.tables, scoring)
         protocol = protocol_of(scoring)
-        with_donors = protocol.kind == "scores" and not protocol.whole_relation
-        with_donors = with_donors and not any(map(has_prompts, self.tables.values()))
         prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
         further = {**loaded.extra, **scorer.extra, **options.signature_parts}
         if scorer.engine.product != PRODUCTS[0]:
@@ -212,7 +216,7 @@ class Evaluation(NamedTuple):
             "attention": attention or SERVED,
             "path": scorer.path,
             "batch_tokens": scorer.engine.batch_tokens,
-            "donor": options.donor and with_donors,
+            "donor": options.donor and allows_donors(protocol, self.tables),
             **self.rows.choice,
             "further": further,
             "probe": [*loaded.probe],

@@ -94,14 +94,20 @@ class WorkerOptions(Options):
 
 
 @dataclass(frozen=True)
-class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOptions):
-    """All options of `evaluate_model`."""
+class QuestionOptions(DatasetOptions):
+    """The rows, and whether each has a second question."""
 
     donor: bool = option(
         True,
-        "Also score each fact's candidates in another subject's sentence, for the "
-        "subject-corrected figures.",
+        "Also score each fact's candidates in another subject's sentence, for centred RankC and "
+        "the accuracy gain.",
     )
+
+
+@dataclass(frozen=True)
+class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerOptions):
+    """All options of `evaluate_model`."""
+
     prompt_probability: bool = option(
         False,
         "Also store the log-probability of the text before the slot (causal models, --scoring "
@@ -137,7 +143,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, DatasetOptions, ScorerOp
 
 
 @dataclass(frozen=True)
-class CallbackOptions(ScoringOptions, DatasetOptions):
+class CallbackOptions(ScoringOptions, QuestionOptions):
     """All options of `ConsistencyCallback`."""
 
     every: int | None = option(

@@ -121,10 +121,16 @@ def format_cell(value: Any, role: Role) -> str:
     return value if isinstance(value, str) else FORMATS[role](value)
 
 
+def mark_cell(value: Any, role: Role) -> str:
+    """Format a cell where nothing is bold: its first line gets a mark."""
+    first, rule, rest = format_cell(value, role).partition("\n")
+    return first + (" †" if isinstance(value, Cell) and value.bold else "") + rule + rest
+
+
 def format_table(table: Table) -> tuple[list[str], list[list[str]]]:
     """Format the head and the rows of a table as text, without columns for CSV only."""
     columns = _list_columns(table)
-    rows = [[format_cell(row[i], column.role) for i, column in columns] for row in table.rows]
+    rows = [[mark_cell(row[i], column.role) for i, column in columns] for row in table.rows]
     return [column.head for _, column in columns], rows
 
 

@@ -16,6 +16,7 @@ from polyprobe.analysis.comparable import (
 )
 from polyprobe.analysis.figures.declaration import RunFigure
 from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
+from polyprobe.metrics.joint.significance import correct
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
@@ -24,6 +25,7 @@ from .entries import ModelEntry, read_entries
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
+CENTRED = "rankc_subject"
 NAME, PARAMETERS = "name", "parameters"
 LEAST = 3  # models: fewer give no interval
 
@@ -47,7 +49,8 @@ class FigureCorrelation(NamedTuple):
     r: float
     low: float
     high: float
-    p: float
+    p: float  # uncorrected
+    p_adjusted: float | None = None  # by Holm, over the columns
 
 
 class Board(NamedTuple):
@@ -90,17 +93,27 @@ class Board(NamedTuple):
         """Fit the slope of a figure over the size of the model, see `fit_doublings`."""
         return fit_doublings(self.list_values(PARAMETERS), self.list_values(name))
 
-    def correlate(self, name: str) -> FigureCorrelation | None:
-        """Correlate a figure with accuracy; None for accuracy itself."""
-        if name == "accuracy" or "accuracy" not in self.figures:
-            return None
-        return correlate_figures(self.list_values(name), self.list_values("accuracy"))
+    @property
+    def correlations(self) -> dict[str, FigureCorrelation]:
+        """Correlate each column with accuracy."""
+        if "accuracy" not in self.figures:
+            return {}
+        accuracies = self.list_values("accuracy")
+        names = [name for name in self.columns if name != "accuracy"]
+        rows = {x: correlate_figures(self.list_values(x), accuracies) for x in names}
+        defined = {name: row for name, row in rows.items() if row}
+        p = correct(np.array([row.p for row in defined.values()]), "holm").tolist()
+        pairs = zip(defined.items(), p, strict=True)
+        return {name: row._replace(p_adjusted=value) for (name, row), value in pairs}
+
+    def find_floor(self, name: str) -> float | None:
+        """Find the highest floor of a figure in any entry."""
+        floors = (entry.values[name].floor for entry in self.entries)
+        return max((floor for floor in floors if floor is not None), default=None)
 
     def as_json(self) -> dict[str, Any]:
         """List all values: figures by language, trends, signatures of the runs."""
         slopes = {name: self.fit_slope(name) for name in self.figures}
-        correlations = {name: self.correlate(name) for name in self.figures}
-        r_by_name = {name: x._asdict() for name, x in correlations.items() if x}
         return {
             "data": self.data,
             "shared": self.shared,
@@ -109,7 +122,7 @@ class Board(NamedTuple):
             "differing": {name: [*values] for name, values in self.differing.items()},
             "models": [self._describe(entry) for entry in self.entries],
             "slopes": {name: slope._asdict() for name, slope in slopes.items() if slope},
-            "correlations_with_accuracy": r_by_name,
+            "correlations_with_accuracy": {x: y._asdict() for x, y in self.correlations.items()},
         }
 
     def _describe(self, entry: ModelEntry) -> dict[str, Any]:
@@ -125,6 +138,8 @@ class Board(NamedTuple):
                     "interval": value.interval,
                     "plus_minus": value.plus_minus,
                     "languages": dict(value.languages),
+                    "floor": value.floor,
+                    "floor_name": value.floor_name,
                 }
                 for name, value in entry.values.items()
                 if name in self.figures
@@ -141,9 +156,10 @@ def make_board(
 ) -> Board:
     """Make the board of run folders, from run.json and results.json.
 
-    `sort` is a figure, best first, `name`, or `parameters`, fewest first (default: first column);
-    `figures` are the columns of short tables (default: the headline figures that all runs have).
-    With `despite`, runs that are not comparable are accepted, and their differences listed.
+    `sort` is a figure, best first, `name`, or `parameters`, fewest first (default: the first column
+    of `figures`, else centred RankC if the runs have it, else the first column); `figures` are the
+    columns of short tables (default: the headline figures that all runs have). With `despite`, runs
+    that are not comparable are accepted, and their differences listed.
     """
     entries = read_entries(folders)
     if not despite:  # before anything else: other errors would hide the reason
@@ -152,7 +168,8 @@ def make_board(
     for name in figures:
         check_option("--figures", name, common)
     default = [x for x in (*(figure.name for figure in HEADLINE), *OF_PROTOCOLS) if x in common]
-    sort = sort or (figures or default or [*common])[0]
+    headline = [CENTRED] if CENTRED in common else default
+    sort = sort or (figures or headline or [*common])[0]
     check_option("--sort", sort, [*common, NAME, PARAMETERS])
     columns = [*dict.fromkeys([*(figures or default), *([sort] if sort in common else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, common)

@@ -9,13 +9,18 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import OPTIONS
 from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
-from polyprobe.analysis.figures.figures import HEADLINE, SEPARATE
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
-from polyprobe.analysis.figures.units import clusters_within, read_clusters, resolve_clusters
+from polyprobe.analysis.figures.units import (
+    clusters_within,
+    link_donors,
+    read_clusters,
+    resolve_clusters,
+)
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
-from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.metrics.shared.intervals import Figure, Labels
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run
@@ -27,7 +32,7 @@ from polyprobe.system.progress import track
 
 from .decodings import Decodings, compare_decodings
 from .gaps import Gaps, compare_gaps, differ_in_protocol
-from .match import Pair, match_runs
+from .match import Match, Pair, match_runs
 
 Figures = dict[str, tuple[Figure, Figure]]  # of both runs, by name
 
@@ -42,6 +47,7 @@ class Comparison(NamedTuple):
     left_out_languages: list[str]  # of one alone
     n_queries: int  # common rows
     n_units: int  # facts or clusters that are swapped and drawn
+    n_linked: int  # those of centred RankC and gain, which donors link
     left_out: tuple[int, int]  # rows of the first, of the second alone
     differences: dict[str, list[Difference]]  # by figure, `mean` last
     settings: dict[str, Any]  # of the tests, and the choice of rows
@@ -94,18 +100,22 @@ def compare_runs(
     match = match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     rows = choice.as_json()
-    units, clusters = read_clusters(table, clusters), resolve_clusters(table, clusters)
+    units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
     differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
     of_relations: tuple[dict[str, int], dict[str, list[Difference]]] = ({}, {})
     gaps = None
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
         progress = track(list(pairs.items()), "comparing")
-        by_figure = {x: compare_figures(*pair, clusters=units, **test) for x, pair in progress}
+        by_figure = {
+            x: compare_figures(*pair, clusters=units[BY_NAME[x].of_second], **test)
+            for x, pair in progress
+        }
         if facts and len(match.languages) > 1 and differ_in_protocol(differing):
-            gaps = compare_gaps(facts, units, **test)
+            gaps = compare_gaps(facts, units[False], **test)
         if by_relation:
-            of_relations = _compare_relations(pairs, table, clusters, test)
+            within = _list_units(match, clusters, within=True)
+            of_relations = _compare_relations(pairs, table, within, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     return Comparison(
@@ -115,7 +125,8 @@ def compare_runs(
         match.languages,
         match.left_out_languages,
         len(table),
-        len(set(units)) if units else len(table),
+        len(set(units[False] or range(len(table)))),
+        len(set(units[True] or range(len(table)))),
         match.left_out,
         by_figure,
         {"clusters": clusters, **test, **rows},
@@ -171,17 +182,26 @@ def _measure_predictions(
     return pairs, decodings
 
 
+def _list_units(match: Match, kind: str, within: bool = False) -> dict[bool, Labels]:
+    """List the unit of each row, for figures of its own sentence and, by True, of a donor's."""
+    first, second = (side[match.languages[0]] for side in match.tables)
+    units = clusters_within(first, kind) if within else read_clusters(first, kind)
+    linked = link_donors(pa.concat_tables([first, second]), kind, within)
+    return {False: units, True: linked[: len(first)] if linked else units}
+
+
 def _compare_relations(
-    figures: Figures, table: pa.Table, clusters: str, test: Mapping[str, Any]
+    figures: Figures, table: pa.Table, units: Mapping[bool, Labels], test: Mapping[str, Any]
 ) -> tuple[dict[str, int], dict[str, list[Difference]]]:
     """Count the rows of each relation, and compare headline means, p corrected over relations."""
-    relations, units = list_rows(table["relation"].to_pylist()), clusters_within(table, clusters)
+    relations = list_rows(table["relation"].to_pylist())
     differences = {}
     for name in track([x.name for x in HEADLINE if x.name in figures], "comparing relations"):
         means = []
         for relation, rows in relations.items():
             first, second = (pick_facts(figure, rows) for figure in figures[name])
-            options = {**test, "clusters": take(units, rows.tolist())}
+            of_rows = take(units[BY_NAME[name].of_second], rows.tolist())
+            options = {**test, "clusters": of_rows}
             *_, mean = compare_figures(first, second, **options)
             means.append(mean._replace(name=relation))
         p = np.array([np.nan if row.p is None else row.p for row in means])

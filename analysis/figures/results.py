@@ -208,6 +208,14 @@ def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
             )
 
 
+def list_undefined(results: Mapping[str, Any]) -> dict[str, float | None]:
+    """List R - 2P + Q of the pairs with donors whose centred RankC is not defined."""
+    if not results.get("donors", {}).get("n_donors"):
+        return {}
+    centred, numerators = (results.get(x, {}) for x in ("rankc_subject", "rankc_interaction"))
+    return {pair: numerators.get(pair) for pair, value in centred.items() if value is None}
+
+
 def mean_known(values: Iterable[float | None]) -> float | None:
     """Compute the mean of the values that are not None; None without any."""
     numbers = [value for value in values if value is not None]

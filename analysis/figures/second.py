@@ -40,11 +40,12 @@ HEADLINE_OF_SECOND = _of_second_pair(
     scale=Scale(lowest=-INFINITE),
     chance=0.0,
     left_out=LeftOut(
-        "facts without another subject to ask about: not in centred RankC and gain",
+        "facts without another subject, or with one candidate beside that one's answers: not in "
+        "centred RankC and gain",
         lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
     ),
     compared=True,
-    display=Presentation(short="centred", paper=("Cen", "centred RankC (Cen)")),
+    display=Presentation(short="centred", training="each", paper=("Cen", "centred RankC (Cen)")),
 )
 OF_SECOND = (
     _of_second_pair(
@@ -133,6 +134,6 @@ OF_SECOND = (
         sums=lambda second: _average_rates(second, second.accuracy_gain),
         scale=Scale(lowest=-1.0),
         compared=True,
-        display=Presentation(short="gain"),
+        display=Presentation(short="gain", training="mean", paper=("Gain", "accuracy gain (Gain)")),
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
-from polyprobe.analysis.figures.units import Bootstrap, read_clusters
+from polyprobe.analysis.figures.units import Bootstrap, link_donors, read_clusters
 from polyprobe.metrics.joint import relate
 from polyprobe.metrics.shared import intervals
 from polyprobe.schema.languages import list_traits
@@ -139,7 +139,10 @@ def relate_run(
     limit = intervals.choose_resamples(len(pairs.table), len(pairs.figure.names))
     bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, limit))
     bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
-    draws = bootstrap._asdict() | {"clusters": read_clusters(pairs.table, bootstrap.clusters)}
+    linked = link_donors(pairs.table, bootstrap.clusters) if pairs.of.of_second else None
+    clusters = linked or read_clusters(pairs.table, bootstrap.clusters)
+    draws = bootstrap._asdict() | {"clusters": clusters}
+    pairs = pairs._replace(figure=intervals.withhold(pairs.figure, intervals.Resampling(**draws)))
     queries = None
     if options.by_query and future:
         queries = _relate_queries(pairs, future.result()[0], draws)

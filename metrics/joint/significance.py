@@ -30,6 +30,7 @@ from polyprobe.metrics.shared.intervals import (
     AVERAGES,
     Figure,
     Ratio,
+    Resampling,
     add_mean,
     check_name,
     choose_resamples,
@@ -41,6 +42,7 @@ from polyprobe.metrics.shared.intervals import (
     sum_by,
     thin_out,
     weigh,
+    withhold,
 )
 
 _SWAPS = 2**22  # at once
@@ -80,6 +82,8 @@ def compare_figures(
         raise ValueError(f"n_resamples is {n_resamples}; expected 1 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
+    options = Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]
+    first, second = withhold(first, options), withhold(second, options)
     # Both runs have the same facts, so one draw of units serves both: the test is paired.
     units = index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units

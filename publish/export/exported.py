@@ -164,7 +164,7 @@ def as_yaml(value: object) -> str:
 def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
     """Check the rows; refuse values that are not finite numbers."""
     for row in rows:
-        for value in (x for x in row[3:] if not isinstance(x, str)):
+        for value in (row.value, row.low, row.high, row.chance, row.n, row.floor):
             number = isinstance(value, int | float) and not isinstance(value, bool)
             if value is not None and not (number and math.isfinite(value)):
                 place = filter(None, (row.relation, row.language, row.other_language))

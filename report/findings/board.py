@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.declaration import RunFigure
 from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
-from polyprobe.report.finding import Column, Estimate, Finding, Part, Role, Table
+from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
+from polyprobe.report.findings.run import NOT_ABOVE
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
 
 PLUS_MINUS = (
@@ -82,8 +83,15 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
             len(entry.settings.languages),
         ]
         row += [settings[place] for settings in board.differing.values()]
-        row += [Estimate(value.mean, value.interval, value.plus_minus) for value in values]
+        row += [
+            Cell(Estimate(value.mean, value.interval, value.plus_minus), bold=value.is_low)
+            for value in values
+        ]
         rows.append(row)
+    floors = [board.find_floor(name) for name in figures]
+    if any(floor is not None for floor in floors):
+        blank = [None] * (3 + len(board.differing))
+        rows.append(["highest floor", *blank, *map(Estimate, floors)])
     return Table(columns, rows)
 
 
@@ -97,20 +105,20 @@ def list_trends(board: Board) -> Table:
         Column("n", Role.COUNT, "n_size"),
         Column("r with accuracy"),
         Column("95%", Role.INTERVAL, "r"),
-        Column("p", Role.P),
+        Column("p (holm)", Role.P),
         Column("n", Role.COUNT, "n_accuracy"),
     ]
-    rows = []
+    rows, correlations = [], board.correlations
     for name in board.columns:
         figure, slope = board.figures[name], board.fit_slope(name)
-        correlation = board.correlate(name)
+        correlation = correlations.get(name)
         row: list[object] = [figure.title, *[None] * (len(columns) - 1)]
         if slope:
             scale = 100 if _is_share(figure) else 1
             ends = [scale * slope.low, scale * slope.high]
             row[1:5] = [scale * slope.slope, ends, slope.r, slope.n]
         if correlation:
-            n, r, low, high, p = correlation
+            n, r, low, high, _, p = correlation
             row[5:] = [r, [low, high], p, n]
         if slope or correlation:
             rows.append(row)
@@ -133,6 +141,8 @@ def _list_languages(board: Board, name: str) -> Table | None:
 def _list_notes(board: Board) -> list[str]:
     """List notes on the table and the settings in which its rows differ."""
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
+    if any(entry.values[name].is_low for entry in board.entries for name in board.columns):
+        notes.append(f"bold or †: {NOT_ABOVE}")
     for place, entry in enumerate(board.entries if board.differing else ()):
         settings = (f"{name} {values[place]}" for name, values in board.differing.items())
         notes.append(f"{entry.name}: {'; '.join(settings)}")
@@ -166,8 +176,8 @@ def _draw(board: Board) -> dict[str, Picture]:
             continue
         x, y = board.figures["accuracy"].title, board.figures[name].title
         title = f"{y} and {x}"
-        if correlation := board.correlate(name):
-            n, r, low, high, _ = correlation
+        if correlation := board.correlations.get(name):
+            n, r, low, high, *_ = correlation
             title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
         pictures[f"{name}-accuracy"] = Points(title, _list_points(board, "accuracy", name), x, y)
     return pictures

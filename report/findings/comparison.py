@@ -93,6 +93,8 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} "
         f"{name_units(settings['clusters'])}"
     )
+    if {"rankc_subject", "accuracy_gain"} & {*comparison.differences}:
+        yield f"centred RankC and gain: {comparison.n_linked:,} units, which donors link"
     yield from _list_left_out(comparison, comparison.names, " and ")
     for name, count in comparison.left_out_rows.items():
         yield f"{count:,} rows left out: {name}"

@@ -24,12 +24,15 @@ from polyprobe.analysis.figures.results import (
     list_columns,
     list_floors,
     list_named,
+    list_undefined,
     mean_known,
 )
 from polyprobe.analysis.figures.units import ENOUGH_RELATIONS
+from polyprobe.metrics.rankc_subject.formulas import ROOM
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.show import (
     NO_WIDTH,
+    UNDEFINED,
     format_p_value,
     format_value,
     has_no_width,
@@ -40,6 +43,9 @@ from polyprobe.schema.run.naming import shorten_signature
 from polyprobe.schema.run.rows import describe_choice, make_choice
 
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
+EXAMPLES = 5  # of pairs without centred RankC
+NOT_ABOVE = "not above the highest floor with its 95% interval"
+CENTRED = BY_NAME["rankc_subject"]
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
 EFFECTS = {
@@ -70,18 +76,15 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     """Make the table of languages, with means over pairs, and of means and floors."""
     intervals = results["intervals"]
     bounds, ends = intervals.get("accuracy", {}), intervals.get("mean", {})
-    values = [list_by_language(results, figure) for figure in figures]
+    values = [list_by_language(results, x) | {MEAN: results["mean"][x.name]} for x in figures]
     rows: list[list[Any]] = []
-    for language in results["languages"]:
-        first, *rest = (of_language[language] for of_language in values)
-        bold = is_above_floor(results, figures[0].name, language) is False
-        rows.append([language, Cell(first, bold=bold), *rest, bounds.get(language)])
-    sections = [len(rows)]
-    means = [
-        Cell(results["mean"][x.name], bold=is_above_floor(results, x.name, MEAN) is False)
-        for x in figures
-    ]
-    rows.append(["mean", *means, ""])
+    for place in (*results["languages"], MEAN):
+        cells = [
+            Cell(of_place[place], bold=is_above_floor(results, figure.name, place) is False)
+            for figure, of_place in zip(figures, values, strict=True)
+        ]
+        rows.append([place, *cells, "" if place == MEAN else bounds.get(place)])
+    sections = [len(rows) - 1]
     if any(ends.get(figure.name) for figure in figures):
         for name, role in (("95% from", Role.LOW), ("95% to", Role.HIGH)):
             cells = [Cell(ends.get(figure.name), role) for figure in figures]
@@ -249,7 +252,11 @@ def _list_notes(
     bounds = results["intervals"].get("mean", {}).values()
     if any(map(has_no_width, bounds)) or any("*" in line for line in [*means, *modules]):
         yield NO_WIDTH
+    yield from list_second(results)
     yield from means
+    places = (*results["languages"], MEAN)
+    if any(is_above_floor(results, x.name, place) is False for x in columns for place in places):
+        yield f"bold: {NOT_ABOVE}"
     if pairs and len(results["languages"]) < 2:
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):
@@ -261,13 +268,7 @@ def _list_notes(
 def _list_means(
     results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
 ) -> Iterator[str]:
-    """Yield tested means, then those of noted and named figures that are not in the table."""
-    # tests of the mean gain over questions about another subject
-    for name, p_values in results.get("p_values", {}).items():
-        value, p = results["mean"][name], p_values.get("mean")
-        if value is not None and p is not None:
-            interval = with_interval(value, results["intervals"]["mean"][name])
-            yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
+    """Yield the means of noted and named figures that are not in the table."""
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
     noted = {figure.name for figure in FIGURES if figure.display.noted}
     names = (({*names} | noted) - elsewhere) & {*results}
@@ -279,6 +280,37 @@ def _list_means(
         elif name in names:
             mean = results["mean"][name]
             yield f"{figure.title}: mean {with_interval(mean, bounds.get(name))}"
+
+
+def list_second(results: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the tests, parts, donors and undefined pairs of the figures of second questions."""
+    means, bounds = results["mean"], results["intervals"].get(MEAN, {})
+    for name, p_values in results.get("p_values", {}).items():
+        value, p = means[name], p_values.get(MEAN)
+        if value is not None and p is not None:
+            interval = with_interval(value, bounds[name])
+            yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
+    if means.get("rankc_right") is not None:
+        parts = [with_interval(means[x], bounds.get(x)) for x in ("rankc_right", "rankc_rest")]
+        nonsense = format_value(results["floors"].get("nonsense", {}).get("rankc_right"))
+        yield (
+            f"{CENTRED.title} = {parts[0]} of the right answers (of a nonsense order for each "
+            f"subject: {nonsense}) + {parts[1]} of the other candidates"
+        )
+    if donors := results.get("donors"):
+        counts = (
+            f"{donors[f'n_{x}']:,} {x} ({donors[f'effective_{x}']:,.0f} effective)"
+            for x in ("donors", "units")
+        )
+        yield f"{CENTRED.title} and gain: {'; '.join(counts)}"
+    if undefined := list_undefined(results):
+        values = [f"{x} {format_value(y)}" for x, y in undefined.items() if y is not None]
+        rest = f" and {len(values) - EXAMPLES:,} more" if len(values) > EXAMPLES else ""
+        yield (
+            f"{CENTRED.title} is not defined for {len(undefined):,} pairs, whose 1 - 2P + Q is not "
+            f"above {ROOM} with its interval; their R - 2P + Q: "
+            f"{', '.join(values[:EXAMPLES]) or UNDEFINED}{rest}"
+        )
 
 
 def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.finding import Cell, Finding, Role, Table
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, name_picture
-from polyprobe.report.show import format_cell
+from polyprobe.report.show import mark_cell
 from polyprobe.schema.languages import find_language
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
@@ -211,8 +211,7 @@ def list_cells(table: Table) -> list[list[tuple[str, Any]]]:
         rows.append([])
         for cell, column in zip(row, table.columns, strict=True):
             value, role, _ = cell if isinstance(cell, Cell) else Cell(cell)
-            role = role or column.role
             # the text of a size or p-value does not sort: `1.2B`, `1e-05`
-            number = role in (Role.SIZE, Role.P) and isinstance(value, int | float)
-            rows[-1].append((format_cell(value, role), value if number else None))
+            number = (role or column.role) in (Role.SIZE, Role.P) and isinstance(value, int | float)
+            rows[-1].append((mark_cell(cell, column.role), value if number else None))
     return rows

@@ -13,7 +13,9 @@ from polyprobe.analysis.figures.results import find_partners, is_above_floor, li
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import (
+    NOT_ABOVE,
     list_conditions,
+    list_second,
     make_popularity_table,
     make_relations_table,
     make_templates_part,
@@ -47,9 +49,11 @@ TERMS = [
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
 _TEXTS = {
     "means": "A floor is the figure of a ranking that knows nothing about the facts. A figure "
-    "means something as far as it is above its floors.",
+    "means something as far as it is above its floors. Centred RankC says how alike two languages "
+    "react to the subject, not how much they know (5% of the facts known in both above one common "
+    "order gives 1.000): read accuracy and gain with it.",
     "differences": "Differences are paired, over the facts and languages that both runs have.",
-    "floor": "†: the interval is not above the most frequent answers.",
+    "floor": f"†: {NOT_ABOVE}.",
     "shares": "Share of the facts that are right in exactly 1, 2, … languages, of all facts right "
     "in at least one.",
     "pairs": "Select a cell or a pair to see examples of its two languages.",
@@ -142,7 +146,9 @@ def make_report(
 def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     """List the figures of pairs that all runs have: corrected ones before raw ones."""
     figures = [f for f in HEADLINE_PAIRS if all(f.name in part.results for part in parts)]
-    return sorted(figures, key=lambda figure: figure.name not in _CORRECTED)
+    # undefined ones last: the first one orders the pairs
+    undefined = {x.name for x in figures if all(y.results["mean"][x.name] is None for y in parts)}
+    return sorted(figures, key=lambda x: (x.name in undefined, x.name not in _CORRECTED))
 
 
 def make_report_finding(report: Report, drawings: Drawings) -> Finding:
@@ -167,8 +173,13 @@ def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     )]  # fmt: skip
     notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
-    means = _make_means_table(report)
-    yield Part("Means and floors", [*lines, means, _make_every_mean_table(report), notes])
+    means, every = _make_means_table(report), _make_every_mean_table(report)
+    of_second = [
+        f"{_name_part(part, report)}{x}."
+        for part in report.parts
+        for x in list_second(part.results)
+    ]
+    yield Part("Means and floors", [*lines, means, _TEXTS["floor"], *of_second, every, notes])
     yield Part(ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
     if SHARES in drawings:
         yield Part(SHARES, [_TEXTS["shares"]])
@@ -180,6 +191,10 @@ def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         yield Part(TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
     if CALIBRATION in drawings:
         yield Part(CALIBRATION, [_TEXTS["calibration"]])
+
+
+def _name_part(part: RunPart, report: Report) -> str:
+    return f"{part.name}: " if len(report.parts) > 1 else ""
 
 
 def _make_means_table(report: Report) -> Table:
@@ -201,8 +216,12 @@ def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigur
 
 
 def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
-    """List the figure's value with its interval in each run, then the tested differences."""
-    cells = [with_interval(*part.estimate(figure, name)) for part in report.parts]
+    """List the figure's value, interval and mark in each run, then the tested differences."""
+    cells = [
+        with_interval(*part.estimate(figure, name))
+        + (" †" if is_above_floor(part.results, figure.name, name) is False else "")
+        for part in report.parts
+    ]
     for two in report.between:
         rows = two.comparison.differences.get(figure.name, ())
         row = next((row for row in rows if row.name == name), None)
@@ -231,14 +250,8 @@ def _make_every_mean_table(report: Report) -> Table:
 
 
 def make_accuracies_table(report: Report) -> Table:
-    """Make the table of accuracies; `†` if one is not above the highest floor."""
-    rows = []
-    for language in report.languages:
-        cells = _list_cells(report, HEADLINE[0], language)
-        for place, part in enumerate(report.parts):
-            if is_above_floor(part.results, "accuracy", language) is False:
-                cells[place] += " †"
-        rows.append([language, *cells])
+    """Make the table of accuracies."""
+    rows = [[x, *_list_cells(report, HEADLINE[0], x)] for x in report.languages]
     return Table(_list_columns(report, "language"), rows, folded="The same as a table")
 
 
@@ -284,7 +297,7 @@ def make_runs_part(report: Report) -> Part:
     """Make the part of what was left out, and of figures by relation and popularity."""
     blocks: list[Table | str] = []
     for part in report.parts:
-        name = f"{part.name}: " if len(report.parts) > 1 else ""
+        name = _name_part(part, report)
         blocks += [f"{name}{line}." for line in _list_notes(part.results)]
         for title, table in (
             ("by relation", make_relations_table(part.results)),
@@ -325,9 +338,13 @@ def _describe_run(part: RunPart, explain: bool) -> str:
         f"{results['n_queries']:,} facts right, {averaged} (guessing: "
         f"{results['chance']['accuracy']:.1%}{floor})"
     )
+    if mean.get("accuracy_gain") is not None:
+        text += (
+            f", {100 * mean['accuracy_gain']:z.1f} points more than in another subject's sentence"
+        )
     for name, title, ends in (
-        ("rankc_subject", "a subject-corrected", "whatever the subject, 1: the same ranking only "
-         "with the same subject"),
+        ("rankc_subject", "a centred", "a language does not react to the subject, 1: both react "
+         "alike"),
         ("rankc_adjusted", "an adjusted", "chance, 1: the same ranking"),
     ):  # fmt: skip
         if mean.get(name) is not None:

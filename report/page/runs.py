@@ -7,7 +7,6 @@ from typing import Any
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import OPTIONS, find_results
-from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
@@ -28,7 +27,7 @@ NEEDED = {
     "languages": list,
     "n_queries": int,
     "signature": str,
-    **{figure.name: dict for figure in HEADLINE if figure.input is not SECOND_RANKINGS},
+    **{figure.name: dict for figure in HEADLINE if not figure.of_second},
     **dict.fromkeys(("mean", "chance", "left_out"), dict),
 }
 

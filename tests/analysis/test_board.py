@@ -65,10 +65,64 @@ def test_slopes_and_correlations_are_those_of_other_programs(bmlama_board):
             (other.intercept, other.rvalue, other.pvalue)
         )
     one, two = np.array([*TABLE_5.values()]).T
-    found, z = bmlama_board.correlate("rankc"), np.arctanh(pearsonr(one, two).statistic)
+    found, z = bmlama_board.correlations["rankc"], np.arctanh(pearsonr(one, two).statistic)
     half = 1.959964 / np.sqrt(9 - 3)
     assert (found.low, found.high) == pytest.approx((np.tanh(z - half), np.tanh(z + half)))
-    assert bmlama_board.correlate("accuracy") is None
+    assert {*bmlama_board.correlations} == {"rankc"}
+
+
+def test_correlations_are_corrected_for_their_number(tmp_path):
+    """Holm over three columns: 3 p of the least, then at least that."""
+    rankc, coverlap, adjusted = (0.1, 0.2, 0.35, 0.4), (0.5, 0.1, 0.3, 0.2), (0.1, 0.3, 0.2, 0.4)
+    figures = {"rankc": rankc, "coverlap": coverlap, "rankc_adjusted": adjusted}
+    accuracy = (0.1, 0.2, 0.3, 0.4)
+    rows = [{"accuracy": accuracy[i]} | {x: y[i] for x, y in figures.items()} for i in range(4)]
+    runs = [
+        write_typed(tmp_path / f"{i}", f"m{i}", row, languages=["en", "fr"])
+        for i, row in enumerate(rows)
+    ]
+    p = {name: pearsonr(values, accuracy).pvalue for name, values in figures.items()}
+    least, middle, most = sorted(p, key=p.get)
+    steps = [3 * p[least], 2 * p[middle], p[most]]
+    expected = {x: min(max(steps[: i + 1]), 1) for i, x in enumerate((least, middle, most))}
+    board = make_board(runs)
+    found = {name: row.p_adjusted for name, row in board.correlations.items()}
+    assert found == pytest.approx(expected)
+    assert board.as_json()["correlations_with_accuracy"]["rankc"]["p_adjusted"] == found["rankc"]
+
+
+def test_centred_rankc_sorts_and_floors_mark(tmp_path):
+    floors = {"bigrams": {"rankc_subject": 0.3, "accuracy": 0.2}, "frequency": {"accuracy": 0.25}}
+    runs = []
+    for name, accuracy, centred, ends in (
+        ("letters", 0.9, 0.3, [0.25, 0.35]),
+        ("blind", 0.3, None, None),
+        ("knows", 0.5, 0.6, [0.5, 0.7]),
+    ):
+        bounds = {"mean": {"accuracy": [accuracy - 0.1, 1], "rankc_subject": ends}}
+        figures = {"accuracy": {"en": accuracy, "fr": accuracy}, "rankc_subject": centred}
+        more = {"floors": floors, "intervals": bounds}
+        runs.append(write_typed(tmp_path / name, name, figures, more))
+    board = make_board(runs)
+    assert [entry.name for entry in board.entries] == ["knows", "letters", "blind"]
+    table = list_models(board, board.columns)
+    assert table.rows[-1][0] == "highest floor"
+    assert [cell.value for cell in table.rows[-1][4:]] == [0.25, 0.3]
+    assert [[cell.bold for cell in row[4:]] for row in table.rows[:-1]] == [
+        [False, False], [False, True], [True, False],
+    ]  # fmt: skip
+    assert "0.300 †" in write_models(board, ".md")
+    assert "bold or †: not above the highest floor" in "\n".join(make_board_finding(board).notes)
+    figures = board.as_json()["models"][1]["figures"]
+    assert (figures["accuracy"]["floor"], figures["accuracy"]["floor_name"]) == (0.25, "frequency")
+
+
+def test_a_run_of_the_earlier_definition_is_refused_in_one_line(tmp_path):
+    run = write_typed(tmp_path / "run", "a", SEVERAL)
+    reseal(run, definition=1)
+    with pytest.raises(PolyprobeError, match="definition 1, which cannot be compared") as error:
+        make_board([run])
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(

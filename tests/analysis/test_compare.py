@@ -227,7 +227,7 @@ def explained(n_units, names, correction, resamples, *, test="randomisation", cl
     differences = {figure: [row] * (n + 1) for figure, n in names.items()}
     settings = {"test": test, "correction": correction, "n_resamples": resamples}
     settings["clusters"] = clusters
-    sizes = (n_units, n_units, (0, 0))
+    sizes = (n_units, n_units, n_units, (0, 0))
     found = Comparison(("", ""), ("", ""), "", [], [], *sizes, differences, settings, {}, {}, {})
     return explain_least(found)
 

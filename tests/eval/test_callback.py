@@ -33,7 +33,8 @@ def test_figures_are_those_of_the_saved_checkpoint(kind, saved, facts, tmp_path)
     assert logged[1] == saved_figures(trainer, facts, tmp_path / "end")
     assert set(logged[1]) == {
         "polyprobe/accuracy", "polyprobe/accuracy.en", "polyprobe/accuracy.ru", "polyprobe/rankc",
-        "polyprobe/rankc.en-ru", "polyprobe/rankc_adjusted",
+        "polyprobe/rankc.en-ru", "polyprobe/rankc_adjusted", "polyprobe/accuracy_gain",
+        "polyprobe/rankc_subject", "polyprobe/rankc_subject.en-ru",
     }  # fmt: skip
     entries = [entry for entry in trainer.state.log_history if ours(entry)]
     assert [(entry["step"], ours(entry)) for entry in entries] == [(2, logged[0]), (4, logged[1])]
@@ -60,6 +61,7 @@ def test_one_language_has_no_rankc(saved, facts, tmp_path):
     assert set(ours(trainer.evaluate(), "eval_polyprobe/")) == {
         "eval_polyprobe/accuracy",
         "eval_polyprobe/accuracy.en",
+        "eval_polyprobe/accuracy_gain",
     }
 
 

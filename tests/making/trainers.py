@@ -77,14 +77,17 @@ def follow(trainer, facts, languages=("en", "ru"), **options):
     return callback
 
 
+TRAINED = ("accuracy", "accuracy_gain", "rankc_subject", "rankc", "rankc_adjusted")
+
+
 def figures_of(results):
     """Return the figures of results.json, under the names of the callback."""
     parts = {
         f"polyprobe/{name}.{of}": value
-        for name in ("accuracy", "rankc")
-        for of, value in results[name].items()
+        for name in ("accuracy", "rankc", "rankc_subject")
+        for of, value in results.get(name, {}).items()
     }
-    means = {f"polyprobe/{x}": results["mean"][x] for x in ("accuracy", "rankc", "rankc_adjusted")}
+    means = {f"polyprobe/{x}": results["mean"].get(x) for x in TRAINED}
     return {name: value for name, value in {**parts, **means}.items() if value is not None}
 
 

@@ -133,7 +133,7 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
     table = pd.read_csv(export_run(run, "csv"))
     assert list(table) == [
         "figure", "language", "other_language", "value", "low", "high", "chance", "n", "floor",
-        "relation", "signature",
+        "floor_name", "relation", "signature",
     ]  # fmt: skip
     assert set(table.signature) == {results["signature"]}
     assert not table.duplicated(["figure", "language", "other_language", "relation"]).any()
@@ -165,7 +165,16 @@ def test_csv_is_read_by_pandas_with_the_same_floats(run):
 def test_csv_holds_every_number_of_the_results(run):
     """Every figure of results.json is in the table."""
     told = set(pd.read_csv(export_run(run, "csv")).figure)
-    left = {"signature", "languages", "n_queries", "mean", "chance", "intervals", "left_out"}
+    left = {
+        "definition",
+        "signature",
+        "languages",
+        "n_queries",
+        "mean",
+        "chance",
+        "intervals",
+        "left_out",
+    }
     left |= {"floors", "p_values", "by_relation", "subset"}
     for name, value in read_results(run).items():
         if name in left | {"resampling", "k_correct"} or name.endswith("_ci"):
@@ -227,7 +236,16 @@ def test_latex_has_the_columns_of_table_5(run):
     assert head == ["Model", "CLC", "Adj", "Acc", "en", "ru", r"zh\_hans"]
     means = [results["mean"][figure] for figure in ("rankc", "rankc_adjusted", "accuracy")]
     shown = [*means, *results["accuracy"].values()]
-    assert values == ["synthetic", *(f"{100 * value:.1f}" for value in shown)]
+    assert [x.removeprefix(r"\textbf{").rstrip("}") for x in values] == [
+        "synthetic",
+        *(f"{100 * value:.1f}" for value in shown),
+    ]
+    # bold where the interval is not above the highest floor
+    figures, ends = ("rankc", "rankc_adjusted", "accuracy"), results["intervals"]["mean"]
+    floors = [max(x.get(f, -9) for x in results["floors"].values()) for f in figures]
+    assert [x.startswith(r"\textbf") for x in values[1:4]] == [
+        ends[figure][0] <= floor for figure, floor in zip(figures, floors, strict=True)
+    ]
     bounds = results["intervals"]["accuracy"].values()
     assert low[4:] == [rf"\scriptsize {100 * bound[0]:.1f}" for bound in bounds]
     assert high[4:] == [rf"\scriptsize {100 * bound[1]:.1f}" for bound in bounds]

@@ -5,6 +5,7 @@ from io import StringIO
 
 from rich.console import Console
 
+from polyprobe.report.finding import Cell
 from polyprobe.report.findings.run import make_run_finding
 from polyprobe.report.show import render
 
@@ -67,3 +68,64 @@ def test_intervals_are_below_the_means_and_marked_without_width():
     assert rows["95% to"] == ["0.750", "0.600*", "0.400", "–"]
     assert any(line.startswith("*: all resamples have this value") for line in lines)
     assert not any(line.startswith("*:") for line in printed(RESULTS))
+
+
+SECOND = {
+    "accuracy_gain": {"en": 0.4, "fr": 0.2, "zh_hans": 0.0},
+    "rankc_subject": {"en-fr": 0.3, "en-zh_hans": 0.1, "fr-zh_hans": None},
+    "rankc_interaction": {"en-fr": 0.25, "en-zh_hans": 0.09, "fr-zh_hans": 0.011},
+    "mean": {
+        **RESULTS["mean"], "accuracy_gain": 0.2, "rankc_subject": 0.2, "rankc_right": 0.15,
+        "rankc_rest": 0.05, "rankc_interaction": 0.117, "rankc_beyond": 0.02,
+    },
+    "intervals": {
+        "accuracy_gain": {"en": [0.3, 0.5], "fr": [0.05, 0.3], "zh_hans": [-0.1, 0.1]},
+        "mean": {
+            "accuracy": [0.25, 0.35], "accuracy_gain": [0.1, 0.3], "rankc_subject": [0.1, 0.3],
+            "rankc_right": [0.11, 0.19], "rankc_rest": [0.01, 0.09],
+            "rankc_interaction": [0.1, 0.2], "rankc_beyond": [-0.01, 0.05],
+        },
+    },
+    "floors": {
+        "frequency": {"accuracy": 0.3}, "nonsense": {"rankc_right": 0.06},
+        "bigrams": {"accuracy_gain": 0.06, "rankc_subject": 0.099},
+    },
+    "p_values": {"rankc_interaction": {"mean": 0.0001}, "rankc_beyond": {"mean": 0.25}},
+    "donors": {"n_donors": 90, "effective_donors": 81.4, "n_units": 40, "effective_units": 30.6},
+}  # fmt: skip
+
+
+def test_the_headline_has_accuracy_and_gain_beside_it_and_its_parts_below():
+    lines = printed({**RESULTS, **SECOND}, 200)
+    (head,) = (line for line in lines if ("accuracy" in line and "│" in line) or "┃" in line)
+    names = [x.strip() for x in head.strip("┃").split("┃")]
+    assert names[:4] == ["language", "accuracy", "gain", "centred"]
+    rows = cells(lines)
+    assert rows["en"][:3] == ["0.500", "0.400", "0.200"]
+    assert rows["zh_hans"][2] == "0.100"  # of the defined pair
+    assert "nonsense" not in rows  # it has none of the columns
+    text = "\n".join(lines)
+    for line in (
+        "RankC, R - 2P + Q: 0.117 (0.100 to 0.200), p = 0.0001 (sign-flip test)",
+        "centred RankC, beyond independence: 0.020 (-0.010 to 0.050), p = 0.25 (sign-flip test)",
+        "centred RankC = 0.150 (0.110 to 0.190) of the right answers (of a nonsense order for each "
+        "subject: 0.060) + 0.050 (0.010 to 0.090) of the other candidates",
+        "centred RankC and gain: 90 donors (81 effective); 40 units (31 effective)",
+        "centred RankC is not defined for 1 pairs, whose 1 - 2P + Q is not above 0.05 with its "
+        "interval; their R - 2P + Q: fr-zh_hans 0.011",
+        "bold: not above the highest floor with its 95% interval",
+    ):
+        assert line in text
+
+
+def test_values_whose_interval_is_not_above_the_highest_floor_are_bold():
+    (table,) = make_run_finding({**RESULTS, **SECOND}).tables
+    bold = {
+        (row[0], column.head)
+        for row in table.rows
+        for cell, column in zip(row, table.columns, strict=True)
+        if isinstance(cell, Cell) and cell.bold
+    }
+    # accuracy .25 < .3; gains .05 and -.1 < .06; the headline's .1 > .099
+    assert bold == {("mean", "accuracy"), ("fr", "gain"), ("zh_hans", "gain")}
+    assert not any("bold:" in line for line in printed(RESULTS))
