@@ -302,7 +302,8 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
             f"{donors[f'n_{x}']:,} {x} ({donors[f'effective_{x}']:,.0f} effective)"
             for x in ("donors", "units")
         )
-        yield f"{CENTRED.title} and gain: {'; '.join(counts)}"
+        start = f"{CENTRED.title} and " if CENTRED.name in results else ""
+        yield f"{start}gain: {'; '.join(counts)}"
     if undefined := list_undefined(results):
         values = [f"{x} {format_value(y)}" for x, y in undefined.items() if y is not None]
         rest = f" and {len(values) - EXAMPLES:,} more" if len(values) > EXAMPLES else ""

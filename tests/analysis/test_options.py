@@ -79,24 +79,25 @@ def test_rankc_is_that_of_the_module(run, weights, ties):
         assert found["mean"]["rankc"] != pytest.approx(default["mean"]["rankc"], abs=1e-4)
     if weights != "softmax":  # chance and floors follow
         assert found["chance"]["rankc"] != pytest.approx(default["chance"]["rankc"], abs=1e-3)
-        for floor in ("donor", "length"):
-            one, other = (x["floors"][floor]["rankc"] for x in (found, default))
-            assert one != pytest.approx(other, abs=1e-3)
+        one, other = (x["floors"]["length"]["rankc"] for x in (found, default))
+        assert one != pytest.approx(other, abs=1e-3)
 
 
 @pytest.mark.parametrize("ties", ["expected", "released"])
 @pytest.mark.parametrize("weights", ["softmax", "norm2-released"])
-def test_corrected_rankc_is_that_of_the_module(run, weights, ties):
+def test_centred_rankc_is_that_of_the_module(run, weights, ties):
     found = find_results(run, QUICK, options=MetricOptions(weights=weights, ties=ties))
-    scores, donor = read(run, "scores"), read(run, "donor_scores")
-    asked = [n for n in range(N) if donor["en"][n] is not None]
+    columns = [read(run, x) for x in ("scores", "donor_scores", "answers", "donor_answers")]
+    places = [n for n in range(N) if columns[1]["en"][n] is not None]
     for one, two in PAIRS:
-        columns = [[rows[n] for n in asked] for rows in (scores[one], scores[two])]
-        others = [[rows[n] for n in asked] for rows in (donor[one], donor[two])]
-        alone = measure_rankc_subject(*columns, *others, weights=weights, ties=ties, n_resamples=0)
-        assert found["rankc_subject"][f"{one}-{two}"] == pytest.approx(alone["rankc_subject"])
-    means = [found["rankc_donor"][f"{one}-{two}"] for one, two in PAIRS]
-    assert found["floors"]["donor"]["rankc"] == pytest.approx(np.mean(means))
+        scores = [[x[y][n] for n in places] for x in columns[:2] for y in (one, two)]
+        answers = [[x[one][n] for n in places] for x in columns[2:]]
+        options = {"weights": weights, "ties": ties, "n_resamples": 0, "average": "micro"}
+        options["groups"] = [RELATIONS[n] for n in places]
+        alone = measure_rankc_subject(*scores, *answers, **options)
+        for name in {*alone} & {*found} - {"rankc", "n_queries"}:
+            assert found[name][f"{one}-{two}"] == pytest.approx(alone[name]), name
+        assert {"rankc_subject", "rankc_right", "rankc_beyond"} < {*alone} & {*found}
 
 
 def test_released_ties_are_those_of_the_other_modules(run):
@@ -208,14 +209,14 @@ def test_only_the_chosen_figures_are_computed(run):
     whole = find_results(run, QUICK)
     assert [*found["mean"]] == ["rankc"]
     kept = {"languages", "n_queries", "k_correct", "k_share"}
-    kept |= {"signature", "subset", "resampling"}
+    kept |= {"definition", "signature", "subset", "resampling", "donors"}
     assert {name for name in found if name in whole} - {"options"} == kept | {
         *chosen, "chance", "mean", "intervals", "by_relation", "floors", "p_values", "left_out"
     }  # fmt: skip
     for name in (*chosen, *kept):
         assert found[name] == whole[name]
     assert found["chance"] == {"rankc": whole["chance"]["rankc"]}
-    assert {*found["floors"]["donor"]} == {"rankc"}
+    assert {*found["floors"]["length"]} == {"rankc"}
     assert found["options"] == {"figures": [*chosen]}
 
 

@@ -24,14 +24,21 @@ def write_scores(folder, dataset, seed, **options):
         own, other = (
             [row[:k].tolist() for row, k in zip(one, sizes, strict=True)] for one in values
         )
+        facts, answers = (known[x].to_pylist() for x in ("fact_id", "answers"))
+        right = [row[0] for row in answers]
         columns = known.to_pydict() | {
             "relation": RELATIONS,
             "scores": own,
             "n_characters": [[3] * k for k in sizes],
             "flags": [["second_answers"] if x == "P530" else [] for x in RELATIONS],
             "baseline": [n % 7 / 6 for n in range(N)],
-            "donor": [None if n % 9 == 3 else "other" for n in range(N)],
+            "donor": [None if n % 9 == 3 else facts[n ^ 2] for n in range(N)],
             "donor_scores": [None if n % 9 == 3 else other[n] for n in range(N)],
+            # the second of three wrong candidates; a single one is not the donor's answer
+            "donor_answers": [
+                None if n % 9 == 3 else [1 if right[n] > 1 else 2][: sizes[n] // 4]
+                for n in range(N)
+            ],
         }
         run.write(language, pa.table(columns, schema=SCORES))
     return run
