@@ -7,14 +7,13 @@ over its tokens (Fluent-mLAMA, section 5.4).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from scipy.sparse import csr_array
 
 from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.names import share_bigrams
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import name_candidates, read_lists
 from polyprobe.system.errors import PolyprobeError
@@ -93,23 +92,6 @@ def _compare_names(
         "initials": initials[first] == initials[second],
     }
     return {f"{prefix}{x}": pa.ListArray.from_arrays(ends, pa.array(y)) for x, y in columns.items()}
-
-
-def share_bigrams(names: Sequence[str], first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Compute Dice's coefficient of the pairs of adjacent characters in pairs of names.
-
-    >>> share_bigrams(["night", "nacht"], np.array([0]), np.array([1]))
-    array([0.25])
-    """
-    sets = [{*map("".join, pairwise(name))} for name in names]
-    number: dict[str, int] = {}
-    columns = [number.setdefault(pair, len(number)) for pairs in sets for pair in pairs]
-    ends: np.ndarray = np.insert(np.cumsum([len(pairs) for pairs in sets], dtype=int), 0, 0)
-    shape = (len(sets), max(len(number), 1))
-    marks = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
-    both = marks[first].multiply(marks[second]).sum(axis=1)
-    total = np.diff(ends)[first] + np.diff(ends)[second]
-    return np.divide(2 * both, total, out=np.zeros(len(first)), where=total > 0)
 
 
 def check_prefix(scorer: Any) -> None:

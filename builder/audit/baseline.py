@@ -1,21 +1,26 @@
 """The accuracy that a dataset allows without a model: by chance, and by frequent answers."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.names import share_bigrams
+from polyprobe.metrics.shared.rows import Rows
 
 from .split import Split
 
 
 class Baseline(NamedTuple):
-    """Expected accuracies of two rankings that do not read the subject."""
+    """Expected accuracies of rankings without a model."""
 
     # None without rows, and where each row has one candidate.
     rows: int  # with a correct candidate; the others are left out
     chance: float | None  # of random rankings
     frequency: float | None  # of candidates ranked by the other facts that they answer
+    letters: float | None  # of those ranked by the pairs of letters shared with the subject's name
 
 
 def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
@@ -23,19 +28,35 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
     names = split.candidate_ids if by_id else split.candidates
     rows = [row for row, answers in enumerate(split.answers) if answers]
     if max((len(names[row]) for row in rows), default=1) == 1:
-        return {"": Baseline(len(rows), None, None)}
+        return {"": Baseline(len(rows), None, None, None)}
     relations = [split.relation[row] for row in rows]
     answers = [split.answers[row] for row in rows]
     chance = np.array([len(split.answers[row]) / len(names[row]) for row in rows])
     facts = [split.fact_id[row] or str(row) for row in rows]
     frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
+    letters = _rank_by_letters(split, rows)
     places = {"": list(range(len(rows)))}
     for place, relation in enumerate(relations):
         if relation:  # empty if the dataset has no relations
             places.setdefault(relation, []).append(place)
     return {
         relation: Baseline(
-            len(numbers), float(chance[numbers].mean()), float(frequency[numbers].mean())
+            len(numbers),
+            float(chance[numbers].mean()),
+            float(frequency[numbers].mean()),
+            None if letters is None else float(letters[numbers].mean()),
         )
         for relation, numbers in places.items()
     }
+
+
+def _rank_by_letters(split: Split, rows: Sequence[int]) -> np.ndarray | None:
+    """Compute how likely the name most like the subject's is right; None without names."""
+    if not all(split.subject[row] for row in rows):
+        return None
+    pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
+    number: dict[str, int] = {}
+    places = np.array([[number.setdefault(name, len(number)) for name in pair] for pair in pairs])
+    flat = share_bigrams([name.strip().casefold() for name in number], *places.T)
+    sizes = np.array([len(split.candidates[row]) for row in rows])
+    return right_probability(Rows(flat, sizes), [split.answers[row] for row in rows])

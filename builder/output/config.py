@@ -60,7 +60,7 @@ def read_config(folder: Path, name: str) -> Config:
     repairs = count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names])
     reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
-    baseline = Baseline(tables[reference].num_rows, None, None)
+    baseline = Baseline(tables[reference].num_rows, None, None, None)
     if pc.max(pc.list_value_length(tables[reference]["candidates"])).as_py() != 1:
         split = read_split(paths[reference].stem, tables[reference], name)
         baseline = find_baselines(split, all(find_ids({split.language: split})))[""]

@@ -59,7 +59,7 @@ def statistics_table(configs: Sequence[Config]) -> str:
             f"{fmean(config.sizes.elements()):.2f}",
             min(config.sizes),
             max(config.sizes),
-            *("–" if share is None else f"{share:.3f}" for share in config.baseline[1:]),
+            *("–" if share is None else f"{share:.3f}" for share in config.baseline[1:3]),
         )
         for config in configs
     ]
