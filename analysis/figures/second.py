@@ -114,7 +114,7 @@ OF_SECOND = (
             (
                 "room",
                 "RankC, 1 - 2P + Q",
-                "The denominator of centred RankC, which must be above .05.",
+                "The denominator of centred RankC, which must be above .005.",
                 (-1.0, 2.0),
                 None,
             ),

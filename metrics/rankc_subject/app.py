@@ -46,7 +46,7 @@ def compute(
     [p] = module.flip_signs(terms.interaction.mean(axis=1)[:, None], clusters, 1000)
     notes = [f"Sign-flip test of the mean R − 2P + Q of all pairs: p = {p:.2g}."]
     if lists[0][0].value is None:
-        notes.append("Centred RankC is not defined: 1 − 2P + Q is not above .05.")
+        notes.append("Centred RankC is not defined: 1 − 2P + Q is not above .005.")
     return Output([entry for entries in zip(*lists, strict=True) for entry in entries], notes)
 
 

@@ -19,6 +19,7 @@ a sum over candidates, so that the right answer has its part (`rankc_right`), th
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +59,7 @@ from polyprobe.metrics.shared.rows import (
 )
 
 INPUTS = ("predictions", "references", "donor_predictions", "donor_references")
-ROOM = 0.05  # the denominator must be above it, else the figure is not defined
+ROOM = 0.005  # the denominator must be above it, else the figure is not defined
 CELL = 10  # facts that a cell of independent knowledge has at least
 _FLIPS = 2**22  # at once
 
@@ -183,15 +184,13 @@ def _learn_depths(
             continue
         matched[rows] = True
         flat = items[rows, place[rows]]
-        # A fact counts once, however many templates it has.
         number = np.unique(facts[rows], return_inverse=True)[1]
-        weights = (1 / np.bincount(number))[number]
         for k, (own, donor) in enumerate(zip(languages, donors, strict=True)):
             better, equal = _count_around(own[items[rows]], own[flat])
             # the mean over the cell, less the fact itself
             reached = np.column_stack([prefix_shares(better, equal, size), np.ones(len(rows))])
             better, equal = _count_around(donor[items[rows]], donor[flat])
-            cells = join_ranks(better + (equal + 1) / 2, weights)
+            cells = join_ranks(better + (equal + 1) / 2, number)
             fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
             sums = sum_by(cells, reached)[cells] - sum_by(fact, reached)[fact]
             depths[rows, k] = sums[:, :-1] / sums[:, -1:]
@@ -204,21 +203,24 @@ def _count_around(scores: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np
     return (scores > column).sum(axis=1), (scores == column).sum(axis=1)
 
 
-def join_ranks(ranks: np.ndarray, weights: np.ndarray, least: float = CELL) -> np.ndarray:
-    """Number cells of neighbouring ranks, from the best, that weigh `least` each.
+def join_ranks(ranks: np.ndarray, facts: np.ndarray, least: int = CELL) -> np.ndarray:
+    """Number cells of neighbouring ranks, from the best, with `least` different facts each.
 
-    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.ones(6), least=2)
+    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.arange(6), least=2)
     array([0, 1, 0, 1, 1, 1])
     """
     places = np.unique(ranks, return_inverse=True)[1]
-    cells, cell, size = [], 0, 1e-9
-    counts = np.bincount(places, weights)
-    # The ranks behind must fill a cell too; weights are fractions.
-    for count, rest in zip(counts, counts[::-1].cumsum()[::-1] + 1e-9, strict=True):
-        if size >= least and rest >= least:
-            cell, size = cell + 1, 1e-9
+    facts_of_rank: list[set[int]] = [set() for _ in range(places.max() + 1)]
+    for place, fact in zip(places.tolist(), facts.tolist(), strict=True):
+        facts_of_rank[place].add(fact)
+    # those of each rank and all behind it, which must fill a cell too
+    behind = [*accumulate(reversed(facts_of_rank), lambda x, y: x | y)][::-1]
+    cells, cell, inside = [], 0, set[int]()
+    for of_rank, rest in zip(facts_of_rank, behind, strict=True):
+        if len(inside) >= least and len(rest) >= least:
+            cell, inside = cell + 1, set()
         cells.append(cell)
-        size += count
+        inside = inside | of_rank
     return np.array(cells)[places]
 
 

@@ -32,7 +32,7 @@ Returns:
         queries: R is RankC with the right subject in both languages, P with the donor in one of
         them, the mean of both ways, Q with the donor in both. 0 if either language ranks alike
         whatever the subject, 1 for equal rankings; can be negative. None where the denominator is
-        not above .05 in 97.5% of the resamples.
+        not above .005 in 97.5% of the resamples.
     rankc_right, rankc_rest (float or None): the parts of the right answers and of the others.
     rankc_independent (float or None): the value of languages that know as much of other facts, for
         queries with one right answer in relations of ten such queries.

@@ -287,14 +287,20 @@ def test_accuracies_without_a_model_are_those_counted_by_hand():
     """Norway answers two rows and Peru one; in Norway's rows, both answer one other row."""
     changes = [(language, 2, {"answers": [1]}) for language in ("en", "fr")]
     found = audit(changes)["accuracy_without_a_model"]
-    expected = {"rows": 3, "chance": 1 / 3, "frequency": pytest.approx((1 / 2 + 0 + 1 / 2) / 3)}
+    # No candidate shares a pair of letters with Oslo, Lima or Moundou: all tie.
+    level = {"chance": 1 / 3, "letters": pytest.approx(1 / 3)}
+    expected = {"rows": 3, **level, "frequency": pytest.approx((1 / 2 + 0 + 1 / 2) / 3)}
     assert found == {"overall": expected, "by_relation": {"P17": expected}}
     changes += [(language, 1, {"relation": "P36"}) for language in ("en", "fr")]
     apart = audit(changes)["accuracy_without_a_model"]["by_relation"]
-    assert apart["P17"] == {"rows": 2, "chance": 1 / 3, "frequency": 1}
-    assert apart["P36"] == {"rows": 1, "chance": 1 / 3, "frequency": pytest.approx(1 / 3)}
+    assert apart["P17"] == {"rows": 2, **level, "frequency": 1}
+    assert apart["P36"] == {"rows": 1, **level, "frequency": pytest.approx(1 / 3)}
     unnamed = [*changes[:2], *(("en", number, {"relation": ""}) for number in range(3))]
     assert audit(unnamed)["accuracy_without_a_model"] == {"overall": expected, "by_relation": {}}
+    # Limerick shares three of its seven pairs of letters with Lima, of three; Peru and Chad none.
+    named = [(x, 1, {"candidates": ["Chad", "Limerick", "Peru"]}) for x in ("en", "fr")]
+    letters = audit(named)["accuracy_without_a_model"]["overall"]["letters"]
+    assert letters == pytest.approx((1 / 3 + 1 + 1 / 3) / 3)
 
 
 def test_accuracies_without_a_model_are_of_ids_and_of_rows_with_an_answer():
@@ -305,7 +311,8 @@ def test_accuracies_without_a_model_are_of_ids_and_of_rows_with_an_answer():
     assert by_label["overall"]["frequency"] == pytest.approx((1 + 1 / 3 + 1) / 3)
     assert by_id["overall"]["frequency"] == pytest.approx((1 / 2 + 0 + 1 / 2) / 3)
     none = audit([("en", number, {"answers": []}) for number in range(3)])
-    empty = {"overall": {"rows": 0, "chance": None, "frequency": None}, "by_relation": {}}
+    overall = {"rows": 0, "chance": None, "frequency": None, "letters": None}
+    empty = {"overall": overall, "by_relation": {}}
     assert none["accuracy_without_a_model"] == empty
 
 

@@ -10,9 +10,8 @@ if `better` candidates are above it and `equal` ones have its score. A table is 
 
 import math
 import random
-from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections import defaultdict
+from collections.abc import Sequence
 from itertools import groupby
 from statistics import fmean
 from typing import NamedTuple
@@ -153,26 +152,18 @@ def rank_right(row: Row, language: str, ties: str) -> float:
 
 
 def join_ranks(ranked: Sequence[tuple[float, Row]]) -> list[list[Row]]:
-    """Join neighbouring ranks, the lowest first, until each cell has enough facts.
-
-    A fact with several rows (templates) counts in parts: each row is one of its n.
-    """
-    n = Counter(row.fact for _, row in ranked)
+    """Join neighbouring ranks, the lowest first, until each cell has enough facts."""
     cells: list[list[Row]] = [[]]
     ordered = sorted(ranked, key=lambda pair: pair[0])
     for _, group in groupby(ordered, key=lambda pair: pair[0]):
-        if is_full(cells[-1], n):
+        if len({row.fact for row in cells[-1]}) >= FEWEST:
             cells.append([])
         cells[-1].extend(row for _, row in group)
-    if not is_full(cells[-1], n):
+    if len({row.fact for row in cells[-1]}) < FEWEST:
         rest = cells.pop()
         for cell in cells[-1:]:
             cell.extend(rest)
     return cells
-
-
-def is_full(cell: Sequence[Row], n: Mapping[str, int]) -> bool:
-    return sum(Fraction(1, n[row.fact]) for row in cell) >= FEWEST
 
 
 def shift_right(row: Row, language: str, cell: Sequence[Row], ties: str) -> Table:

@@ -111,7 +111,7 @@ def test_the_headline_has_accuracy_and_gain_beside_it_and_its_parts_below():
         "centred RankC = 0.150 (0.110 to 0.190) of the right answers (of a nonsense order for each "
         "subject: 0.060) + 0.050 (0.010 to 0.090) of the other candidates",
         "centred RankC and gain: 90 donors (81 effective); 40 units (31 effective)",
-        "centred RankC is not defined for 1 pairs, whose 1 - 2P + Q is not above 0.05 with its "
+        "centred RankC is not defined for 1 pairs, whose 1 - 2P + Q is not above 0.005 with its "
         "interval; their R - 2P + Q: fr-zh_hans 0.011",
         "bold: not above the highest floor with its 95% interval",
     ):
