@@ -114,7 +114,8 @@ def _find_nonsense(facts: ScoredFacts) -> Values:
     Each candidate has the same part of the numerator 2 (1 - chance), which is the denominator.
     """
     second = facts.second
-    if second is None or not second.terms.counted.any() or not facts.languages[1:]:
+    applies = BY_NAME["rankc_right"].applies(facts) and facts.languages[1:]
+    if second is None or not second.terms.counted.any() or not applies:
         return {}
     rows = second.terms.counted
     sizes = second.sizes[rows]
