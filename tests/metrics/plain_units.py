@@ -1,7 +1,6 @@
 """The name rankers, the gain and the sign-flip test of `plain_subject`, in plain loops."""
 
 import math
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from itertools import product
 from statistics import fmean
@@ -10,12 +9,10 @@ from tests.metrics.plain_subject import Row, tabulate
 
 
 def share_bigrams(first: str, second: str) -> float:
-    """Compute 2 |X ∩ Y| / (|X| + |Y|) of the multisets of character bigrams (Dice)."""
-    bags = []
-    for text in (first.casefold(), second.casefold()):
-        bags.append(Counter(text[k : k + 2] for k in range(len(text) - 1)))
-    total = sum(bags[0].values()) + sum(bags[1].values())
-    return 2 * sum((bags[0] & bags[1]).values()) / total if total else 0.0
+    """Compute 2 |X ∩ Y| / (|X| + |Y|) of the sets of character bigrams (Dice)."""
+    texts = first.casefold(), second.casefold()
+    one, two = ({text[k : k + 2] for k in range(len(text) - 1)} for text in texts)
+    return 2 * len(one & two) / (len(one) + len(two)) if one or two else 0.0
 
 
 def rank_by_bigrams(subject: str, candidates: Sequence[str]) -> list[float]:
