@@ -2,261 +2,346 @@
 
     python -m bench toys [BMLAMA]        writes bench/toys.md
 
-The models score real rows, in their own sentence and in that of a donor as `polyprobe eval` chooses
+The models score real rows, in their own sentence and in that of a donor as `polyprobe eval` deals
 it, and the figures are those of results.json. BMLAMA is the folder of a built dataset
 (`polyprobe build bmlama`); without it the second table is left out.
 """
 
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations, pairwise
 from pathlib import Path
 from statistics import fmean
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import summarize_facts
-from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.units import Units
-from polyprobe.eval.donors import deal_donors
-from polyprobe.eval.questions import annotate
-from polyprobe.schema.identity import fingerprint, name_candidates, name_subjects
+from polyprobe.analysis.figures.facts import ScoredFacts, masked_scores
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.floors import FLOORS, find_floors
+from polyprobe.metrics.rankc_subject.formulas import keep_others
+from polyprobe.metrics.shared.intervals import Resampling, estimate
+from polyprobe.metrics.shared.ranks import compare_rankings
+from polyprobe.metrics.shared.rows import mark_right
+from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import SCORES
+
+from .dealt import Dealt
 
 LANGUAGES = ["en", "es", "fr", "de", "ru", "el", "ar", "hi", "zh", "ja"]
 OF_BMLAMA = ["en", "fr", "es", "ru", "zh", "ja"]
-SEEDS = 20
+SEEDS, SEEDS_OF_BMLAMA = 20, 5
 SURE = 100.0  # more than any other score
+NOISE = 0.75  # standard deviation of the noise above a common order
+LONGEST = 1e6  # characters, more than any name has
 Values = Mapping[str, float | None]
 
 
-class Questions(NamedTuple):
-    """The rows of a dataset by language, and what a model may know of them, flat by candidate.
+class Questions:
+    """A dataset, and what a model may know of it, by pair of sentence and candidate.
 
     Attributes:
-        tables: rows with the columns of `donors.annotate`.
-        sizes: number of candidates of each row.
-        entities: number of each candidate's entity.
-        right: whether a candidate is correct; in a donor's sentence none is.
         frequency: how often a candidate is the answer of the relation.
-        lengths: number of characters of a candidate, by language.
+        continental: whether a candidate is an answer of a subject of the same continent (P30).
+        subjects, candidates: their names, by language.
     """
 
-    tables: dict[str, pa.Table]
-    sizes: np.ndarray
-    entities: np.ndarray
-    right: np.ndarray
-    frequency: np.ndarray
-    lengths: dict[str, np.ndarray]
+    def __init__(self, dataset: str, config: str | None, languages: Sequence[str]) -> None:
+        self.dealt = dealt = Dealt(load_facts(dataset, config, languages))
+        facts = [name for name, right in zip(dealt.names, dealt.right, strict=True) if right]
+        counts = Counter((relation, entity) for relation, _, entity in facts)
+        self.frequency = np.array([float(counts[x[0], x[2]]) for x in dealt.names])
+        continents, answers = defaultdict[str, set](set), defaultdict[tuple, set](set)
+        for relation, subject, entity in facts:
+            continents[subject] |= {entity} if relation == "P30" else set()
+        for relation, subject, entity in facts:
+            answers[relation, entity] |= continents[subject]
+        self.continental = np.array(
+            [bool(continents[s] & answers[r, e]) for r, s, e in dealt.names]
+        )
+        self.subjects, self.candidates = {}, {}
+        for language, table in dealt.tables.items():
+            labels, lists = table["subject"].to_pylist(), table["candidates"].to_pylist()
+            self.subjects[language] = [labels[row] for row, _, _ in dealt.places]
+            self.candidates[language] = [lists[row][place] for _, row, place in dealt.places]
+
+    def compare_names(self, language: str, compare: Callable[[str, str], float]) -> np.ndarray:
+        """Compare subject and candidate of each pair by their names."""
+        names = zip(self.subjects[language], self.candidates[language], strict=True)
+        texts = ([x.strip().casefold() for x in pair] for pair in names)
+        return np.array([compare(*pair) for pair in texts], dtype=np.float64)
 
 
-class Asked(NamedTuple):
-    """One sentence of every row in one language.
+class Model(NamedTuple):
+    """A model in one language; each seed has other random numbers.
 
     Attributes:
         questions: the dataset.
-        language: its place in the list of languages.
-        right: whether a candidate is correct in this sentence.
-        alike: random numbers of this seed that all languages share; equal in both sentences.
-        shared: the same, others in the donors' sentences.
-        own: random numbers of this language and these sentences.
+        language: its name.
+        place: its place in the list of languages.
+        alike: random numbers that are the same in all languages.
+        random: others in each language.
     """
 
     questions: Questions
-    language: int
-    right: np.ndarray
+    language: str
+    place: int
     alike: np.random.Generator
-    shared: np.random.Generator
-    own: np.random.Generator
+    random: np.random.Generator
 
-    def rank_entities(self) -> np.ndarray:
-        """Return a number for each candidate that depends on its entity alone."""
-        entities = self.questions.entities
+    def order(self) -> np.ndarray:
+        """Order the entities, for all sentences and languages."""
+        entities = self.questions.dealt.entities
         return self.alike.normal(size=entities.max() + 1)[entities]
 
-    def draw(self) -> np.ndarray:
-        """Return random scores of this language and these sentences."""
-        return self.own.normal(size=len(self.right))
+    def noise(self, random: np.random.Generator | None = None) -> np.ndarray:
+        """Draw an order for each sentence, in this language alone, or in all from `alike`."""
+        return (random or self.random).normal(size=len(self.questions.dealt.names))
+
+    def know(
+        self, low: float, high: float, random: np.random.Generator | None = None
+    ) -> np.ndarray:
+        """Raise the right answers of the sentences between two shares of a random order of all."""
+        dealt = self.questions.dealt
+        places = (random or self.alike).random(dealt.sentences.max() + 1)[dealt.sentences]
+        return SURE * (dealt.right & (places >= low) & (places < high))
+
+    def know_some(self, share: float) -> np.ndarray:
+        """Raise the right answers of a share of the sentences, others in each language."""
+        return self.know(0, share, self.random)
 
 
-def order_with_noise(asked: Asked) -> np.ndarray:
-    """Return the shared order of the entities plus as much noise, the same for every subject."""
-    common = asked.rank_entities()
-    noise = [asked.rank_entities() for _ in range(asked.language + 1)]
-    return common + noise[-1]
+def order_with_noise(model: Model) -> np.ndarray:
+    """Order the entities, with as much noise of each entity in each language."""
+    entities = model.questions.dealt.entities
+    return model.order() + model.random.normal(size=entities.max() + 1)[entities]
 
 
-def know_half(asked: Asked) -> np.ndarray:
-    """Return the same half of the facts right in every language; the rest random."""
-    sizes = asked.questions.sizes
-    known = np.repeat(asked.alike.random(len(sizes)) < 0.5, sizes)
-    return asked.draw() + SURE * (asked.right & known)
+def start_alike(model: Model) -> np.ndarray:
+    """Put the names with the subject's first letter first, then the shortest."""
+    alike = model.questions.compare_names(model.language, lambda x, y: x[:1] == y[:1])
+    return LONGEST * alike + shorten(model)
 
 
-def err_alike(asked: Asked) -> np.ndarray:
-    """Return an order for each subject, the same in every language, the right answer last."""
-    return asked.shared.normal(size=len(asked.right)) - SURE * asked.right
+def share_bigrams(subject: str, name: str) -> float:
+    """Compute Dice's coefficient of the pairs of adjacent characters."""
+    first, second = ({*pairwise(x)} for x in (subject, name))
+    return 2 * len(first & second) / max(len(first) + len(second), 1)
 
 
-MODELS: dict[str, Callable[[Asked], np.ndarray]] = {
-    "constant": lambda asked: np.zeros(len(asked.right)),
-    "random": lambda asked: asked.draw(),
-    "shortest name first": lambda asked: -[*asked.questions.lengths.values()][asked.language],
-    "popularity": lambda asked: asked.questions.frequency,
-    "one order": lambda asked: asked.rank_entities(),
+def shorten(model: Model) -> np.ndarray:
+    """Put the shortest names first."""
+    return -np.array([*map(len, model.questions.candidates[model.language])], dtype=np.float64)
+
+
+def share_substring(subject: str, name: str) -> int:
+    """Count the characters of the longest common substring."""
+    longest = 0
+    for start in range(len(name)):
+        while start + longest < len(name) and name[start : start + longest + 1] in subject:
+            longest += 1
+    return longest
+
+
+# One ranking for all subjects in each language.
+FIXED: dict[str, Callable[[Model], np.ndarray]] = {
+    "constant": lambda x: np.zeros(len(x.questions.dealt.names)),
+    "shortest name first": shorten,
+    "popularity": lambda x: x.questions.frequency,
+    "one order": lambda x: x.order(),
     "one order and noise": order_with_noise,
-    "knows half, rest random": know_half,
-    "knows all in one language": lambda asked: (
-        asked.draw() + SURE * asked.right * (asked.language == 0)
+}
+# Rankings that know no fact; the last three read the subject's name.
+BLIND = {
+    "random": lambda x: x.noise(),
+    "one order, noise for each subject": lambda x: x.order() + NOISE * x.noise(),
+}
+NAMES = {
+    "shared bigrams": lambda x: x.questions.compare_names(x.language, share_bigrams),
+    "longest common substring": lambda x: x.questions.compare_names(x.language, share_substring),
+    "first letter, then shortest": start_alike,
+}
+CONTINENT = "knows only the continent"
+ALIKE = {
+    CONTINENT: lambda x: SURE * x.questions.continental + x.noise(),
+    "nonsense for each subject": lambda x: x.noise(x.alike),
+    "always wrong alike": lambda x: x.noise(x.alike) - x.know(0, 1),
+    "knows all, rest random": lambda x: x.noise() + x.know(0, 1),
+    "knows all, rest in one order": lambda x: x.order() + x.know(0, 1),
+    "knows 1 %, rest in one order": lambda x: x.order() + x.know(0, 0.01),
+    "knows 5 %, rest in one order": lambda x: x.order() + x.know(0, 0.05),
+    "knows half, rest in one order": lambda x: x.order() + x.know(0, 0.5),
+    "knows half, rest random": lambda x: x.noise() + x.know(0, 0.5),
+    "knows half, rest wrong alike": lambda x: x.noise(x.alike) + x.know(0, 0.5),
+    "another half in each, rest random": lambda x: x.noise() + x.know_some(0.5),
+    "another half in each, rest in one order": lambda x: x.order() + x.know_some(0.5),
+    "another half in each, one order and noise": lambda x: (
+        x.order() + NOISE * x.noise() + x.know_some(0.5)
     ),
-    "knows all, rest random": lambda asked: asked.draw() + SURE * asked.right,
-    "knows all, rest in one order": lambda asked: asked.rank_entities() + SURE * asked.right,
-    "always wrong alike": err_alike,
 }
-BLIND = [*MODELS][:6]  # models that do not read the subject
-COLUMNS: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
-    "accuracy": lambda results: results["mean"]["accuracy"],
-    "donor": lambda results: results["mean"]["accuracy_donor"],
-    "gain": lambda results: results["mean"]["accuracy_gain"],
-    "corrected": lambda results: results["mean"]["rankc_subject"],
-    "R − P": lambda results: results["mean"]["rankc_difference"],
-    "P": lambda results: results["mean"]["rankc_donor"],
-    "RankC": lambda results: results["mean"]["rankc"],
-    "adjusted": lambda results: results["mean"]["rankc_adjusted"],
-    "COverlap": lambda results: results["mean"]["coverlap"],
-    "independent": lambda results: results["floors"].get("independence", {}).get("coverlap"),
-    "agreement": lambda results: results["mean"]["agreement"],
-    "κ": lambda results: results["kappa"],
-    "τ-b": lambda results: results["mean"]["kendall_tau_b"],
+# Of the first two languages alone, of which each knows something else.
+UNLIKE = {
+    "knows 30 and 80 % independently, rest in one order": lambda x: (
+        x.order() + x.know_some((0.3, 0.8)[x.place])
+    ),
+    "complementary halves, rest random": lambda x: (
+        x.noise() + x.know(x.place / 2, (x.place + 1) / 2)
+    ),
+    "knows all in one language, rest random": lambda x: x.noise() + x.know(x.place, 1),
+    "knows all in one language, rest in one order": lambda x: x.order() + x.know(x.place, 1),
+    "knows all in one language, one order and noise": lambda x: (
+        x.order() + NOISE * x.noise() + x.know(x.place, 1)
+    ),
 }
-OF_ALL = ("frequency", "length", "tokens")  # floors that are the same for every model
+MODELS = FIXED | BLIND | NAMES | ALIKE | UNLIKE
+COLUMNS = {
+    "accuracy": "accuracy",
+    "gain": "accuracy_gain",
+    "centred": "rankc_subject",
+    "R − 2P + Q": "rankc_interaction",
+    "room": "rankc_room",
+    "right": "rankc_right",
+    "rest": "rankc_rest",
+    "independent": "rankc_independent",
+    "beyond": "rankc_beyond",
+    "bounded": "bounded",
+    "RankC": "rankc",
+    "adjusted": "rankc_adjusted",
+    "P": "rankc_donor",
+    "COverlap": "coverlap",
+    "agreement": "agreement",
+    "κ": "kappa",
+    "τ-b": "kendall_tau_b",
+}
+DRAWN_ONCE = {"constant", "shortest name first", "popularity", *NAMES}  # without random numbers
+# Floors that are no model of the table, and the same for every model.
+OF_ALL = ("frequency", "majority", "tokens", "nonsense")
 
 
-def read_questions(dataset: str, config: str | None, languages: Sequence[str]) -> Questions:
-    """Return the rows of a dataset with their donors."""
-    tables = load_facts(dataset, config, languages)
-    first = next(iter(tables.values()))
-    tables = annotate(tables, deal_donors(first))
-    names, answers = name_candidates(first), first["answers"].to_pylist()
-    relations, subjects = first["relation"].to_pylist(), name_subjects(first)
-    facts = {
-        (relation, subject, row[k])
-        for relation, subject, row, right in zip(relations, subjects, names, answers, strict=True)
-        for k in right
-    }
-    counts = Counter((relation, entity) for relation, _, entity in facts)
-    rows = [*zip(relations, names, answers, strict=True)]
-    numbers: dict[str, int] = {}
-    return Questions(
-        tables,
-        np.array([len(row) for row in names]),
-        np.array([numbers.setdefault(name, len(numbers)) for row in names for name in row]),
-        np.array([k in right for _, row, right in rows for k in range(len(row))]),
-        np.array([float(counts[relation, name]) for relation, row, _ in rows for name in row]),
-        {x: t["n_characters"].combine_chunks().flatten().to_numpy() for x, t in tables.items()},
-    )
+def read_questions(bmlama: str | Path | None = None) -> Questions:
+    """Read geofacts, or 17-repaired from the folder of BMLAMA."""
+    if bmlama is None:
+        return Questions("geofacts", None, LANGUAGES)
+    questions = Questions(str(bmlama), "17-repaired", OF_BMLAMA)
+    questions.continental[:] = False  # its places with a continent are no countries
+    return questions
+
+
+def list_models(questions: Questions) -> list[str]:
+    """List the models that a dataset can have."""
+    return [x for x in MODELS if x != CONTINENT or questions.continental.any()]
 
 
 def score(questions: Questions, model: str, seed: int) -> ScoredFacts:
-    """Return a toy model's scores of all rows, as a run has them."""
-    tables = {}
-    for place, (language, table) in enumerate(questions.tables.items()):
-        flat = []
-        for sentence, right in enumerate((questions.right, np.zeros_like(questions.right))):
-            asked = Asked(
-                questions,
-                place,
-                right,
-                np.random.default_rng([seed, 0]),
-                np.random.default_rng([seed, 1, sentence]),
-                np.random.default_rng([seed, 2, sentence, place]),
-            )
-            flat.append(MODELS[model](asked))
-        tables[language] = _as_run(table, questions.sizes, *flat)
-    return ScoredFacts(tables)
+    """Make the scored facts of a toy model."""
+    scores = {}
+    for place, language in enumerate(questions.dealt.tables):
+        if model not in UNLIKE or place < 2:
+            alike = np.random.default_rng([seed, 0])
+            random = np.random.default_rng([seed, 1, place])
+            scores[language] = MODELS[model](Model(questions, language, place, alike, random))
+    return questions.dealt.score(scores)
 
 
-def _as_run(table: pa.Table, sizes: np.ndarray, own: np.ndarray, donor: np.ndarray) -> pa.Table:
-    """Return a language's file of a run; a byte of a candidate counts as a token."""
-    cuts = np.cumsum(sizes)[:-1]
-    rows, others = ([part.tolist() for part in np.split(x, cuts)] for x in (own, donor))
-    columns = {name: table[name].to_pylist() for name in SCORES.names if name in table.column_names}
-    columns |= {
-        "scores": rows,
-        "n_tokens": [[len(x.encode()) for x in row] for row in table["candidates"].to_pylist()],
-        "donor_scores": [
-            row if name else None for row, name in zip(others, columns["donor"], strict=True)
-        ],
-    }
-    empty = [None] * len(table)
-    return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
+def measure(questions: Questions, model: str, seeds: int) -> Values:
+    """Compute the figures of a toy model, means over seeds."""
+    values: dict[str, list[float]] = {name: [] for name in COLUMNS}
+    for seed in range(1 if model in DRAWN_ONCE else seeds):
+        facts = score(questions, model, seed)
+        for column, name in COLUMNS.items():
+            value = bound(facts) if name == "bounded" else find(facts, name)
+            values[column] += [] if value is None else [value]
+    return {column: fmean(x) if x else None for column, x in values.items()}
 
 
-def measure(questions: Questions, model: str, seeds: int) -> tuple[Values, dict[str, Values]]:
-    """Return the figures of a toy model, means over seeds, and the floors of the last one."""
-    found = []
-    for seed in range(seeds):
-        results = summarize_facts(score(questions, model, seed), Units())
-        found.append({name: column(results) for name, column in COLUMNS.items()})
-    values = {name: [one[name] for one in found if one[name] is not None] for name in COLUMNS}
-    return {x: fmean(y) if y else None for x, y in values.items()}, results["floors"]
+def find(facts: ScoredFacts, name: str) -> float | None:
+    """Find the mean of a figure."""
+    values = estimate(BY_NAME[name].measure(facts), Resampling(n_resamples=0))
+    return values.get("mean", values.get(name))
+
+
+def bound(facts: ScoredFacts) -> float | None:
+    """Compute the mean of (R - 2P + Q) / 2√((1 - C(A_s, A_d)) (1 - C(B_s, B_d))) over pairs."""
+    rows = facts.second.terms.counted
+    changes = []
+    for table in facts.tables.values():
+        table = table.filter(rows)
+        scores, donor = (masked_scores(table, x) for x in ("scores", "donor_scores"))
+        sizes = (~scores.mask).sum(axis=1)
+        right = mark_right(table["answers"].to_pylist(), sizes)
+        keep = keep_others(table["donor_answers"].to_pylist(), right, sizes)
+        sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+        rankings = (scores.compressed()[keep], donor.compressed()[keep])
+        changes.append(1 - compare_rankings(*rankings, sizes, facts.options.weights).mean())
+    numerators = facts.second.terms.interaction[rows].mean(axis=0)
+    bounds = [2 * np.sqrt(max(a, 0) * max(b, 0)) for a, b in combinations(changes, 2)]
+    pairs = [n / room for n, room in zip(numerators, bounds, strict=True) if room > 1e-6]
+    return fmean(pairs) if pairs else None
 
 
 def tabulate(title: str, questions: Questions, seeds: int) -> str:
-    """Return the section of a dataset: the table of models and floors."""
+    """Make the section of a dataset: the table of models and floors."""
     lines = [["model", *COLUMNS], ["---", *["---:"] * len(COLUMNS)]]
-    for model in MODELS:
-        values, floors = measure(questions, model, seeds)
+    for model in list_models(questions):
+        values = measure(questions, model, seeds)
         lines.append([model, *map(show, values.values())])
-    keys = {"accuracy": "accuracy", "rankc": "RankC", "rankc_adjusted": "adjusted"}
-    for name in OF_ALL:
-        known = {keys[key]: value for key, value in floors[name].items()}
-        lines.append([f"floor: {name}", *(show(known.get(column)) for column in COLUMNS)])
-    languages = [f"{x}@{fingerprint(table)[:6]}" for x, table in questions.tables.items()]
-    donors = questions.tables[next(iter(questions.tables))]["donor"]
+        print(f"{title}: {' · '.join(lines[-1])}", flush=True)
+    floors = find_floors(score(questions, "random", 0), COLUMNS.values())
+    for floor in FLOORS:
+        if floor.name in OF_ALL:
+            values = floors[floor.name]
+            lines.append(
+                [f"floor: {floor.title}", *(show(values.get(x)) for x in COLUMNS.values())]
+            )
+    tables = questions.dealt.tables
+    languages = [f"{x}@{fingerprint(table)[:6]}" for x, table in tables.items()]
+    donors = next(iter(tables.values()))["donor"]
     head = (
         f"## {title}\n\n{len(donors):,} rows in {', '.join(languages)}; "
         f"{len(donors) - donors.null_count:,} have a donor. Means of {seeds} seeds."
     )
-    table = "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return f"{head}\n\n{table}\n"
 
 
 def show(value: float | None) -> str:
-    """Return a figure with three decimals, a dash where it is undefined."""
+    """Show a figure with three decimals, a dash where it is undefined."""
     return "–" if value is None else f"{value:z.3f}"
 
 
 HEAD = """\
 # Toy models
 
-Figures of models whose knowledge is known, on real rows; `python -m bench toys BMLAMA`. The first
-six models do not read the subject. They rank by nothing (constant), at random, by length, by how
-often a candidate is the answer of the relation, by one order of the entities, or by that order with
-noise for each entity in each language. "Knows" puts the right answer first; the rest is random in
-each language, or in one order. "Always wrong alike" has an order for each subject, the same in
-every language, with the right answer last.
+Figures of models whose knowledge is known, on real rows; `python -m bench toys BMLAMA`. A model
+scores a candidate in a sentence once in each language, whichever rows share the sentence. The first
+five models have one ranking for all subjects: none (constant), by length, by how often a candidate
+is the answer of the relation, by one order of the entities, or by that order with noise for each
+entity in each language. The next two have noise for each subject and know nothing. Three rank by
+the names of candidate and subject, "knows only the continent" by countries, the answers on the
+subject's continent first. "Nonsense" has one order for each subject, the same in every language;
+"always wrong alike" the same with the right answer last. "Knows" puts the right answer first; the
+rest is random for each subject and language, or in one order. The same facts are known in every
+language, "another half in each" apart. The last five models have the first two languages alone.
 
-Columns: accuracy, accuracy in another subject's sentence (donor), the gain; corrected RankC
-(R − P) / (1 − P), R − P, and P, RankC with the right subject in one of two languages; RankC,
-adjusted RankC; COverlap, and its value for independent languages of these accuracies; agreement,
-κ, τ-b. Donor, gain, corrected, R − P and P are over the rows with a donor. The last rows are the
-floors that are the same for all models; a byte of a candidate counts as a token. The hash of each
-language's rows is that of the signature of a run.
+Columns: accuracy and its gain over another subject's sentence; centred RankC, its numerator
+R − 2P + Q and its denominator, the room 1 − 2P + Q; the parts of centred RankC that are the right
+answers' and the rest; its value for independent knowledge, and what is beyond it; "bounded", the
+numerator over 2√((1 − C(A_s, A_d))(1 − C(B_s, B_d))), C for RankC of the rankings A and B about
+subject and donor; RankC, adjusted RankC; P, RankC with the right subject in one of two languages;
+COverlap, agreement, κ, τ-b. Gain, centred to bounded, and P are over the rows with a donor, without
+the donor's answers. The last rows are floors that are the same for all models, where no model
+above has their ranking; a byte of a candidate counts as a token. The hash of each language's rows
+is that of the signature of a run.
 """
 
 
 def main(argv: Sequence[str] = ()) -> None:
     """Print the tables and write them to bench/toys.md."""
-    parts = [HEAD, tabulate("geofacts", read_questions("geofacts", None, LANGUAGES), SEEDS)]
+    parts = [HEAD, tabulate("geofacts", read_questions(), SEEDS)]
     if argv:
-        questions = read_questions(argv[0], "17-repaired", OF_BMLAMA)
-        parts.append(tabulate("17-repaired", questions, max(1, SEEDS // 7)))
+        parts.append(tabulate("17-repaired", read_questions(argv[0]), SEEDS_OF_BMLAMA))
     text = "\n".join(parts)
-    print(text)
     Path(__file__).with_suffix(".md").write_text(text, encoding="utf-8")
 
 
