@@ -51,7 +51,10 @@ RECIPES = {
         "polyprobe.builder.recipes.bmlama.build",
         "BMLAMA as published and repaired",
         ("17", "53", "17-repaired", "53-repaired"),
-        variants=("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
+        variants=(
+            *("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
+            "17-repaired-entries",
+        ),
     ),
     "fluent-mlama": Recipe(
         "polyprobe.builder.recipes.fluent_mlama.build",

@@ -341,6 +341,51 @@ def test_verdicts_are_on_the_hundred_candidates_that_the_hash_draws(tables, firs
         assert judged == sorted(new, key=key.get)[:100]
 
 
+def test_entries_are_the_same_rows_in_one_form(tables, upstream, tmp_path):
+    config = "17-repaired-entries"
+    folder = build_dataset("bmlama", [config], upstream, tmp_path / "bmlama")
+    form = re.compile(r"^(.+?) ?[(（]([^()（）]+?) ?[:：] ?\[Y\][)）][.。]$", re.DOTALL)
+    paths = sorted((folder / "data" / config).iterdir())
+    assert len(paths) == 17
+    for path in paths:
+        found, before = pq.read_table(path).to_pydict(), tables["17-repaired"][path.stem]
+        kept = [n for n, x in enumerate(before["relation"]) if x not in ("P361", "P530", "P1376")]
+        assert len(kept) == len(found["prompt"]) == 5310
+        for name in ("fact_id", "candidates", "candidate_ids", "answers", "subject", "flags"):
+            assert found[name] == [before[name][row] for row in kept]
+        nouns = defaultdict(set)
+        for relation, subject, prompt in zip(
+            *(found[name] for name in ("relation", "subject", "prompt")), strict=True
+        ):
+            assert prompt.startswith(subject)
+            _, noun = form.fullmatch(prompt[len(subject) - 1 :]).groups()
+            nouns[relation].add(noun)
+        assert (len(nouns), {len(x) for x in nouns.values()}) == (38, {1})
+
+
+def test_the_card_has_the_shares_of_entries(bmlama, tables):
+    """Counted with plain loops over the files; a colon in the subject's label does not count."""
+    card = (bmlama / "README.md").read_text(encoding="utf-8")
+    part = card.partition("## Form of the sentences")[2].partition("\n## ")[0]
+    lines = {x.split("`")[1]: x for x in part.splitlines() if re.match(r"\| `\w+` \| [\d–]", x)}
+    assert len(lines) == 53
+    for language, line in lines.items():
+        cells = ["–"] * 4
+        for place, config in ((0, "17-repaired"), (2, "53-repaired")):
+            if language not in tables[config]:
+                continue
+            columns = tables[config][language]
+            rows = [row for row, flags in enumerate(columns["flags"]) if not flags]
+            ours = entries = 0
+            for row in rows:
+                prompt, subject = columns["prompt"][row], columns["subject"][row]
+                head = prompt.replace(subject, "")[: prompt.replace(subject, "").index("[Y]")]
+                ours += columns["template_id"][row][:10] == "polyprobe:"
+                entries += any(mark in head for mark in ":：՝")
+            cells[place : place + 2] = f"{ours / len(rows):.2f}", f"{entries / len(rows):.2f}"
+        assert line == f"| `{language}` | {' | '.join(cells)} |"
+
+
 def test_second_answers_were_sought_in_the_rows_that_the_hash_draws_and_barred(tables, first):
     text = bmlama_card.SECOND.read_text(encoding="utf-8")
     verdicts = list(csv.DictReader(io.StringIO(text)))

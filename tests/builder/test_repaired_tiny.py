@@ -73,6 +73,19 @@ def test_all_configurations_are_built(sources, tmp_path, capsys):
     assert "| `17-repaired` | 3 | 2 | 2 | 2.00 | 2 | 2 |" in card
 
 
+def test_entries_have_one_form_in_all_languages(sources, tmp_path):
+    folder = build_dataset("bmlama", ["17-repaired-entries"], sources, tmp_path / "out")
+    prompts = {
+        language: [row["prompt"] for row in read(folder, "17-repaired-entries", language)]
+        for language in ("en", "he", "zh")
+    }
+    assert prompts["en"] == ["Oslo (country: [Y]).", "krone (owner: [Y])."]
+    assert prompts["he"] == ['או"סלו (מדינה: [Y]).', "קרונה (בעלים: [Y])."]
+    assert prompts["zh"] == ["奥斯陆（国家：[Y]）。", "克朗（所有者：[Y]）。"]
+    card = (folder / "README.md").read_text(encoding="utf-8")
+    assert "| `en` | 1.00 | 1.00 |" in card
+
+
 def test_a_repaired_configuration_can_be_taken_back(sources, tmp_path):
     folder = build_dataset("bmlama", mirror=sources, output=tmp_path / "out")
     for language in ("en", "he", "zh"):

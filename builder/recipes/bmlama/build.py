@@ -1,5 +1,6 @@
 """Build BMLAMA: the published rows, and repaired rows with parallel, unambiguous candidates."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from functools import lru_cache
@@ -19,6 +20,7 @@ from polyprobe.builder.facts.labels import (
     unmix,
 )
 from polyprobe.builder.facts.truths import Knowledge, learn
+from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.builder.sources.bmlama import files
 from polyprobe.builder.sources.bmlama.linked import (
@@ -32,7 +34,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     read_linked,
     turn,
 )
-from polyprobe.schema.columns import REPAIRED
+from polyprobe.schema.columns import REPAIRED, SLOT
 from polyprobe.system.hashing import hash_text, shuffle_items
 from polyprobe.system.progress import report, track
 
@@ -40,7 +42,8 @@ from .card import describe
 
 __all__ = ["DEFAULT_CONFIG", "build", "describe"]
 DEFAULT_CONFIG = "17-repaired"
-FIRST, TRADITIONAL = "-1", "-hant"  # suffixes of further configurations
+FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
+COLONS = frozenset(":：՝")  # the last one is Armenian
 SIZE = 10  # candidates of a filled row, the size of most published rows
 WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "repairs")
 
@@ -58,7 +61,13 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
     repaired = repair_rows(source, right, redraw=version != FIRST)
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
-    rows = write_rows(source, repaired, files.list_replacements(published))
+    templates = files.list_replacements(published)
+    if version == ENTRIES:
+        templates = files.read_entries()
+        before = len(repaired)
+        repaired = {row: query for row, query in repaired.items() if query.relation in templates}
+        report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
+    rows = write_rows(source, repaired, templates)
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
     questions = (
@@ -68,7 +77,21 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     relations = rows["en"]["relation"].to_pylist()
     field = REPAIRED.field("flags")
     flags = pa.array(find_flags(relations, questions), field.type)
-    return {language: part.append_column(field, flags) for language, part in rows.items()}
+    rows = {language: part.append_column(field, flags) for language, part in rows.items()}
+    notes = {NOTES: json.dumps({"forms": {x: count_forms(part) for x, part in rows.items()}})}
+    return {language: part.replace_schema_metadata(notes) for language, part in rows.items()}
+
+
+def count_forms(table: pa.Table) -> tuple[int, int, int]:
+    """Count the rows without a flag: all, with our sentence, with the form of an entry.
+
+    An entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
+    """
+    columns = table.select(["flags", "template_id", "prompt", "subject"]).to_pydict()
+    rows = [row for row in zip(*columns.values(), strict=True) if not row[0]]
+    ours = sum(row[1].startswith("polyprobe:") for row in rows)
+    heads = [prompt.replace(subject, "").partition(SLOT)[0] for *_, prompt, subject in rows]
+    return len(rows), ours, sum(not COLONS.isdisjoint(head) for head in heads)
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession

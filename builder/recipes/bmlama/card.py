@@ -10,6 +10,7 @@ import polars as pl
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import flags_table, markdown_table, repairs_table
 from polyprobe.builder.sources import curated as readers
+from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 
 AUDIT, VERDICTS, SECOND = (
@@ -35,6 +36,8 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "flags": flags_table(configs),
         "barred": barred(),
         "second": second_answers(),
+        "forms": forms_table(configs),
+        "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entries()),
     }
 
 
@@ -137,6 +140,18 @@ def second_answers() -> str:
         f"is also correct, and {more} more ({format_wilson(more, total)}) one that is arguably "
         "correct."
     )
+
+
+def forms_table(configs: Sequence[Config]) -> str:
+    """Return one line for each language: shares of our sentences and of entries (`count_forms`)."""
+    forms = {x.name: x.notes["forms"] for x in configs if "forms" in x.notes}
+    head = [f"`{name}`, {title}" for name in forms for title in ("ours", "entries")]
+    rows = []
+    for language in sorted(set().union(*forms.values())):
+        counts = [of.get(language, (0, 0, 0)) for of in forms.values()]
+        shares = [(n and f"{k / n:.2f}") or "–" for n, *parts in counts for k in parts]
+        rows.append((f"`{language}`", *shares))
+    return markdown_table(("language", *head), rows)
 
 
 def format_wilson(count: int, total: int) -> str:

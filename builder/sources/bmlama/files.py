@@ -188,6 +188,16 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
     return {relation: dict(sorted(table.items())) for relation, table in replacements.items()}
 
 
+def read_entries() -> dict[str, dict[str, str]]:
+    """Return {relation: {language: template}} of entries.csv: one form in all languages."""
+    # `[X] (capital: [Y]).`: both labels and the noun are in the dictionary form. The first line
+    # has each language's punctuation.
+    text = files(__package__).joinpath("entries.csv").read_text(encoding="utf-8")
+    forms, *rows = csv.DictReader(text.splitlines())
+    forms.pop("relation")
+    return {row["relation"]: {x: y.format(row[x]) for x, y in forms.items()} for row in rows}
+
+
 def read_toml(name: str) -> dict[str, Any]:
     """Return the tables of a TOML file in this folder."""
     return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
