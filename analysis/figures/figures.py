@@ -72,7 +72,7 @@ FIGURES = (
         compared=True,
         display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
     ),
-    HEADLINE_OF_SECOND,
+    *HEADLINE_OF_SECOND,
     _of_rankings(
         "rankc",
         "RankC",

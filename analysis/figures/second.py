@@ -31,21 +31,34 @@ def _average_rates(second: SecondQuestions, rates: np.ndarray, share: bool = Fal
     return mean_of(second.terms.languages, rates, second.terms.counted, share=share)
 
 
-HEADLINE_OF_SECOND = _of_second_pair(
-    "rankc_subject",
-    "centred RankC",
-    "(R - 2P + Q) / (1 - 2P + Q): R is RankC, P that with another subject of the relation in "
-    "one of the two languages, Q in both. How alike two languages react to the subject.",
-    sums=partial(_find_terms, "rankc_subject"),
-    scale=Scale(lowest=-INFINITE),
-    chance=0.0,
-    left_out=LeftOut(
-        "facts without another subject, or with one candidate beside that one's answers: not in "
-        "centred RankC and gain",
-        lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
+HEADLINE_OF_SECOND = (
+    _of_second(
+        "accuracy_gain",
+        "accuracy gain",
+        "Accuracy less accuracy in another subject's sentence, over the same facts and candidates.",
+        sums=lambda second: _average_rates(second, second.accuracy_gain),
+        scale=Scale(lowest=-1.0),
+        compared=True,
+        display=Presentation(short="gain", training="mean", paper=("Gain", "accuracy gain (Gain)")),
     ),
-    compared=True,
-    display=Presentation(short="centred", training="each", paper=("Cen", "centred RankC (Cen)")),
+    _of_second_pair(
+        "rankc_subject",
+        "centred RankC",
+        "(R - 2P + Q) / (1 - 2P + Q): R is RankC, P that with another subject of the relation in "
+        "one of the two languages, Q in both. How alike two languages react to the subject.",
+        sums=partial(_find_terms, "rankc_subject"),
+        scale=Scale(lowest=-INFINITE),
+        chance=0.0,
+        left_out=LeftOut(
+            "facts without another subject, or with one candidate beside that one's answers: not in "
+            "centred RankC and gain",
+            lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
+        ),
+        compared=True,
+        display=Presentation(
+            short="centred", training="each", paper=("Cen", "centred RankC (Cen)")
+        ),
+    ),
 )
 OF_SECOND = (
     _of_second_pair(
@@ -126,14 +139,5 @@ OF_SECOND = (
         "Share of facts whose right answer comes first in another subject's sentence.",
         sums=lambda second: _average_rates(second, second.donor_right, share=True),
         scale=Scale(lower_is_better=None),
-    ),
-    _of_second(
-        "accuracy_gain",
-        "accuracy gain",
-        "Accuracy less accuracy in another subject's sentence, over the same facts and candidates.",
-        sums=lambda second: _average_rates(second, second.accuracy_gain),
-        scale=Scale(lowest=-1.0),
-        compared=True,
-        display=Presentation(short="gain", training="mean", paper=("Gain", "accuracy gain (Gain)")),
     ),
 )

@@ -66,7 +66,7 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
         Column("model", Role.LABEL),
         Column("full name", Role.LABEL, "full_name", width=None),
         Column("size", Role.SIZE, PARAMETERS),
-        Column("languages", Role.COUNT),
+        Column("lang.", Role.COUNT, "languages"),
         *(Column(name, Role.TEXT, width=WIDE) for name in board.differing),
     ]
     for name in figures:
@@ -91,8 +91,8 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     floors = [board.find_floor(name) for name in figures]
     if any(floor is not None for floor in floors):
         blank = [None] * (3 + len(board.differing))
-        rows.append(["highest floor", *blank, *map(Estimate, floors)])
-    return Table(columns, rows)
+        rows.append(["floor", *blank, *map(Estimate, floors)])
+    return Table(columns, rows, dense=True)
 
 
 def list_trends(board: Board) -> Table:
@@ -141,6 +141,8 @@ def _list_languages(board: Board, name: str) -> Table | None:
 def _list_notes(board: Board) -> list[str]:
     """List notes on the table and the settings in which its rows differ."""
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
+    if any(board.find_floor(name) is not None for name in board.columns):
+        notes.append("floor: the highest of any model's run, of a ranking without knowledge")
     if any(entry.values[name].is_low for entry in board.entries for name in board.columns):
         notes.append(f"bold or †: {NOT_ABOVE}")
     for place, entry in enumerate(board.entries if board.differing else ()):

@@ -106,7 +106,7 @@ def test_centred_rankc_sorts_and_floors_mark(tmp_path):
     board = make_board(runs)
     assert [entry.name for entry in board.entries] == ["knows", "letters", "blind"]
     table = list_models(board, board.columns)
-    assert table.rows[-1][0] == "highest floor"
+    assert table.rows[-1][0] == "floor"
     assert [cell.value for cell in table.rows[-1][4:]] == [0.25, 0.3]
     assert [[cell.bold for cell in row[4:]] for row in table.rows[:-1]] == [
         [False, False], [False, True], [True, False],
