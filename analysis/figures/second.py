@@ -50,8 +50,7 @@ HEADLINE_OF_SECOND = (
         scale=Scale(lowest=-INFINITE),
         chance=0.0,
         left_out=LeftOut(
-            "facts without another subject, or with one candidate beside that one's answers: not in "
-            "centred RankC and gain",
+            "facts without a donor, or with one candidate left: not in centred RankC and gain",
             lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
         ),
         compared=True,

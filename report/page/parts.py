@@ -50,7 +50,7 @@ _CORRECTED = ("rankc_subject", "rankc_adjusted")
 _TEXTS = {
     "means": "A floor is the figure of a ranking that knows nothing about the facts. A figure "
     "means something as far as it is above its floors. Centred RankC says how alike two languages "
-    "react to the subject, not how much they know (5% of the facts known in both above one common "
+    "react to the subject, not how much they know (1% of the facts known in both above one common "
     "order gives 1.000): read accuracy and gain with it.",
     "differences": "Differences are paired, over the facts and languages that both runs have.",
     "floor": f"†: {NOT_ABOVE}.",
