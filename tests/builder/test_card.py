@@ -153,7 +153,7 @@ def test_committed_files_keep_the_documented_rules(name):
         assert "split" not in task  # a value for all of them
     sizes = Counter(task["config"] for task in made["tasks"])
     own = {"parallel": 2} if name == "polyglot" else {}
-    assert sizes == {config: own.get(config, 5 if n > 1 else 1) for config, n in configs.items()}
+    assert sizes == {config: own.get(config, len(HEADLINES) if n > 1 else 1) for config, n in configs.items()}
     assert len({task["id"] for task in made["tasks"]}) == len(made["tasks"])
 
 
@@ -172,11 +172,11 @@ def test_a_build_lists_the_configurations_that_are_there(tiny, tmp_path):
     out = tmp_path / "out"
     build_dataset("bmlama", ["53"], tiny, out)
     made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
-    figures = ("accuracy", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")
+    figures = ("accuracy", "accuracy_gain", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")
     assert [task["id"] for task in made["tasks"]] == [f"53_{figure}" for figure in figures]
     build_dataset("bmlama", ["17"], tiny, out)
     made = yaml.safe_load((out / "eval.yaml").read_text(encoding="utf-8"))
-    assert [task["config"] for task in made["tasks"]] == ["17"] * 5 + ["53"] * 5
+    assert [task["config"] for task in made["tasks"]] == ["17"] * 6 + ["53"] * 6
 
 
 def test_examples():
