@@ -45,8 +45,10 @@ def test_each_thing_is_read_once(tmp_path, counted):
     tiny.save_model("gpt2", tmp_path / "model")
     write_facts(tmp_path / "facts")
     evaluate(tmp_path)
-    # run.json was written, not read; scores in the facts' own sentences and in the donors'
-    assert counted == {"dataset": 1, "scores": 2 * len(CITIES)}
+    # run.json was written, not read. Scores of all rows; of those with a donor, in both sentences;
+    # and the same of the two rankings by names.
+    scores = 3 * 3 * len(CITIES)
+    assert counted == {"dataset": 1, "scores": scores}
     counted.clear()
     evaluate(tmp_path)  # a finished run: once for its token budget, once under the lock
-    assert counted == {"dataset": 1, "scores": 2 * len(CITIES), "run.json": 2}
+    assert counted == {"dataset": 1, "scores": scores, "run.json": 2}
