@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from scipy.cluster.hierarchy import DisjointSet
 from scipy.optimize import linear_sum_assignment
 
 from polyprobe.schema.identity import name_candidates, name_subjects
@@ -31,28 +32,6 @@ class Donors(NamedTuple):
     rows: list[int | None]  # the donor's row, whose sentence is asked
     answers: list[list[int] | None]  # places of the donor's answers among the row's candidates
     sizes: list[int]  # candidates of each row; a language with another number has no donor there
-
-
-class _Units:
-    """Sets of subjects that are linked as subject and donor."""
-
-    def __init__(self) -> None:
-        self._parents: dict[str, str] = {}
-        self.sizes: Counter[str] = Counter()
-
-    def find(self, subject: str) -> str:
-        """Find the subject that stands for the unit."""
-        parents = self._parents
-        while parents.setdefault(subject, subject) != subject:
-            parents[subject] = subject = parents[parents[subject]]
-        return subject
-
-    def join(self, first: str, second: str) -> None:
-        """Make the units of two subjects one."""
-        first, second = self.find(first), self.find(second)
-        if first != second:
-            self._parents[first] = second
-            self.sizes[second] += 1 + self.sizes[first]
 
 
 class _Dealer:
@@ -90,7 +69,7 @@ class _Dealer:
             for x, rows in of.items()
         }
         self.allowed = {key: self._allow(key) for key in self.rows}
-        self.units = _Units()
+        self.units = DisjointSet(self.subjects)  # of subjects that are linked as subject and donor
 
     def can_serve(self, row: int, donor: str) -> bool:
         """Tell whether a subject with another answer leaves the row two candidates."""
@@ -134,7 +113,7 @@ class _Dealer:
     def pair_subjects(self, key: Key) -> dict[str, str]:
         """Pair the subjects of a relation; one without a partner has no entry."""
         subjects, allowed = [*self.rows[key]], self.allowed[key]
-        units = np.array([self.units.find(x) for x in subjects])
+        units = np.array([self.units[x] for x in subjects])
         cost = _JOIN * (units[:, None] != units) + _ELSEWHERE * self.count_conflicts(key)
         cost = np.where(allowed, cost, _NEVER)
         # The assignment gives each subject one donor; its paths and cycles are cut into pairs.
@@ -172,7 +151,7 @@ def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
     partners, units = dealer.pair_subjects(key), dealer.units
     uses = Counter(partners.values())
     for pair in partners.items():
-        units.join(*pair)
+        units.merge(*pair)
     # Subjects by template, each with its first row.
     pools: dict[str, dict[str, int]] = defaultdict(dict)
     rows = [(row, subject) for subject, places in dealer.rows[key].items() for row in places]
@@ -183,9 +162,8 @@ def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
         donor = partners.get(subject)
         if donor is None or not _serves(dealer, row, donor, pool):
             # More subjects have the same answer than can be paired with the others.
-            unit = units.find(subject)
             choices = {
-                x: (uses[x], units.find(x) != unit, units.sizes[units.find(x)])
+                x: (uses[x], not units.connected(subject, x))
                 for x in pool
                 if _serves(dealer, row, x, pool)
             }
@@ -193,7 +171,7 @@ def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
                 continue
             donor = min(choices, key=choices.__getitem__)
             uses[donor] += 1
-            units.join(subject, donor)
+            units.merge(subject, donor)
             partners.setdefault(subject, donor)
         donors.rows[row] = pool[donor]
         donors.answers[row] = dealer.place_answers(row, donor)

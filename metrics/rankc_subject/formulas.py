@@ -23,8 +23,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
+from scipy.cluster.hierarchy import DisjointSet
 
 from polyprobe.metrics.shared.intervals import (
     Figure,
@@ -368,11 +367,10 @@ def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list
     >>> link_units(["a", "b", "c", "d"], ["b", "a", "d", "e"])
     [0, 0, 1, 1]
     """
-    codes = index_labels([*subjects, *donors], 2 * len(subjects), "subjects")[1]
-    n = len(subjects)
-    graph = coo_array((np.ones(n), (codes[:n], codes[n:])), shape=(len(codes), len(codes)))
-    units = connected_components(graph, directed=False)[1][codes[:n]]
-    return index_labels(units, n, "units")[1].tolist()
+    units = DisjointSet([*subjects, *donors])
+    for pair in zip(subjects, donors, strict=True):
+        units.merge(*pair)
+    return index_labels([units[x] for x in subjects], len(subjects), "units")[1].tolist()
 
 
 def _join_figures(terms: Terms, known: bool) -> Figure:
