@@ -89,9 +89,9 @@ def count_forms(table: pa.Table) -> tuple[int, int, int]:
     """
     columns = table.select(["flags", "template_id", "prompt", "subject"]).to_pydict()
     rows = [row for row in zip(*columns.values(), strict=True) if not row[0]]
-    ours = sum(row[1].startswith("polyprobe:") for row in rows)
+    replacements = sum(row[1].startswith("polyprobe:") for row in rows)
     heads = [prompt.replace(subject, "").partition(SLOT)[0] for *_, prompt, subject in rows]
-    return len(rows), ours, sum(not COLONS.isdisjoint(head) for head in heads)
+    return len(rows), replacements, sum(not COLONS.isdisjoint(head) for head in heads)
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
