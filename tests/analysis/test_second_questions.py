@@ -15,17 +15,16 @@ from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.donors import deal_donors
-from polyprobe.schema.columns import Row
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
-from tests.making.datasets import write_dataset
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES as WRITTEN
 from tests.making.runs import write_run
+from tests.making.subjects import SYLLABLES, make_rows, write_subjects
 from tests.metrics.definitions import define_weights, enumerate_rankc
 from tests.metrics.plain_subject import compare, find_floors, find_terms, restrict
 from tests.metrics.plain_units import (
@@ -37,14 +36,7 @@ from tests.metrics.plain_units import (
     share_first,
 )
 
-SYLLABLES = {
-    "en": ["Ba", "ka", "lo", "mi", "ru", "te", "so", "Ne"],
-    "ru": ["Ба", "ка", "ло", "ми", "ру", "те", "со", "Не"],
-    "zh_hans": ["巴", "卡", "洛", "米", "鲁", "特", "索", "内"],
-}
 PAIRS = [*combinations(SYLLABLES, 2)]
-# Relation, number of subjects, of their objects, and of the wrong candidates of a fact.
-RELATIONS = [("P36", 14, 6, (5,)), ("P37", 9, 3, (1, 2, 3)), ("P38", 1, 3, (2,))]
 OF_PAIRS = (
     *("rankc_subject", "rankc_right", "rankc_rest", "rankc_independent", "rankc_beyond"),
     *("rankc_donor", "rankc_difference", "rankc_interaction", "rankc_room"),
@@ -54,50 +46,11 @@ TESTED = {"rankc_interaction", "rankc_beyond", "accuracy_gain"}
 FLIPS = 20_000
 
 
-def spell(language, *syllables):
-    return "".join(SYLLABLES[language][k] for k in syllables).capitalize()
-
-
-def make_rows(language):
-    """Make the facts of two relations; a third has a single subject, which has no donor."""
-    draw, made = random.Random(1), []
-    for relation, n, n_objects, sizes in RELATIONS:
-        for subject in range(n):
-            item = subject % n_objects
-            others = [k for k in range(6) if k != item]
-            pool = draw.sample(others, draw.choice(sizes))
-            place = draw.randint(0, len(pool))
-            pool.insert(place, item)
-            name = spell(language, subject % 8, (3 * subject + 1) % 8)
-            label = f"{name} {subject}"
-            made.append(
-                Row(
-                    fact_id=f"{relation}:{relation}{subject}:T{item}",
-                    relation=relation,
-                    subject_id=f"{relation}{subject}",
-                    object_id=f"T{item}",
-                    subject=name,
-                    prompt=f"{relation} {label}: [Y].",
-                    candidates=[spell(language, *range(k, 8, 3)) for k in pool],
-                    candidate_ids=[f"T{k}" for k in pool],
-                    answers=[place],
-                    answer_forms=[spell(language, *range(item, 8, 3))],
-                    template_id=relation,
-                )
-            )
-    return made
-
-
-def write(folder, change=lambda language, made: made):
-    made = {x: change(x, make_rows(x)) for x in SYLLABLES}
-    return write_dataset(folder, {"small": made}, default="small")
-
-
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("place")
     tiny.save_model("gpt2", folder / "model")
-    write(folder / "facts")
+    write_subjects(folder / "facts")
     evaluate(folder, folder / "run")
     return folder
 
@@ -434,7 +387,7 @@ def without_ids(language, made):
 
 
 def test_without_ids_the_donors_are_those_of_the_first_language(place, tmp_path):
-    facts, model = write(tmp_path / "facts", without_ids), str(place / "model")
+    facts, model = write_subjects(tmp_path / "facts", without_ids), str(place / "model")
     evaluate_model(model, str(facts), output=tmp_path / "whole")
     for languages in (["en"], ["zh_hans", "ru"]):
         evaluate_model(model, str(facts), output=tmp_path / "run", languages=languages)
