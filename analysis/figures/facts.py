@@ -75,6 +75,7 @@ class ScoredFacts:
         options: RankingOptions = DEFAULTS,
         scoring: str = "bmlama",
         own_candidates: bool = False,
+        donors: bool = False,
     ) -> None:
         self.tables, self.languages, self.options = tables, list(tables), options
         self.scoring, self.protocol = scoring, protocol_of(scoring)
@@ -104,7 +105,8 @@ class ScoredFacts:
         )
         marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in DONOR_COLUMNS]
         covered = np.flatnonzero(np.logical_and.reduce(marks))
-        self.second = self._read_second(covered) if len(covered) else None
+        # Where donors were dealt and no fact has one, all are counted as left out.
+        self.second = self._read_second(covered) if donors or len(covered) else None
 
     def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
@@ -114,9 +116,14 @@ class ScoredFacts:
 
     def _read_second(self, places: np.ndarray) -> SecondQuestions:
         """Read the facts at some places in both sentences, without the donors' answers."""
+        if not len(places):
+            n = np.zeros_like(self.sizes)
+            rates: np.ndarray = np.zeros((len(n), len(self.languages)))
+            terms = empty_terms(self.languages, n > 0, np.zeros_like(self.rankc))
+            return SecondQuestions(terms, n, n, rates, rates)
         scores: dict[str, Rows] = {}
         donor_scores: dict[str, Rows] = {}
-        rates, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
+        of_languages, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
         for language, table in self.tables.items():
             rows = table.take(places)
             if not pools or not self.matched:  # else languages have the same candidates
@@ -127,7 +134,7 @@ class ScoredFacts:
                 {x: Rows(flat, sizes) for x, flat in zip(SENTENCES, flats, strict=True)}
             )
             scores[language], donor_scores[language] = both.values()
-            rates.append([rate_first(x, right) for x in both.values()])
+            of_languages.append([rate_first(x, right) for x in both.values()])
         counted = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         _, right, sizes = pools[0]
         if self.matched:
@@ -135,8 +142,8 @@ class ScoredFacts:
             weights = self.options.weights
             terms = compare_subjects(scores, donor_scores, right, relations, ids, weights)
         else:
-            terms = empty_terms(self.languages, counted)
-        in_sentences = zip(*rates, strict=True)
+            terms = empty_terms(self.languages, counted, np.zeros((len(counted), 0)))
+        in_sentences = zip(*of_languages, strict=True)
         of_rows = [
             sizes,
             np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
@@ -197,7 +204,7 @@ def read_scored(
         # Languages have their own candidates if they differ in any row of the run, chosen or not.
         own_candidates = bool(find_different(map(run.read, settings.languages), "scores").any())
     try:
-        return ScoredFacts(tables, options, settings.scoring, own_candidates)
+        return ScoredFacts(tables, options, settings.scoring, own_candidates, settings.donor)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "

@@ -31,6 +31,10 @@ def _average_rates(second: SecondQuestions, rates: np.ndarray, share: bool = Fal
     return mean_of(second.terms.languages, rates, second.terms.counted, share=share)
 
 
+def _count_unmatched(second: SecondQuestions) -> int:
+    return int((~second.terms.matched).sum())
+
+
 HEADLINE_OF_SECOND = (
     _of_second(
         "accuracy_gain",
@@ -69,7 +73,7 @@ OF_SECOND = (
         scale=Scale(lowest=-INFINITE, lower_is_better=None),
         left_out=LeftOut(
             "facts in relations of less than ten: not in independent and beyond",
-            lambda facts, values: int((~facts.second.terms.matched).sum()) if facts.second else 0,
+            lambda facts, values: _count_unmatched(facts.second) if facts.second and values else 0,
         ),
     ),
     *(

@@ -91,10 +91,9 @@ class Terms(NamedTuple):
         return self.counted[:, None] - 2 * self.mixed + self.donor
 
 
-def empty_terms(languages: Sequence[str], counted: np.ndarray) -> Terms:
-    """Make the terms of queries without pairs of languages."""
-    none, matched = np.zeros((len(counted), 0)), np.zeros_like(counted)
-    return Terms([*languages], none, none, none, none, none, matched, counted)
+def empty_terms(languages: Sequence[str], counted: np.ndarray, none: np.ndarray) -> Terms:
+    """Make the terms of queries of which no pair of languages is compared: `none`, zeros."""
+    return Terms([*languages], none, none, none, none, none, np.zeros_like(counted), counted)
 
 
 def compare_subjects(
