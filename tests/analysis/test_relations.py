@@ -4,6 +4,7 @@ import csv
 import json
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
@@ -228,3 +229,26 @@ def test_compare_prints_and_stores_relations(run, other, tmp_path):
     run_command(*given)
     stored = json.loads(file.read_text())
     assert (stored["relations"], stored["by_relation"], stored["left_out_rows"]) == ({}, {}, {})
+
+
+def test_donors_of_both_runs_link_the_units(run, other, dataset, tmp_path):
+    third = write_scores(tmp_path / "third", dataset, 3)
+    donors = {}
+    for language in LANGUAGES:
+        table = third.read(language)
+        facts = table["fact_id"].to_pylist()
+        donors = {fact: facts[n ^ 4] for n, fact in enumerate(facts)}
+        place = table.column_names.index("donor")
+        third.write(language, table.set_column(place, "donor", pa.array(donors.values())))
+    for second, links in ((other, {}), (third, donors)):
+        columns = run.read("en").to_pydict()
+        units = {fact: {fact} for fact in columns["fact_id"]}
+        pairs = [*zip(columns["fact_id"], columns["donor"], strict=True), *links.items()]
+        for fact, donor in pairs:
+            if donor:
+                joint = units[fact] | units[donor]
+                units |= dict.fromkeys(joint, joint)
+        n_units = len({frozenset(unit) for unit in units.values()})
+        found = compare_runs(run, second, n_resamples=9, clusters="none")
+        assert (found.n_units, found.n_linked) == (N, n_units)
+        assert n_units < N
