@@ -36,7 +36,6 @@ from polyprobe.metrics.shared.rows import (
     find_right,
     name_languages,
     read_choices,
-    read_columns,
     read_languages,
 )
 
@@ -194,22 +193,6 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
         bounds = estimate(figure, options, by_group=False)
         intervals += [bounds[f"{name}_ci"] for name in names]
     return intervals
-
-
-def agreement_matrix(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Compute the share of facts with the same choice for every pair of languages.
-
-    Each language has the indices of its choices, row i the same fact in all. 1 on the diagonal.
-
-    >>> agreement_matrix({"en": [0, 1, 2], "fr": [0, 1, 0], "ru": [3, 1, 0]}).round(4)
-    array([[1.    , 0.6667, 0.3333],
-           [0.6667, 1.    , 0.6667],
-           [0.3333, 0.6667, 1.    ]])
-    """
-    choices = read_columns(predictions)
-    matrix, (i, j) = np.eye(choices.shape[1]), np.triu_indices(choices.shape[1], k=1)
-    matrix[i, j] = matrix[j, i] = divide_pairs(choices)["agreement"].mean(axis=0)
-    return matrix
 
 
 def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:

@@ -39,38 +39,6 @@ def compare_right(
     return {**summarize({"coverlap": Ratio(intersection, union, share=True)}, **options), **counts}
 
 
-def coverlap_matrix(right: Mapping[str, np.ndarray | Sequence[float]]) -> np.ndarray:
-    """Compute COverlap of every pair of languages from the probability that each query is correct.
-
-    The probabilities (0 or 1 without ties) are those of `accuracy_at_1.right_probability`: ties
-    are broken independently in each language, so a query is correct in both with a * b and
-    in either with a + b - a * b; the ratio is that of the two expected counts. NaN where neither
-    language is ever right (0/0). The diagonal is 1 by definition, ties and 0/0 included.
-
-    >>> coverlap_matrix({"en": [1, 1, 0], "fr": [1, 0.5, 0], "ru": [0, 0, 0]}).round(4)
-    array([[1.  , 0.75, 0.  ],
-           [0.75, 1.  , 0.  ],
-           [0.  , 0.  , 1.  ]])
-    """
-    if not right:
-        raise ValueError("no languages: expected a mapping from language to probabilities")
-    rows = {name: np.asarray(values, dtype=np.float64) for name, values in right.items()}
-    first = next(iter(rows))
-    for name, values in rows.items():
-        if values.shape != rows[first].shape:
-            raise ValueError(f"{len(rows[first])} queries in {first!r}, {len(values)} in {name!r}")
-        for query in np.flatnonzero(~((values >= 0) & (values <= 1)))[:1]:
-            text = f"query {query} of {name!r} is {values[query]}; expected a probability, 0 … 1"
-            raise ValueError(text)
-    table = np.stack(list(rows.values()))
-    intersections = table @ table.T
-    totals = table.sum(axis=1)
-    unions = totals[:, None] + totals - intersections
-    matrix = divide(np.concatenate([intersections, unions], axis=-1))
-    np.fill_diagonal(matrix, 1.0)
-    return matrix
-
-
 def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     """Compute COverlap by pair: correct in both / correct in either, expectations under ties."""
     values = np.column_stack(list(right.values())).astype(np.float64)

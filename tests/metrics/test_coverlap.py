@@ -1,12 +1,12 @@
-import math
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.metrics.coverlap.formulas import compare_right, coverlap_matrix
+from polyprobe.metrics.coverlap.formulas import compare_right, find_coverlap
+from polyprobe.metrics.shared.intervals import estimate_figure
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ PROBABILITIES = st.lists(st.sampled_from([0, 1 / 3, 0.5, 1]), min_size=4, max_si
 
 @settings(max_examples=150, deadline=None)
 @given(one=PROBABILITIES, other=PROBABILITIES)
-def test_matrix_is_the_ratio_of_expected_counts(one, other):
+def test_pairs_have_the_ratio_of_expected_counts(one, other):
     """Enumerate the correct queries, independently in both languages, with probabilities."""
     both = either = 0.0
     for a, b in zip(one, other, strict=True):
@@ -41,22 +41,21 @@ def test_matrix_is_the_ratio_of_expected_counts(one, other):
             chance = (a if right else 1 - a) * (b if right2 else 1 - b)
             both += chance * (right and right2)
             either += chance * (right or right2)
-    matrix = coverlap_matrix({"en": one, "fr": other})
-    expected = both / either if any(one + other) else math.nan
-    assert matrix[0, 1] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    assert matrix[1, 0] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-    np.testing.assert_array_equal(np.diag(matrix), 1)
+    found = estimate_figure(find_coverlap({"en": one, "fr": other}), n_resamples=0)
+    expected = pytest.approx(both / either, abs=1e-12) if any(one + other) else None
+    assert found == {"en-fr": expected, "mean": expected}
 
 
-def test_matrix_without_ties_equals_pairs():
+def test_pairs_without_ties_are_those_of_choices():
     generator = np.random.default_rng(1)
     chosen = generator.integers(0, 3, (5, 40))
     answers = [[index] for index in generator.integers(0, 3, 40).tolist()]
     right = chosen == np.array(answers).T
-    matrix = coverlap_matrix({str(i): row for i, row in enumerate(right)})
-    for i, k in product(range(5), repeat=2):
+    figure = find_coverlap({str(i): row.astype(float) for i, row in enumerate(right)})
+    found = estimate_figure(figure, n_resamples=0)
+    for i, k in combinations(range(5), 2):
         expected = compare_right(chosen[i], chosen[k], answers)["coverlap"]
-        assert matrix[i, k] == pytest.approx(expected)
+        assert found[f"{i}-{k}"] == pytest.approx(expected)
 
 
 ERRORS = {
@@ -78,17 +77,3 @@ def test_errors(case):
     with pytest.raises(ValueError, match=message) as raised:
         compare_right(*arguments)
     assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("right", "message"),
-    [
-        ({}, "no languages"),
-        ({"en": [1, 0], "fr": [1]}, "2 queries in 'en', 1 in 'fr'"),
-        ({"en": [1, 0], "fr": [1, 1.5]}, "query 1 of 'fr' is 1.5; expected a probability"),
-        ({"en": [math.nan]}, "query 0 of 'en' is nan"),
-    ],
-)
-def test_matrix_errors(right, message):
-    with pytest.raises(ValueError, match=message):
-        coverlap_matrix(right)
