@@ -16,7 +16,7 @@ from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
-from .declaration import TEMPLATE_RANKINGS, TEMPLATES
+from .declaration import TEMPLATE_RANKINGS
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
@@ -107,7 +107,7 @@ def _check_named(facts: ScoredFacts, folder: object) -> None:
         if getattr(options, name) != getattr(DEFAULTS, name):
             meanings[f"--{name.replace('_', '-')}"] = consistency
     if options.by_template:
-        meanings["--by-template"] = {"rankc_templates"}
+        meanings["--by-template"] = consistency
     for option, names in meanings.items():
         missing = [find_lack(name, facts) for name in sorted(names)]
         if all(missing):
@@ -122,8 +122,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
     estimates = {}
     for figure in track(figures, "figures and intervals"):
-        of_templates = figure.input in (TEMPLATES, TEMPLATE_RANKINGS)
-        options = units.templates if of_templates else units.rows
+        options = units.templates if figure.input == TEMPLATE_RANKINGS else units.rows
         options = units.second if figure.of_second else options
         estimates[figure.name] = estimate(figure.measure(facts), options)
     values = {

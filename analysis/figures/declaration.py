@@ -31,8 +31,9 @@ FACTS = FigureInput(lambda facts: facts)
 RANKINGS = FACTS._replace(ranked=True)
 SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
 SECOND_RANKINGS = SECOND._replace(ranked=True)
-TEMPLATES = FigureInput(lambda facts: facts.other_templates, SEVERAL)
-TEMPLATE_RANKINGS = TEMPLATES._replace(ranked=True)
+TEMPLATE_RANKINGS = RANKINGS._replace(
+    take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
+)
 
 
 class Scale(NamedTuple):

@@ -1,15 +1,16 @@
 """The scored facts of a run: validated scores and answers in every language."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first, right_probability
-from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_pairs
+from polyprobe.metrics.joint.templates import TemplateTerms, compare_templates
+from polyprobe.metrics.rankc.formulas import rankc_pairs
 from polyprobe.metrics.rankc_subject.formulas import (
     Terms,
     compare_subjects,
@@ -17,7 +18,7 @@ from polyprobe.metrics.rankc_subject.formulas import (
     keep_others,
 )
 from polyprobe.metrics.shared.intervals import index_labels
-from polyprobe.metrics.shared.ranks import compare_rankings, order_scores
+from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
@@ -31,6 +32,15 @@ DEFAULTS = RankingOptions()
 LABELS = ("relation", "fact_id")
 SENTENCES = ("scores", "donor_scores")
 DONOR_COLUMNS = ("donor_scores", "donor_answers")
+
+
+class Sentences(NamedTuple):
+    """The ranked scores of facts about the subject and the donor, without the donor's answers."""
+
+    places: np.ndarray  # of the facts
+    keep: np.ndarray  # marks their candidates that are left, in the first language
+    scores: dict[str, Rows]
+    donor_scores: dict[str, Rows]
 
 
 class SecondQuestions(NamedTuple):
@@ -47,23 +57,6 @@ class SecondQuestions(NamedTuple):
     def accuracy_gain(self) -> np.ndarray:
         """Compute right less right in the other sentence, by fact and language."""
         return self.right - self.donor_right
-
-
-class OtherTemplates(NamedTuple):
-    """Each question beside another template of its fact: the next one, the first after the last."""
-
-    languages: list[str]
-    several: np.ndarray  # [questions] whose fact has several templates; else 0 below
-    within: np.ndarray  # RankC of both in one language [questions, languages]
-    # RankC of a template in one language and the other in a second, the mean of both ways
-    # [questions, pairs]; no pairs if languages have other candidates
-    between: np.ndarray
-    chance: np.ndarray  # RankC of random rankings [questions]
-
-    def adjust(self, values: np.ndarray) -> np.ndarray:
-        """Adjust values for chance, 0 if not `several` or with a single candidate."""
-        chance, several = self.chance[:, None], (self.several & (self.chance < 1))[:, None]
-        return np.divide(values - chance, 1 - chance, out=np.zeros_like(values), where=several)
 
 
 class ScoredFacts:
@@ -105,6 +98,7 @@ class ScoredFacts:
         )
         marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in DONOR_COLUMNS]
         covered = np.flatnonzero(np.logical_and.reduce(marks))
+        self.sentences: Sentences | None = None  # of facts with a donor
         # Where donors were dealt and no fact has one, all are counted as left out.
         self.second = self._read_second(covered) if donors or len(covered) else None
 
@@ -136,7 +130,7 @@ class ScoredFacts:
             scores[language], donor_scores[language] = both.values()
             of_languages.append([rate_first(x, right) for x in both.values()])
         counted = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
-        _, right, sizes = pools[0]
+        keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
             weights = self.options.weights
@@ -149,42 +143,52 @@ class ScoredFacts:
             np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
             *(counted[:, None] * np.column_stack(columns) for columns in in_sentences),
         ]
-
-        def spread(values: np.ndarray) -> np.ndarray:
-            result: np.ndarray = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
-            result[places] = values
-            return result
-
-        return SecondQuestions(Terms(terms[0], *map(spread, terms[1:])), *map(spread, of_rows))
+        self.sentences = Sentences(places, keep, scores, donor_scores)
+        return SecondQuestions(
+            Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
+            *(self._spread(x, places) for x in of_rows),
+        )
 
     @cached_property
-    def other_templates(self) -> OtherTemplates | None:
-        """Compare templates of a fact; None without several, or if they have other candidates."""
+    def other_templates(self) -> TemplateTerms | None:
+        """Compare each question with the next of its fact and donor, the last with the first.
+
+        None without several templates or donors, or if templates or languages have other
+        candidates.
+        """
         following = follow_templates(self.table["fact_id"].to_pylist())
-        several = following != np.arange(len(following))
         alike = (self.sizes == self.sizes[following]).all() and all(
             answers == self.answers[row]
             for answers, row in zip(self.answers, following.tolist(), strict=True)
         )
-        if not several.any() or not alike:
+        if (following == np.arange(len(following))).all() or not alike:
             return None
-        starts, ends = self.sizes.cumsum() - self.sizes, self.sizes.cumsum()
-        order = np.repeat(starts[following] - starts, self.sizes) + np.arange(ends[-1])
-        following_rows = {x: Rows(rows.flat[order], rows.sizes) for x, rows in self.scores.items()}
-        weights = self.options.weights
-        within = [
-            compare_rankings(rows.flat, following_rows[x].flat, rows.sizes, weights)
-            for x, rows in self.scores.items()
+        if self.sentences is None or not self.matched:
+            return None
+        places, _, scores, donor_scores = self.sentences
+        following = follow_templates(self.list_wordings())
+        terms = compare_templates(scores, donor_scores, following, self.options.weights)
+        of_rows = (self._spread(values, places) for values in terms[1:])
+        return TemplateTerms(self.languages, *of_rows)
+
+    def list_wordings(self) -> list[tuple[Any, ...]]:
+        """List the fact and donor of each second question; those not counted have their own."""
+        assert self.second
+        assert self.sentences
+        places = self.sentences.places
+        table = self.table.take(places)
+        columns = (table[x].to_pylist() for x in ("fact_id", "donor", "donor_answers"))
+        rows = zip(places, self.second.terms.counted[places], *columns, strict=True)
+        return [
+            (fact, donor, *answers) if counted else (place,)
+            for place, counted, fact, donor, answers in rows
         ]
-        between = rankc_pairs(self.scores, weights, following_rows) if self.matched else self.rankc
-        weight = several[:, None]
-        return OtherTemplates(
-            self.languages,
-            several,
-            np.column_stack(within) * weight,
-            between * weight,
-            rankc_chance(self.sizes, weights),
-        )
+
+    def _spread(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
+        """Spread the values of facts at some places over all facts, 0 elsewhere."""
+        result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
+        result[places] = values
+        return result
 
 
 def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str, int]]:
@@ -212,7 +216,7 @@ def read_scored(
         ) from error
 
 
-def follow_templates(ids: Sequence[str]) -> np.ndarray:
+def follow_templates(ids: Sequence[Hashable]) -> np.ndarray:
     """List for each row the next row of the same fact, for the last one the first.
 
     >>> follow_templates(["a", "a", "b", "a"]).tolist()

@@ -12,9 +12,10 @@ from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.answer_agreement.formulas import find_agreement, find_kappa
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint import HEADLINES, measures
+from polyprobe.metrics.joint.templates import find_centred, find_disattenuated
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
+from polyprobe.metrics.shared.intervals import Figure, name_pairs
 from polyprobe.system.errors import check_option
 
 from .declaration import (
@@ -25,7 +26,6 @@ from .declaration import (
     PAIR,
     RANKINGS,
     TEMPLATE_RANKINGS,
-    TEMPLATES,
     WAY,
     LeftOut,
     Presentation,
@@ -114,35 +114,37 @@ FIGURES = (
     *OF_SECOND,
     RunFigure(
         "rankc_templates",
-        "RankC within a language",
-        "RankC of two templates of a fact in one language: how consistent a model is with itself.",
+        "centred RankC within a language",
+        "Centred RankC of two templates of a fact in one language: how alike they react to the "
+        "subject.",
         LANGUAGE,
-        TEMPLATES,
-        lambda templates: mean_of(
-            templates.languages, templates.within, templates.several, share=True
+        TEMPLATE_RANKINGS,
+        lambda terms: find_centred(terms.languages, terms.within, terms.counted),
+        scale=Scale(lowest=-INFINITE),
+        chance=0.0,
+        left_out=LeftOut(
+            "rows without another template that has the same donor: not in RankC within a language",
+            lambda facts, values: (
+                int((~facts.other_templates.counted).sum()) if facts.other_templates else 0
+            ),
         ),
         conditional=True,
         display=NOTED,
     ),
     _of_templates(
         "rankc_other_template",
-        "RankC, another template",
-        "RankC of two languages in different templates; in expectation at most the mean of RankC "
-        "within both, if the order of the templates differs at random.",
-        sums=lambda templates: mean_of(
-            name_pairs(templates.languages), templates.between, templates.several, share=True
-        ),
+        "centred RankC, another template",
+        "Centred RankC of two languages in different templates.",
+        sums=lambda terms: find_centred(name_pairs(terms.languages), terms.between, terms.counted),
+        scale=Scale(lowest=-INFINITE),
+        chance=0.0,
     ),
     _of_templates(
         "rankc_disattenuated",
         "disattenuated RankC",
-        "Adjusted RankC in different templates, over the geometric mean of that within both "
+        "Centred RankC in different templates, over the geometric mean of that within both "
         "languages (Spearman 1904): 1 if languages differ no more than templates.",
-        sums=lambda templates: measures.find_disattenuated(
-            templates.languages,
-            templates.adjust(templates.between),
-            templates.adjust(templates.within),
-        ),
+        sums=find_disattenuated,
         scale=Scale(lowest=-INFINITE, highest=INFINITE),
         chance=0.0,
     ),

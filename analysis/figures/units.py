@@ -1,5 +1,6 @@
 """What the bootstrap of a run draws: its options, and the units of the rows."""
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -47,7 +48,7 @@ class Units:
     seed: int = 0
     clusters: list[str] | None = None  # of each row; None: rows are drawn
     within: list[str] | None = None  # for draws within a relation
-    of_templates: list[str] | None = None  # for figures of templates
+    of_templates: Sequence[Hashable] | None = None  # for figures of templates
     linked: list[int] | None = None  # for figures of second questions, as `within` for a relation
     linked_within: list[int] | None = None
     average: str = "macro"  # of metric modules
@@ -59,10 +60,10 @@ class Units:
         # To draw facts would leave their templates as they are, and of few relations a bootstrap
         # gives too short intervals.
         relations = table["relation"].to_pylist()
-        of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else clusters
         within = clusters_within(table, bootstrap.clusters)
         n_resamples, kind = bootstrap.n_resamples or 0, bootstrap.clusters
         linked, inside = link_donors(table, kind), link_donors(table, kind, within=True)
+        of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else linked
         return cls(
             n_resamples, bootstrap.seed, clusters, within, of_templates, linked, inside, average
         )

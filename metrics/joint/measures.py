@@ -18,7 +18,7 @@ import numpy as np
 
 from polyprobe.metrics.rank_overlap.formulas import rbo_weights
 from polyprobe.metrics.rankc.formulas import rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure, add_mean, mean_of, name_pairs
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.metrics.shared.rows import Scores
 
 Right = Mapping[str, Sequence[float] | np.ndarray]
@@ -35,26 +35,6 @@ def find_rbo(scores: Mapping[str, Scores]) -> Figure:
     """Make RBO_EXT (p = .9) by pair: overlapping tops as in RankC, with geometric weights."""
     values = rankc_pairs(scores, rbo_weights)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
-
-
-def find_disattenuated(languages: Sequence[str], between: np.ndarray, within: np.ndarray) -> Figure:
-    """Make the consistency of each pair over what the consistency within both allows.
-
-    The correction for attenuation, between / sqrt(within a * within b) (Spearman 1904): 1 if two
-    languages agree as well as each agrees with itself. NaN unless both agree with themselves.
-    `between` is adjusted for chance, in different templates [facts, pairs], 0 if not counted,
-    `within` in two templates of one language [facts, L].
-    """
-    i, j = np.triu_indices(len(languages), 1)
-    ends = between.shape[1]
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        within = sums[..., ends:]
-        positive = (within[..., i] > 0) & (within[..., j] > 0)
-        level = np.sqrt(np.where(positive, within[..., i] * within[..., j], np.nan))
-        return add_mean(sums[..., :ends] / level)
-
-    return Figure([*name_pairs(languages), "mean"], np.column_stack([between, within]), statistic)
 
 
 def find_right_counts(right: Right) -> Figure:

@@ -271,17 +271,20 @@ def find_terms(name: str, terms: Terms) -> Figure:
         values = MEANS[name](terms)
         return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
     numerators, counted = RATIOS[name](terms)
-
-    # A pair whose mean denominator is not above ROOM, with its interval, is not defined.
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
-        means, rooms = np.split(sums[..., :-1] / counts, 2, axis=-1)
-        defined = rooms > ROOM
-        return add_mean(np.where(defined, means / np.where(defined, rooms, 1), np.nan))
-
     weight: np.ndarray = counted[:, None].astype(np.float64)
     table = np.concatenate([weight * numerators, weight * terms.room, weight], axis=1)
-    return Figure([*pairs, "mean"], table, statistic, firm=True)
+    return Figure([*pairs, "mean"], table, lambda sums: add_mean(divide_terms(sums)), firm=True)
+
+
+def divide_terms(sums: np.ndarray) -> np.ndarray:
+    """Divide sums of numerators, of denominators and of queries [..., 2 k + 1].
+
+    NaN where the mean denominator is not above ROOM; in a firm figure, with its interval.
+    """
+    counts = np.where(sums[..., -1:] > 0, sums[..., -1:], np.nan)
+    means, rooms = np.split(sums[..., :-1] / counts, 2, axis=-1)
+    defined = rooms > ROOM
+    return np.where(defined, means / np.where(defined, rooms, 1), np.nan)
 
 
 def measure_rankc_subject(

@@ -49,15 +49,15 @@ CENTRED = BY_NAME["rankc_subject"]
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
 EFFECTS = {
-    "within": "differ in one language",
-    "between": "differ in two languages",
+    "within": "inconsistent in one language",
+    "between": "inconsistent in two languages",
     "share_languages": "due to languages",
-    "share_language": "– language",
-    "share_fact_language": "– language × fact",
     "share_templates": "due to templates",
-    "share_template": "– template",
-    "share_residual": "– template × fact",
 }
+NO_DONORS = (
+    "no RankC within a language, no split of the inconsistency: they need a question about another "
+    "subject (--donor)"
+)
 SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
 
 
@@ -162,15 +162,17 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         _make_ceiling_table(results),
         make_split_table(results),
     ]
-    if not split:
+    if "right" not in split:  # without donors
         return Part("Templates", tables)
     # for what the intervals of the split are, and which relations it is of
     n, left_out = split["right"]["n_relations"], split["right"]["n_left_out"]
-    without = f"; without {left_out}, of one fact or template" if left_out else ""
+    without = f"; without {left_out}, of one template" if left_out else ""
     meaning = "95%: other relations, with their own facts and templates"
     line = f"split of {n} relations{without}; {meaning}"
     if n == 1:
         line = f"split of 1 relation{without}; no 95% interval: that needs two relations"
+    if any(split[x]["within"] is None for x in QUANTITIES if x in split):
+        line += "; empty: answers in a language hardly change with the subject"
     return Part("Templates", [*tables, line])
 
 
@@ -180,13 +182,13 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
     columns = [
         Column("language", Role.LABEL),
-        Column("RankC within"),
+        Column("centred within"),
         Column("95%", Role.INTERVAL),
         *([Column("with others")] if means else []),
         *([Column("worst"), Column("best")] if spread else []),
     ]
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})
-    for language, value in (results.get(WITHIN.name) or {}).items():
+    for language, value in (results.get(WITHIN.name) or dict.fromkeys(spread)).items():
         row = [language, value, bounds.get(language)]
         row += [means[language]] if means else []
         row += [spread[language]["worst"], spread[language]["best"]] if spread else []
@@ -339,6 +341,8 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")
+    if "paraphrase_consistency" in results and "donors" not in results:
+        lines.append(NO_DONORS)
     return lines + [
         f"{counts[figure.name]:,} {figure.left_out.text}"
         for figure in SEPARATE

@@ -57,11 +57,11 @@ _TEXTS = {
     "shares": "Share of the facts that are right in exactly 1, 2, … languages, of all facts right "
     "in at least one.",
     "pairs": "Select a cell or a pair to see examples of its two languages.",
-    "templates": "RankC within a language compares two templates of a fact: how consistent the "
-    "model is with itself. RankC with others compares two languages in different templates. It is "
-    "at most the mean of RankC within both languages, up to sampling error. Worst and best are the "
-    "accuracies of a relation's worst and best template, averaged over relations; the best of "
-    "several equal templates is above their mean by chance.",
+    "templates": "Centred RankC within a language compares two templates of a fact: how alike the "
+    "model reacts to the subject in both. With others it compares two languages in different "
+    "templates; if languages differ no more than templates, it is as high as within both. Worst "
+    "and best are the accuracies of a relation's worst and best template, averaged over relations; "
+    "the best of several equal templates is above their mean by chance.",
     "calibration": "Points: mean confidence and accuracy of the facts in a bin of confidence. On "
     "the broken line the model knows how sure it may be.",
 }

@@ -79,11 +79,11 @@ def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
 
 
 def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> Heat:
-    """Draw a heat map; the pointer shows intervals, and for RankC the values within languages."""
+    """Draw a heat map; the pointer shows intervals, for centred RankC the values in a language."""
     results, languages = part.results, part.results["languages"]
     low, high, chance = find_scale(figure, parts)
     bounds = results["intervals"].get(figure.name, {})
-    within = results.get(WITHIN.name) if figure.name == "rankc" else None
+    within = results.get(WITHIN.name) if figure.name == "rankc_subject" else None
     details = {}
     for cell, ci in _find_cells(languages, bounds).items():
         details[cell] = _describe_interval(ci)
@@ -231,24 +231,25 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
 
 def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
     """Draw `ceiling`, `split` and `templates` of a run with several templates; else nothing."""
-    if WITHIN.name not in results:
-        return {}
     languages: Sequence[str] = results["languages"]
-    bounds = results["intervals"].get(WITHIN.name, {})
-    within = [results[WITHIN.name][x] for x in languages]
-    series = [Series("within the language", within, [bounds.get(x) for x in languages])]
-    if results.get(BETWEEN.name):
-        between = list_by_language(results, BETWEEN)
-        series.append(Series("with the other languages", [between[x] for x in languages]))
     pictures: dict[str, Picture] = {}
-    pictures["ceiling"] = Bars("RankC of different templates", languages, series, "RankC")
+    if WITHIN.name in results:
+        bounds = results["intervals"].get(WITHIN.name, {})
+        within = [results[WITHIN.name][x] for x in languages]
+        series = [Series("within the language", within, [bounds.get(x) for x in languages])]
+        if results.get(BETWEEN.name):
+            between = list_by_language(results, BETWEEN)
+            series.append(Series("with the other languages", [between[x] for x in languages]))
+        title = "Centred RankC of different templates"
+        pictures["ceiling"] = Bars(title, languages, series, "centred RankC")
     if "templates" in results:
         views, series = results["templates"], []
         for name, split in ((name, views[name]) for name in QUANTITIES if name in views):
             ends = [split[f"{share}_ci"] for share in PARTS_OF_SPLIT]
             series.append(Series(name, [split[share] for share in PARTS_OF_SPLIT], ends))
-        title = "Split of the inconsistency"
-        pictures["split"] = Bars(title, [*PARTS_OF_SPLIT.values()], series, "share")
+        if series:
+            title = "Split of the inconsistency"
+            pictures["split"] = Bars(title, [*PARTS_OF_SPLIT.values()], series, "share")
         spread = views["by_language"].values()
         series = [Series(f"{x} template", [y[x] for y in spread]) for x in ("worst", "best")]
         title = "Accuracy by template, mean over relations"

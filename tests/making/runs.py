@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.questions import annotate
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES as SCHEMA
@@ -54,11 +56,24 @@ def make_settings(languages: list[str], **changes: Any) -> Settings:
     return Settings(**values | changes)
 
 
-def write_scores(run: Run, language: str, facts: pa.Table, values: list[list[float]]) -> None:
-    """Write the scores of the facts' candidates, each of one token."""
-    columns = facts.select(SCHEMA.names[:3]).to_pydict()
+def write_scores(
+    run: Run,
+    language: str,
+    facts: pa.Table,
+    values: list[list[float]],
+    others: list[list[float]] | None = None,
+) -> None:
+    """Write the scores of the facts' candidates, each of one token; `others`: about donors."""
+    names = SCHEMA.names[:5]
+    columns = facts.select(names[:3]).to_pydict()
     columns |= {"scores": values, "n_tokens": [[1] * len(row) for row in values]}
-    run.write(language, pa.table(columns, schema=pa.schema([*SCHEMA][:5])))
+    if others:
+        names = [*names, "donor", "donor_scores", "donor_answers"]
+        columns |= facts.select(["donor", "donor_answers"]).to_pydict()
+        pairs = zip(others, columns["donor"], strict=True)
+        columns["donor_scores"] = [row if donor else None for row, donor in pairs]
+    schema = pa.schema([SCHEMA.field(name) for name in names])
+    run.write(language, pa.table({x: columns[x] for x in names}, schema=schema))
 
 
 def write_run(
@@ -69,10 +84,13 @@ def write_run(
     rows: int | None = None,
     bootstrap: Bootstrap | None = None,
     scoring: str = "bmlama",
+    donor_scores: Mapping[str, list[list[float]]] | None = None,
 ) -> Run:
     """Write run.json, scores/ and results.json; scores may cover only the dataset's first rows."""
     tables = load_facts(str(dataset), None, list(scores))
     prints = {x: fingerprint(table) for x, table in tables.items()}
+    if donor_scores:
+        tables = annotate(tables, deal_donors(tables[next(iter(scores))]))
     settings = make_settings(
         list(scores), model=model, dataset=str(dataset), fingerprint=prints, limit=rows,
         scoring=scoring,
@@ -81,7 +99,8 @@ def write_run(
     run = Run(folder)
     run.open(settings)
     for language, values in scores.items():
-        write_scores(run, language, tables[language].slice(0, rows), values)
+        others = donor_scores and donor_scores[language]
+        write_scores(run, language, tables[language].slice(0, rows), values, others)
     compute_results(run, bootstrap or Bootstrap())
     return run
 

@@ -1,6 +1,6 @@
-"""The view by template of a run: RankC within a language, each template, the split."""
+"""The view by template of a run: centred RankC within a language, each template, the split."""
 
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from statistics import fmean
 
 import numpy as np
@@ -11,7 +11,6 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
-from polyprobe.metrics.rankc.formulas import rankc_chance, rankc_per_query
 from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.page import write_report
 from polyprobe.report.page.pictures import draw_each_template, draw_templates
@@ -19,6 +18,7 @@ from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import write_run
+from tests.metrics.plain_subject import find_terms, restrict
 
 TEMPLATES = 3
 ASKED = MetricOptions(by_template=True)
@@ -40,7 +40,7 @@ def use_templates(language, made):
 
 def use_relations(language, made):
     rows = use_templates(language, made)
-    return [x._replace(relation=f"P{n // TEMPLATES % 4}") for n, x in enumerate(rows)]
+    return [x._replace(relation=f"P{n // (4 * TEMPLATES) % 4}") for n, x in enumerate(rows)]
 
 
 def score_facts(made, noise, seed=0):
@@ -59,10 +59,11 @@ def score_facts(made, noise, seed=0):
     return found
 
 
-def make_run(folder, noise=(1.0, 1.0), spoil=use_templates):
+def make_run(folder, noise=(0.7, 0.5), spoil=use_templates, donors=True):
     dataset = write_facts(folder / "facts", spoil, copies=6)
     asked = spoil("en", rows("en", 6)) if spoil else rows("en", 6)
-    return write_run(folder / "run", dataset, score_facts(asked, noise))
+    others = score_facts(asked, noise, 1) if donors else None
+    return write_run(folder / "run", dataset, score_facts(asked, noise), donor_scores=others)
 
 
 @pytest.fixture(scope="module")
@@ -82,27 +83,45 @@ def list_columns(run):
     return scores, *(first[x].to_pylist() for x in ("answers", "fact_id", "relation"))
 
 
+def list_second(run):
+    """Return the rows with a donor as of `plain_subject`, and a label of fact and donor of each."""
+    scores, answers, ids, relations = list_columns(run)
+    donors = {x: run.read(x)["donor_scores"].to_pylist() for x in CITIES}
+    places, names = (run.read("en")[x].to_pylist() for x in ("donor_answers", "donor"))
+    found = restrict(scores, donors, answers, places, ids, relations)
+    return found, [(row.fact, names[row.place], *places[row.place]) for row in found]
+
+
+def join(first, a, second, b):
+    """Return a row with the ranking of one template in language a, of another in b."""
+    subject, donor = ({"a": x[a], "b": y[b]} for x, y in zip(first[3:5], second[3:5], strict=True))
+    return first._replace(subject=subject, donor=donor)
+
+
+def centre(pairs):
+    """Compute centred RankC of pairs of rows, joined."""
+    terms = [find_terms(row, "a", "b", "softmax", "expected") for row in pairs]
+    return fmean(x.interaction for x in terms) / fmean(x.room for x in terms)
+
+
 def test_rankc_of_templates_equals_loops_over_rows(run, results):
-    scores, _, ids, _ = list_columns(run)
+    found, labels = list_second(run)
     following = {}
-    for fact in set(ids):
-        places = [row for row, x in enumerate(ids) if x == fact]
-        following |= dict(zip(places, [*places[1:], places[0]], strict=True))
-
-    def compare(one, other):
-        pairs = [(scores[one][row], scores[other][following[row]]) for row in range(len(ids))]
-        return [rankc_per_query([x], [y])[0] for x, y in pairs]
-
-    chance = rankc_chance([len(row) for row in scores["en"]])
-    level = lambda values: fmean((v - c) / (1 - c) for v, c in zip(values, chance, strict=True))  # noqa: E731
-    own = {x: compare(x, x) for x in CITIES}
-    for x in CITIES:
-        assert results["rankc_templates"][x] == pytest.approx(fmean(own[x]))
-    for one, other in combinations(CITIES, 2):
-        both = np.mean([compare(one, other), compare(other, one)], axis=0).tolist()
-        pair = f"{one}-{other}"
-        assert results["rankc_other_template"][pair] == pytest.approx(fmean(both))
-        corrected = level(both) / np.sqrt(level(own[one]) * level(own[other]))
+    for label in set(labels):
+        places = [row for row, x in zip(found, labels, strict=True) if x == label]
+        if len(places) > 1:
+            pairs = zip(places, [*places[1:], places[0]], strict=True)
+            following |= {first.place: (first, second) for first, second in pairs}
+    pairs = following.values()
+    assert 20 < len(pairs) < len(list_columns(run)[2]) == 71
+    assert results["left_out"]["rankc_templates"] == 71 - len(pairs)
+    own = {x: centre([join(row, x, other, x) for row, other in pairs]) for x in CITIES}
+    assert results["rankc_templates"] == pytest.approx(own)
+    for x, y in combinations(CITIES, 2):
+        ways = [join(row, *of) for row, other in pairs for of in ((x, other, y), (y, other, x))]
+        between, pair = centre(ways), f"{x}-{y}"
+        assert results["rankc_other_template"][pair] == pytest.approx(between)
+        corrected = between / np.sqrt(own[x] * own[y])
         assert results["rankc_disattenuated"][pair] == pytest.approx(corrected)
     low, high = results["intervals"]["mean"]["rankc_templates"]
     assert low < results["mean"]["rankc_templates"] < high
@@ -147,27 +166,39 @@ def test_worst_and_best_templates(results):
 
 
 def test_the_split_is_of_the_candidates_by_name(run, results):
-    """Disagreement between languages and templates, by loops over pairs of rows of a fact."""
-    scores, _, ids, relations = list_columns(run)
-    best = {x: [int(np.argmax(row)) for row in scores[x]] for x in CITIES}
-    within, between = {}, {}
-    for i, j in permutations(range(len(ids)), 2):
-        if ids[i] != ids[j]:
-            continue
-        for x in CITIES:
-            within.setdefault(relations[i], []).append(best[x][i] != best[x][j])
-            for y in set(CITIES) - {x}:
-                between.setdefault(relations[i], []).append(best[x][i] != best[y][j])
-    answer = results["templates"]["answer"]
-    assert answer["within"] == pytest.approx(fmean(map(fmean, within.values())))
-    assert answer["between"] == pytest.approx(fmean(map(fmean, between.values())))
-    assert answer["n_relations"] == 2
-    low, high = answer["share_languages_ci"]
-    assert low < answer["share_languages"] < high
+    """Agreement between languages and templates, by loops over pairs of rows of a fact."""
+    found, labels = list_second(run)
+    first = lambda scores: max(range(len(scores)), key=scores.__getitem__)  # noqa: E731
+    same = {
+        "answer": lambda row, x, other, y: first(x) == first(y),
+        "right": lambda row, x, other, y: (first(x) in row.right) == (first(y) in other.right),
+    }
+    for quantity, agree in same.items():
+        sums = {}
+        for (row, label), (other, name) in permutations(zip(found, labels, strict=True), 2):
+            for x, y in product(CITIES, CITIES) if label == name else ():
+                about, donor = (row.subject[x], row.donor[x]), (other.subject[y], other.donor[y])
+                r, p, p_back, q = (
+                    agree(row, *of, y) for of, y in (((i, other), j) for i in about for j in donor)
+                )
+                cell = sums.setdefault(row.relation, {}).setdefault(x == y, [])
+                cell.append((1 - r, 1 - p - p_back + q))
+        rows = [[np.mean(x[way], axis=0) for way in (True, False)] for x in sums.values()]
+        within, between = np.mean(rows, axis=0)
+        split = results["templates"][quantity]
+        assert split["n_relations"] == len(sums) == 2
+        assert split["room_within"] == pytest.approx(within[1])
+        within, between = within[0] / within[1], between[0] / between[1]
+        assert split["within"] == pytest.approx(within)
+        assert split["between"] == pytest.approx(between)
+        assert split["share_templates"] == pytest.approx(within / between)
+        assert split["share_languages"] == pytest.approx(1 - within / between)
+        low, high = split["share_languages_ci"]
+        assert low < split["share_languages"] < high
 
 
 @pytest.mark.parametrize(
-    ("noise", "inside"), [((0.0, 1.0), True), ((2.0, 0.2), False)], ids=["templates", "languages"]
+    ("noise", "inside"), [((0.0, 0.8), True), ((2.0, 0.2), False)], ids=["templates", "languages"]
 )
 def test_a_planted_model(tmp_path, noise, inside):
     run = make_run(tmp_path, noise, use_relations)
@@ -182,8 +213,8 @@ def test_equal_templates_do_not_differ(tmp_path):
     results = find_results(make_run(tmp_path, (1.0, 0.0)), FEW, options=ASKED)
     assert results["templates"]["answer"]["within"] == 0
     assert [*results["rankc_templates"].values()] == pytest.approx([1] * len(CITIES))
-    disattenuated, between = results["rankc_disattenuated"], results["rankc_adjusted"]
-    assert disattenuated == pytest.approx(between)  # nothing to correct
+    between = results["rankc_other_template"]
+    assert results["rankc_disattenuated"] == pytest.approx(between)  # nothing to correct
 
 
 def test_without_several_templates(tmp_path):
@@ -201,6 +232,22 @@ def test_without_several_templates(tmp_path):
         find_results(run, FEW, options=MetricOptions(figures=("rankc_templates",)))
 
 
+def test_without_donors_a_line_says_what_is_missing(tmp_path):
+    run = make_run(tmp_path, donors=False)
+    results = find_results(run, FEW, options=ASKED)
+    assert not {"rankc_templates", "rankc_other_template", "rankc_disattenuated"} & {*results}
+    assert not {*QUANTITIES} & {*results["templates"]}
+    assert [*draw_templates(results)] == ["templates"]
+    shown = CliRunner().invoke(
+        app, ["metrics", str(run.folder), "--by-template"], env={"COLUMNS": "200"}
+    )
+    assert shown.exit_code == 0, shown.output
+    assert shown.output.count("no RankC within a language, no split of the inconsistency: ") == 1
+    run.write_results(results)
+    write_report([run.folder], tmp_path / "page.html")
+    assert "no split of the inconsistency" in (tmp_path / "page.html").read_text("utf-8")
+
+
 def test_command_prints_and_report_draws(run, results, tmp_path):
     said = CliRunner().invoke(
         app,
@@ -210,9 +257,9 @@ def test_command_prints_and_report_draws(run, results, tmp_path):
     assert said.exit_code == 0, said.output
     for text in (
         "P36",
-        "RankC within",
+        "centred within",
         "due to languages",
-        "– template × fact",
+        "inconsistent in one language",
         "split of 2 relations",
     ):
         assert text in said.output
@@ -239,12 +286,12 @@ def test_a_browser_finds_the_templates_of_a_relation(tmp_path, browser):
     expected = [x for x in rows if x["language"] == "ru"]
     assert [text.split("\t")[2] for text in shown] == [x["text"] for x in expected]
     assert f"{expected[0]['accuracy']:.3f}" in shown[0]
-    assert page.locator("#split .bars rect").count() == 12
+    assert page.locator("#split .bars rect").count() == 4
     texts = page.locator("#split text").all_text_contents()
     assert [text for text in texts if text in SHARES.values()] == [*SHARES.values()]
     assert {*QUANTITIES} <= {*texts}
-    page.select_option("select[data-label=measure]", "RankC")
-    tip = page.locator("#rankc_adjusted [data-pair='en/ru'] title").text_content()
+    page.select_option("select[data-label=measure]", "centred RankC")
+    tip = page.locator("#rankc_subject [data-pair='en/ru'] title").text_content()
     within = results["rankc_templates"]
     assert f"within over templates: en {within['en']:.3f}, ru {within['ru']:.3f}" in tip
 

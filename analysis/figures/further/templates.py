@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.analysis.figures.units import Units
-from polyprobe.metrics.joint.variance import Asked, choose_first, split_inconsistency
+from polyprobe.metrics.joint.split import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
 from polyprobe.schema.identity import key_rows, name_candidates, place_rows
 from polyprobe.schema.run.folder import Run, load_again
@@ -78,22 +78,10 @@ def _number_candidates(rows: Sequence[Sequence[str]]) -> np.ndarray:
 
 
 def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) -> dict[str, Any]:
-    """Compute accuracy and consistency of each template, and the split of the inconsistency."""
+    """Compute accuracy and consistency of each template, and with donors the split."""
     of = list_rows(facts.table["relation"].to_pylist())
     answers = {x: choose_first(rows, templates.candidates) for x, rows in facts.scores.items()}
-    right = {x: np.column_stack([p, 1 - p]) for x, p in facts.right.items()}
-    wordings = [*zip(*templates.names.values(), strict=True)]
-    quantities = {"answer": answers, "right": right} if facts.matched else {"right": right}
-    split = {}
-    for name, values in quantities.items():
-        questions = []
-        for places in of.values():
-            ids = facts.table["fact_id"].take(places).to_pylist()
-            labels = [wordings[row] for row in places.tolist()]
-            fact = index_labels(ids, len(ids), "facts")[1]
-            template = index_labels(labels, len(ids), "templates")[1]
-            questions.append(Asked([part[places] for part in values.values()], fact, template))
-        split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
+    split = _split_answers(facts, templates.candidates, units) if facts.sentences else {}
     rows = [
         {"language": x, "relation": relation, **row}
         for x in facts.languages
@@ -101,6 +89,36 @@ def measure_templates(facts: ScoredFacts, templates: Templates, units: Units) ->
         for row in _list_templates(facts, templates, answers[x], x, places)
     ]
     return {**split, "by_language": {x: _spread(rows, x) for x in facts.languages}, "rows": rows}
+
+
+def _split_answers(
+    facts: ScoredFacts, candidates: np.ndarray, units: Units
+) -> dict[str, dict[str, Any]]:
+    """Split the inconsistency of the first candidates, and of whether they are correct."""
+    assert facts.second
+    assert facts.sentences
+    places, keep, *sentences = facts.sentences
+    quantities = {
+        "right": [
+            [np.column_stack([p, 1 - p]) for p in rates[places].T]
+            for rates in (facts.second.right, facts.second.donor_right)
+        ]
+    }
+    if facts.matched:
+        mask = np.isin(np.arange(len(facts.sizes)), places)
+        numbers = candidates[np.repeat(mask, facts.sizes)][keep]
+        quantities["answer"] = [
+            [choose_first(rows, numbers) for rows in scores.values()] for scores in sentences
+        ]
+    wordings, split = facts.list_wordings(), {}
+    of = list_rows(facts.table["relation"].take(places).to_pylist())
+    for name, (about, donor) in quantities.items():
+        questions = []
+        for rows in of.values():
+            fact = index_labels([wordings[row] for row in rows], len(rows), "facts")[1]
+            questions.append(Asked([x[rows] for x in about], [x[rows] for x in donor], fact))
+        split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
+    return split
 
 
 def _list_templates(
