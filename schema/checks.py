@@ -114,7 +114,7 @@ def _repeated_candidate(table: pa.Table) -> np.ndarray:
 def _repeated_row(table: pa.Table) -> np.ndarray:
     """Mark rows that would count as another template of their fact without being one."""
     names = [name for name in ("fact_id", "template_id", "prompt") if name in table.column_names]
-    rows = table.select(names).append_column("row", pa.array(range(len(table))))
+    rows = table.select(names).append_column("row", pa.array(range(len(table)), pa.int64()))
     bad: np.ndarray = np.ones(len(table), dtype=bool)
     bad[np.asarray(rows.group_by(names).aggregate([("row", "min")])["row_min"])] = False
     return bad & ~_has_flag(table, REPEATED_ROW)

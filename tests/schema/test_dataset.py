@@ -98,6 +98,7 @@ def test_repeated_rows_without_template_ids_and_with_the_flag_of_a_release():
     empty = table.set_column(10, "template_id", pa.nulls(8))
     with pytest.raises(PolyprobeError, match="row 7"):
         check({"en": empty}, "facts")
+    check({"en": table.slice(0, 0)}, "facts")
     released = pa.array([[]] * 7 + [["repeated_row"]], pa.list_(pa.string()))
     check({"en": table.append_column("flags", released)}, "facts")
 
