@@ -33,7 +33,8 @@ from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, split_scores
 from polyprobe.eval.work.workers.here import Task, score_here
-from polyprobe.metrics.shared.intervals import estimate_figure, withhold
+from polyprobe.metrics.joint.significance import withhold
+from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of

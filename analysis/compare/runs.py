@@ -1,6 +1,6 @@
 """Compare two runs on the same facts: paired tests for every language, pair and mean."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from polyprobe.analysis.figures.units import (
     resolve_clusters,
 )
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
-from polyprobe.metrics.shared.intervals import Figure, Labels
+from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run
@@ -35,6 +35,7 @@ from .gaps import Gaps, compare_gaps, differ_in_protocol
 from .match import Match, Pair, match_runs
 
 Figures = dict[str, tuple[Figure, Figure]]  # of both runs, by name
+_Units = tuple[Sequence[Hashable], Sequence[Hashable]]  # of each row
 
 
 class Comparison(NamedTuple):
@@ -99,17 +100,15 @@ def compare_runs(
     runs = (first, second)
     match = match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
-    rows = choice.as_json()
     units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
     differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
     of_relations: tuple[dict[str, int], dict[str, list[Difference]]] = ({}, {})
     gaps = None
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
-        progress = track(list(pairs.items()), "comparing")
         by_figure = {
-            x: compare_figures(*pair, clusters=units[BY_NAME[x].of_second], **test)
-            for x, pair in progress
+            x: compare_figures(*pairs[x], clusters=units[BY_NAME[x].of_second], **test)
+            for x in track([*pairs], "comparing")
         }
         if facts and len(match.languages) > 1 and differ_in_protocol(differing):
             gaps = compare_gaps(facts, units[False], **test)
@@ -125,11 +124,11 @@ def compare_runs(
         match.languages,
         match.left_out_languages,
         len(table),
-        len(set(units[False] or range(len(table)))),
-        len(set(units[True] or range(len(table)))),
+        len({*units[False]}),
+        len({*units[True]}),
         match.left_out,
         by_figure,
-        {"clusters": clusters, **test, **rows},
+        {"clusters": clusters, **test, **choice.as_json()},
         match.left_out_rows,
         *of_relations,
         gaps,
@@ -182,16 +181,17 @@ def _measure_predictions(
     return pairs, decodings
 
 
-def _list_units(match: Match, kind: str, within: bool = False) -> dict[bool, Labels]:
-    """List the unit of each row, for figures of its own sentence and, by True, of a donor's."""
+def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
+    """List the units of the rows, for figures of their own sentences and of donors'."""
     first, second = (side[match.languages[0]] for side in match.tables)
     units = clusters_within(first, kind) if within else read_clusters(first, kind)
     linked = link_donors(pa.concat_tables([first, second]), kind, within)
-    return {False: units, True: linked[: len(first)] if linked else units}
+    rows = units or range(len(first))
+    return rows, linked[: len(first)] if linked else rows
 
 
 def _compare_relations(
-    figures: Figures, table: pa.Table, units: Mapping[bool, Labels], test: Mapping[str, Any]
+    figures: Figures, table: pa.Table, units: _Units, test: Mapping[str, Any]
 ) -> tuple[dict[str, int], dict[str, list[Difference]]]:
     """Count the rows of each relation, and compare headline means, p corrected over relations."""
     relations = list_rows(table["relation"].to_pylist())

@@ -11,6 +11,7 @@ from scipy.stats import rankdata
 from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
 from polyprobe.analysis.figures.units import Bootstrap, link_donors, read_clusters
 from polyprobe.metrics.joint import relate
+from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared import intervals
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
@@ -142,7 +143,7 @@ def relate_run(
     linked = link_donors(pairs.table, bootstrap.clusters) if pairs.of.of_second else None
     clusters = linked or read_clusters(pairs.table, bootstrap.clusters)
     draws = bootstrap._asdict() | {"clusters": clusters}
-    pairs = pairs._replace(figure=intervals.withhold(pairs.figure, intervals.Resampling(**draws)))
+    pairs = pairs._replace(figure=withhold(pairs.figure, intervals.Resampling(**draws)))
     queries = None
     if options.by_query and future:
         queries = _relate_queries(pairs, future.result()[0], draws)

@@ -35,6 +35,7 @@ from polyprobe.metrics.shared.intervals import (
     check_name,
     choose_resamples,
     divide,
+    estimate,
     estimate_figure,
     index_labels,
     interval,
@@ -42,7 +43,6 @@ from polyprobe.metrics.shared.intervals import (
     sum_by,
     thin_out,
     weigh,
-    withhold,
 )
 
 _SWAPS = 2**22  # at once
@@ -101,6 +101,19 @@ def compare_figures(
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
     rows = zip(first.names, intervals, *columns, strict=True)
     return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
+
+
+def withhold(figure: Figure, options: Resampling) -> Figure:
+    """Leave out the names of a firm figure that its resamples leave undefined."""
+    if not figure.firm:
+        return figure
+    values = estimate(figure, options, by_group=False)
+    loose = np.array([values[name] is None for name in figure.names[:-1]])
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        return add_mean(np.where(loose, np.nan, figure.statistic(sums)[..., :-1]))
+
+    return figure._replace(statistic=statistic)
 
 
 def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:

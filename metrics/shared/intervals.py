@@ -171,19 +171,6 @@ def estimate(
     return result
 
 
-def withhold(figure: Figure, options: Resampling) -> Figure:
-    """Leave out the names of a firm figure that its resamples leave undefined."""
-    if not figure.firm:
-        return figure
-    values = estimate(figure, options, by_group=False)
-    loose = np.array([values[name] is None for name in figure.names[:-1]])
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        return add_mean(np.where(loose, np.nan, figure.statistic(sums)[..., :-1]))
-
-    return figure._replace(statistic=statistic)
-
-
 def choose_resamples(facts: int, figures: int) -> int:
     """Choose the default number of resamples: 10,000 up to 50,000 facts x figures, else 1,000."""
     # 1,000 leave a standard deviation of 2 to 3% in the width of an interval, 10,000 under 1%.

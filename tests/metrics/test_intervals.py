@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 from polyprobe.metrics.coverlap.formulas import find_coverlap
+from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared.intervals import (
     Figure,
@@ -18,7 +19,6 @@ from polyprobe.metrics.shared.intervals import (
     resample,
     share,
     summarize,
-    withhold,
 )
 
 VALUES = np.random.default_rng(0).beta(0.7, 2, size=300)
