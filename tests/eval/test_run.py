@@ -6,15 +6,17 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.scoring.load import load_scorer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
-from tests.making.runs import read_files
+from tests.making.runs import read_files, reseal
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,35 @@ def test_a_run_on_rows_that_have_changed_is_refused(place, tmp_path):
     write_facts(tmp_path / "facts", lambda _, made: made[1:] + made[:1])
     with pytest.raises(PolyprobeError, match="scored on other data: the split 'en' has changed"):
         evaluate_model(place / "model", facts, **options)
+
+
+@pytest.mark.parametrize("definition", [None, 1, 3])
+def test_a_run_of_another_definition_is_refused_in_one_line(definition, place, done, tmp_path):
+    """Runs of the earlier headline have no number; nothing of such a folder is changed."""
+    run, other = (shutil.copytree(done[0], tmp_path / x) for x in ("run", "other"))
+    reseal(run, ("definition",))
+    if definition:
+        reseal(run, definition=definition)
+    before = read_files(run)
+    with pytest.raises(PolyprobeError, match=f"{run} has figures of definition {definition or 1}"):
+        evaluate_model(str(place / "model"), str(place / "facts"), output=run)
+    page = tmp_path / "page.html"
+    for words in (
+        ["metrics", run],
+        ["compare", run, other],
+        ["report", other, run, "--output", page],
+        ["board", run, other, "--output", tmp_path / "board"],
+        ["export", run, "--format", "csv"],
+    ):
+        result = CliRunner().invoke(app, [*map(str, words)])
+        assert isinstance(result.exception, PolyprobeError), words
+        message = str(result.exception)
+        assert message == (
+            f"{run} has figures of definition {definition or 1}, which cannot be compared with "
+            "those of 2 (centred RankC); evaluate into another --output; scores are cached"
+        )
+    assert read_files(run) == before
+    assert {x.name for x in tmp_path.iterdir()} == {"run", "other"}
 
 
 def test_a_folder_that_is_not_a_run_is_refused(place, tmp_path):
