@@ -201,5 +201,5 @@ def test_coverage_under_another_process(place):
     for quantity in range(2):
         bound = lambda x: bound_means(x, 400, 0)  # noqa: E731
         covered = cover_relations(pool[:, quantity], 20, 150, bound)
-        assert 0.90 <= covered[NAMES.index("share_languages")] <= 0.99
-        assert 0.90 <= covered[NAMES.index("within")] <= 0.99
+        for name in ("share_languages", "within"):
+            assert 0.90 <= covered[NAMES.index(name)] < 1
