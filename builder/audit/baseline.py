@@ -5,9 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.metrics.shared.frequency import answer_frequency
-from polyprobe.metrics.shared.names import share_bigrams
 from polyprobe.metrics.shared.rows import Rows
 
 from .split import Split
@@ -54,6 +52,10 @@ def _rank_by_letters(split: Split, rows: Sequence[int]) -> np.ndarray | None:
     """Compute how likely the name most like the subject's is right; None without names."""
     if not all(split.subject[row] for row in rows):
         return None
+    # both import scipy
+    from polyprobe.metrics.accuracy_at_1.formulas import right_probability
+    from polyprobe.metrics.shared.names import share_bigrams
+
     pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
     number: dict[str, int] = {}
     places = np.array([[number.setdefault(name, len(number)) for name in pair] for pair in pairs])
