@@ -132,6 +132,13 @@ class _Dealer:
                     partners[place], partners[partner] = partner, place
                     place_next = min(links[partner] - partners.keys(), default=None)
                 place = place_next
+        # One that is left makes a circle of three with a pair, so that each serves once.
+        for place in set(range(len(subjects))) - partners.keys():
+            pairs = [
+                x for x, y in partners.items() if partners[y] == x and allowed[place, [x, y]].all()
+            ]
+            for first in sorted(pairs, key=lambda k: (cost[place, k], k))[:1]:
+                partners[place], partners[partners[first]] = first, place
         return {subjects[first]: subjects[second] for first, second in partners.items()}
 
 

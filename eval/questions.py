@@ -83,9 +83,9 @@ def _compare_names(
     first, second = places.reshape(-1, 2).T
     texts = [name.strip().casefold() for name in number]
     initials = np.array([text[:1] for text in texts] or [""])
-    sizes = [0 if x is None else len(names) for x, names in zip(subjects, lists, strict=True)]
+    sizes = [len(names) if x else 0 for x, names in zip(subjects, lists, strict=True)]
     # An offset that is null makes its row null.
-    missing = np.array([*(x is None for x in subjects), False])
+    missing = np.array([*(not x for x in subjects), False])
     ends = pa.array(np.insert(np.cumsum(sizes), 0, 0), pa.int32(), mask=missing)
     columns = {
         "bigrams": share_bigrams(texts, first, second).astype(np.float32),

@@ -135,6 +135,11 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
             intervals[name] = {x: by_name[f"{x}_ci"] for x in values[name]}
         intervals["mean"] = {name: by_name["mean_ci"] for name, by_name in estimates.items()}
     floors = find_floors(facts, names)
+    if "rankc_independent" in estimates and "independence" in floors:  # undefined in both alike
+        floors["independence"]["rankc_subject"] = {
+            **values["rankc_independent"],
+            "mean": estimates["rankc_independent"]["mean"],
+        }
     joint: dict[str, Any] = {}
     # A kernel may give several figures, of which not all may be chosen.
     together = [f for f in JOINT if f.name in names and f.applies(facts) and facts.languages[1:]]
@@ -153,7 +158,11 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         **measure_modules(facts, units.modules, names),
         "intervals": intervals,
         "by_relation": estimate_relations(facts, units, names),
-        "floors": floors,
+        "floors": {
+            name: {figure: places["mean"] for figure, places in of_figures.items()}
+            for name, of_figures in floors.items()
+        },
+        "floors_by_place": floors,
         "p_values": _test_second(facts.second, units, names) if facts.second else {},
         **({"donors": _count_donors(facts, units)} if facts.second else {}),
         "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},

@@ -8,14 +8,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyprobe.metrics.rankc.formulas import find_rankc_adjusted, rankc_chance, rankc_pairs
-from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
+from polyprobe.metrics.rankc.formulas import (
+    find_rankc,
+    find_rankc_adjusted,
+    rankc_chance,
+    rankc_pairs,
+)
+from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, name_pairs
 from polyprobe.metrics.shared.rows import Rows
 
 from .facts import ScoredFacts, masked_scores
 from .figures import BY_NAME, HEADLINE
 
 Values = dict[str, float | None]
+Places = dict[str, Values]  # of each figure: by language or pair, and in the mean
+MEAN = "mean"
 _LONGEST = 1e6  # characters; more than any name has
 
 
@@ -25,11 +33,11 @@ class Floor(NamedTuple):
     name: str  # key in `floors` of results.json
     title: str  # of a row in tables
     definition: str  # one sentence for the report
-    find: Callable[[ScoredFacts], Values]  # the figures that it has, in their means
+    find: Callable[[ScoredFacts], Places]
 
 
-def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Values]:
-    """Compute floor → figure → mean value, of the figures that the run allows."""
+def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Places]:
+    """Compute floor → figure → values, of the figures that the run allows."""
     floors = {}
     for floor in FLOORS:
         values = {x: value for x, value in floor.find(facts).items() if x in figures}
@@ -38,30 +46,33 @@ def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Value
     return floors
 
 
-def _average(levels: Mapping[str, np.ndarray] | None) -> Values:
-    return {} if levels is None else {"accuracy": float(np.mean([*levels.values()]))}
+def _average(levels: Mapping[str, np.ndarray] | None) -> Places:
+    return {} if levels is None else {"accuracy": _list_places(find_accuracy(levels))}
 
 
-def _rank_by(column: str, facts: ScoredFacts) -> Values:
+def _rank_by(column: str, facts: ScoredFacts) -> Places:
     """Rank candidates by a list column, the smallest number first; nothing if a file lacks it."""
     if not facts.matched or any(table[column].null_count for table in facts.tables.values()):
         return {}
     flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
     ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
-    values = rankc_pairs(ranked, facts.options.weights)
+    weights = facts.options.weights
+    values = rankc_pairs(ranked, weights)
     if not values.shape[1]:
         return {}
-    adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, facts.options.weights)
-    return {"rankc": float(values.mean()), "rankc_adjusted": _average_figure(adjusted)}
+    adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
+    figures = {"rankc": find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
+    return {name: _list_places(figure) for name, figure in figures.items()}
 
 
-def _average_figure(figure: Figure) -> float | None:
-    """Compute the mean of a figure, None where it is undefined."""
-    mean = float(figure.statistic(figure.table.sum(axis=0))[-1])
-    return None if np.isnan(mean) else mean
+def _list_places(figure: Figure) -> Values:
+    """Compute the values of a figure and their mean, None where undefined."""
+    values = figure.statistic(figure.table.sum(axis=0)).tolist()
+    pairs = zip(figure.names, values, strict=True)
+    return {name: None if np.isnan(value) else value for name, value in pairs}
 
 
-def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFacts) -> Values:
+def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFacts) -> Places:
     """Compute the figures of a ranking by the names of candidates and subject, as of a model."""
     tables = {}
     for language, table in facts.tables.items():
@@ -76,8 +87,8 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
             table = table.set_column(table.schema.get_field_index(column), column, lists)
         tables[language] = table
     ranked = ScoredFacts(tables, facts.options, facts.scoring, not facts.matched)
-    figures = [figure for figure in HEADLINE if figure.applies(ranked)]
-    return {figure.name: _average_figure(figure.measure(ranked)) for figure in figures}
+    figures = (*HEADLINE, BY_NAME["rankc_right"], BY_NAME["rankc_beyond"])
+    return {x.name: _list_places(x.measure(ranked)) for x in figures if x.applies(ranked)}
 
 
 def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
@@ -92,23 +103,23 @@ def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
     return alike * _LONGEST - lengths.to_numpy()
 
 
-def _find_independent(facts: ScoredFacts) -> Values:
+def _find_independent(facts: ScoredFacts) -> Places:
     """Compute the figures of languages that know facts independently of each other."""
     # COverlap of the accuracies a and b is ab / (a + b - ab).
     means = np.array([right.mean() for right in facts.right.values()])
     first, second = (means[places] for places in np.triu_indices(len(means), 1))
-    joint = first * second
-    union = first + second - joint
-    defined, values = union > 0, dict[str, float | None]()
-    if defined.any():
-        values["coverlap"] = float((joint[defined] / union[defined]).mean())
+    sums = np.concatenate([first * second, first + second - first * second])[None]
+    pairs = [*name_pairs(facts.languages), MEAN]
+    places = {}
+    if sums.any():
+        places["coverlap"] = _list_places(Figure(pairs, sums, lambda x: add_mean(divide(x))))
     figure = BY_NAME["rankc_independent"]
     if figure.applies(facts) and facts.languages[1:]:
-        values["rankc_subject"] = _average_figure(figure.measure(facts))
-    return values
+        places["rankc_subject"] = _list_places(figure.measure(facts))
+    return places
 
 
-def _find_nonsense(facts: ScoredFacts) -> Values:
+def _find_nonsense(facts: ScoredFacts) -> Places:
     """Compute the part of the right answer for a random order for each subject, in all languages.
 
     Each candidate has the same part of the numerator 2 (1 - chance), which is the denominator.
@@ -120,7 +131,8 @@ def _find_nonsense(facts: ScoredFacts) -> Values:
     rows = second.terms.counted
     sizes = second.sizes[rows]
     room: np.ndarray = 1 - rankc_chance(sizes, facts.options.weights)
-    return {"rankc_right": float(second.n_right[rows] / sizes @ room / room.sum())}
+    level = float(second.n_right[rows] / sizes @ room / room.sum())
+    return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), MEAN], level)}
 
 
 FLOORS = (

@@ -13,6 +13,7 @@ from .floors import FLOORS
 from .options import EVERY, MetricOptions
 
 ROUNDING = 1e-12  # of a mean of equal values
+KNOWLEDGE = ("accuracy", "accuracy_gain")  # what centred RankC must be read with
 MEAN = "mean"  # in place of a language: the mean over languages or pairs
 
 
@@ -75,7 +76,7 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
     places = singles | {"-".join(pair): pair for pair in permutations(languages, 2)}
     for name, mean in results["mean"].items():
         values, bounds = results[name], intervals.get(name, {})
-        chance, n, floor = find_chance(results, name), None, find_floor(results, name)
+        chance, n = find_chance(results, name), None
         # free predictions may skip facts
         if not BY_NAME[name].conditional and "factual_accuracy" not in results:
             n = results["n_queries"] - results["left_out"].get(name, 0)
@@ -85,8 +86,10 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
             low, high = bounds.get(key) or (None, None)
             value_chance = None if values[key] is None else level
             first, second = places[key]
+            floor = find_floor(results, name, key)
             yield FigureRow(name, first, second, values[key], low, high, value_chance, n, *floor)
         low, high = intervals.get(MEAN, {}).get(name) or (None, None)
+        floor = find_floor(results, name)
         yield FigureRow(name, MEAN, "", mean, low, high, chance, n, *floor)
 
 
@@ -153,20 +156,34 @@ def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float |
     return [*rows, *((floor.title, floors[floor.name]) for floor in FLOORS if floor.name in floors)]
 
 
-def find_floor(results: Mapping[str, Any], name: str) -> tuple[float | None, str]:
-    """Find the highest floor of a figure, which it should exceed, and its name; None if unknown."""
-    floors = results.get("floors", {}).items()
-    levels = [(values[name], key) for key, values in floors if values.get(name) is not None]
-    return max(levels, default=(None, ""))
+def find_floor(
+    results: Mapping[str, Any], name: str, place: str = MEAN
+) -> tuple[float | None, str]:
+    """Find the highest floor of a figure in a language or pair, and its name; None if unknown."""
+    if place == MEAN:
+        levels = {x: values.get(name) for x, values in results.get("floors", {}).items()}
+    else:
+        floors = results.get("floors_by_place", {}).items()
+        levels = {x: values.get(name, {}).get(place) for x, values in floors}
+    return max(((y, x) for x, y in levels.items() if y is not None), default=(None, ""))
 
 
 def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | None:
-    """Tell whether a figure of a language, a pair or MEAN exceeds its floor with its interval."""
-    floor, (figure, key) = find_floor(results, name)[0], (name, place)
+    """Tell whether a figure of a language, a pair or MEAN exceeds its floor with its interval.
+
+    Centred RankC is not above its floor where accuracy or gain is not: it is no knowledge.
+    """
+    floor, (figure, key) = find_floor(results, name, place)[0], (name, place)
     if place == MEAN:
         figure, key = MEAN, name
     bounds = results["intervals"].get(figure, {}).get(key)
-    return None if floor is None or bounds is None else bounds[0] > floor
+    if floor is None or bounds is None:
+        return None
+    if name == "rankc_subject":
+        of_languages = [MEAN] if place == MEAN else place.split("-")
+        beside = [is_above_floor(results, x, y) for x in KNOWLEDGE for y in of_languages]
+        return bool(bounds[0] > floor) and False not in beside
+    return bool(bounds[0] > floor)
 
 
 def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:

@@ -27,12 +27,13 @@ def _find_terms(name: str, second: SecondQuestions) -> Figure:
     return find_terms(name, second.terms)
 
 
+def _count_unmatched(second: SecondQuestions) -> int:
+    several = len(second.terms.languages) > 1
+    return int((second.terms.counted & ~second.terms.matched).sum()) if several else 0
+
+
 def _average_rates(second: SecondQuestions, rates: np.ndarray, share: bool = False) -> Figure:
     return mean_of(second.terms.languages, rates, second.terms.counted, share=share)
-
-
-def _count_unmatched(second: SecondQuestions) -> int:
-    return int((~second.terms.matched).sum())
 
 
 HEADLINE_OF_SECOND = (
@@ -72,7 +73,8 @@ OF_SECOND = (
         sums=partial(_find_terms, "rankc_independent"),
         scale=Scale(lowest=-INFINITE, lower_is_better=None),
         left_out=LeftOut(
-            "facts in relations of less than ten: not in independent and beyond",
+            "facts with several right answers, or of fewer than ten in their relation with as many "
+            "candidates: not in independent and beyond",
             lambda facts, values: _count_unmatched(facts.second) if facts.second and values else 0,
         ),
     ),

@@ -292,20 +292,22 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
         if value is not None and p is not None:
             interval = with_interval(value, bounds[name])
             yield f"{BY_NAME[name].title}: {interval}, p = {format_p_value(p)} (sign-flip test)"
-    if means.get("rankc_right") is not None:
+    if {"rankc_right", "rankc_rest"} <= means.keys() and means["rankc_right"] is not None:
         parts = [with_interval(means[x], bounds.get(x)) for x in ("rankc_right", "rankc_rest")]
         nonsense = format_value(results["floors"].get("nonsense", {}).get("rankc_right"))
         yield (
             f"{CENTRED.title} = {parts[0]} of the right answers (of a nonsense order for each "
             f"subject: {nonsense}) + {parts[1]} of the other candidates"
         )
-    if donors := results.get("donors"):
+    shown = [BY_NAME[x].title for x in (CENTRED.name, "accuracy_gain") if x in results]
+    if shown and (donors := results.get("donors")):
         counts = (
             f"{donors[f'n_{x}']:,} {x} ({donors[f'effective_{x}']:,.0f} effective)"
             for x in ("donors", "units")
         )
-        start = f"{CENTRED.title} and " if CENTRED.name in results else ""
-        yield f"{start}gain: {'; '.join(counts)}"
+        yield f"{' and '.join(shown)}: {'; '.join(counts)}"
+        if "bigrams" not in results["floors"]:
+            yield "no floor by the letters of the names: a language has no column 'subject'"
     if undefined := list_undefined(results):
         values = [f"{x} {format_value(y)}" for x, y in undefined.items() if y is not None]
         rest = f" and {len(values) - EXAMPLES:,} more" if len(values) > EXAMPLES else ""

@@ -224,11 +224,21 @@ def count_pairs(eligible):
     return best(tuple(range(len(eligible))))
 
 
+def find_circle(rows, start):
+    """Return the number of donors, each of the one before, until the row itself; 0 for never."""
+    row = rows[start]
+    for size in range(1, len(rows)):
+        if row in (None, start):
+            return size if row == start else 0
+        row = rows[row]
+    return 0
+
+
 def test_donors_are_used_as_evenly_as_possible():
     """1,000 relations of 2 to 11 subjects: pairs where these can be, and few beside them.
 
-    A subject that no pair has shares a donor, so with an odd number one serves two. Few relations
-    in a hundred could have another pair, or a lower use.
+    A subject that no pair has makes a circle of three with a pair, or else shares a donor. Few
+    relations in a hundred could have another pair, or a lower use.
     """
     lost, above = 0, 0
     for seed in range(1000):
@@ -241,25 +251,23 @@ def test_donors_are_used_as_evenly_as_possible():
         donors, eligible = deal_donors(table), list_eligible(table.to_pylist())
         largest, least = max(count_uses(donors).values(), default=0), find_least_use(eligible)
         assert least <= largest <= least + (least > 0)
-        pairs = sum(x is not None and donors.rows[x] == row for row, x in enumerate(donors.rows))
-        lost += count_pairs(eligible) - pairs // 2
+        sizes = Counter(find_circle(donors.rows, row) for row in range(n))
+        lost += count_pairs(eligible) - sizes[2] // 2 - sizes[3] // 3
         above += largest > max(least, 2)
     assert 0 <= lost < 20
     assert above < 10
 
 
 def test_every_fact_of_geofacts_has_a_donor():
-    """Of an odd number of subjects one has a donor that serves two."""
+    """Each subject serves once; of an odd number three make a circle."""
     table = load_facts("geofacts", None, ["en"])["en"]
     donors, relations = deal_donors(table), table["relation"].to_pylist()
     assert None not in donors.rows
     for relation, size in Counter(relations).items():
         rows = [row for row, x in enumerate(relations) if x == relation]
-        mutual = [row for row in rows if donors.rows[donors.rows[row]] == row]
-        assert len(mutual) == size - size % 2
-        uses = Counter(donors.rows[row] for row in rows)
-        assert max(uses.values()) == 1 + size % 2
-        assert len(uses) == size - size % 2
+        circles = Counter(find_circle(donors.rows, row) for row in rows)
+        assert circles == Counter({2: size - 3 * (size % 2), 3: 3 * (size % 2)})
+        assert {donors.rows[row] for row in rows} == {*rows}
     sizes = [len(x) for x in table["candidates"].to_pylist()]
     assert min(n - len(x) for n, x in zip(sizes, donors.answers, strict=True)) >= 2
     assert Counter(relations).keys() == {"P30", "P36", "P37", "P38"}
