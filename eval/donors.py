@@ -132,13 +132,15 @@ class _Dealer:
                     partners[place], partners[partner] = partner, place
                     place_next = min(links[partner] - partners.keys(), default=None)
                 place = place_next
-        # One that is left makes a circle of three with a pair, so that each serves once.
-        for place in set(range(len(subjects))) - partners.keys():
-            pairs = [
-                x for x, y in partners.items() if partners[y] == x and allowed[place, [x, y]].all()
-            ]
-            for first in sorted(pairs, key=lambda k: (cost[place, k], k))[:1]:
-                partners[place], partners[partners[first]] = first, place
+        # Those that are left are paired; the last makes a circle of three with a pair.
+        left = [place for place in range(len(subjects)) if place not in partners]
+        for place in (place for place in left if place not in partners):
+            free = [x for x in left if x not in partners and allowed[place, x]]
+            pairs = [x for x, y in partners.items() if partners[y] == x]
+            pairs = [x for x in pairs if allowed[place, [x, partners[x]]].all()]
+            for first in sorted(free or pairs, key=lambda k: (cost[place, k], k))[:1]:
+                partners[place] = first
+                partners[partners.get(first, first)] = place
         return {subjects[first]: subjects[second] for first, second in partners.items()}
 
 

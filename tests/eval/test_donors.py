@@ -227,7 +227,7 @@ def count_pairs(eligible):
 def find_circle(rows, start):
     """Return the number of donors, each of the one before, until the row itself; 0 for never."""
     row = rows[start]
-    for size in range(1, len(rows)):
+    for size in range(1, len(rows) + 1):
         if row in (None, start):
             return size if row == start else 0
         row = rows[row]
