@@ -80,7 +80,7 @@ bench: $(VENV)/installed
 	$(BIN)/python -m bench rankc
 	$(BIN)/python -m bench commands
 	$(BIN)/python -m bench intervals
-	$(BIN)/python -m bench coverage
+	$(BIN)/python -m bench coverage 2000 $(dir $(wildcard datasets/bmlama/data))
 	$(BIN)/python -m bench pool_size
 	$(BIN)/python -m bench toys $(dir $(wildcard datasets/bmlama/data))
 	$(BIN)/python -m bench smollm2 $(UPSTREAM)

@@ -1,10 +1,11 @@
-"""Measure the coverage of 95% intervals in 2,000 simulated samples for each design.
+"""Measure the coverage of 95% intervals in 500 to 2,000 simulated samples for each design.
 
-    python -m bench coverage [RUNS]        writes bench/coverage.md
+    python -m bench coverage [RUNS [BMLAMA]]        writes bench/coverage.md
 
 A design defines the distribution of facts, the figure, and the resampled unit. The true value is
-computed exactly, or estimated from a sample of 2,000,000 facts (400,000 of the answer model of
-responses.py). The standard error of a coverage of 95% over 2,000 runs is 0.5 points.
+computed exactly, or estimated from a sample of 2,000,000 facts (20,000 subjects of the answer model
+of responses.py). The standard error of a coverage of 95% over 2,000 runs is 0.5 points. BMLAMA is
+the folder of a built dataset, for the tests on its relations.
 """
 
 import time
@@ -16,12 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.analysis.figures.facts import SecondQuestions
+from polyprobe.analysis.figures.facts import ScoredFacts, SecondQuestions
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.units import link_donors, read_clusters
 from polyprobe.metrics.answer_agreement.formulas import find_kappa
 from polyprobe.metrics.coverlap.formulas import find_coverlap
 from polyprobe.metrics.joint.significance import TESTS, compare_figures
 from polyprobe.metrics.rankc.formulas import find_rankc, rankc_pairs
-from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
@@ -30,21 +32,14 @@ from polyprobe.metrics.shared.intervals import (
     summarize,
 )
 
-from .responses import (
-    SECOND,
-    draw_subjects,
-    mark_first,
-    measure,
-    pair_questions,
-    respond,
-    respond_by_habit,
-)
+from .responses import FIRST, SECOND, draw_facts, mark_first, measure, pair_questions, respond
+from .signs import ADVANTAGE, SHARE, reject_signs
 
 RUNS = 2000
 LARGE = 2_000_000
 N_RESAMPLES = 1000
-ADVANTAGE = 0.75  # of the answer, in the power of the sign-flip test
 estimate = partial(summarize, n_resamples=N_RESAMPLES)
+OF_SECOND = {BY_NAME[name].title: BY_NAME[name].sums for name in SECOND}
 
 
 class Design(NamedTuple):
@@ -201,14 +196,15 @@ def of_rankings(name: str, key: str, n: int) -> Design:
         "RankC": lambda scores: find_rankc([*scores], rankc_pairs(scores)),
         "COverlap": lambda scores: find_coverlap(mark_first(scores)),
         "kappa": find_kappa,
-        **SECOND,
+        **OF_SECOND,
     }[name]
-    sample: Callable[..., Any] = rank_twice if name in SECOND else rank
+    sample: Callable[..., Any] = rank_twice if name in OF_SECOND else rank
 
     def find(random: np.random.Generator, n: int, n_resamples: int) -> dict:
         return estimate_figure(kernel(sample(random, n)), n_resamples=n_resamples)
 
-    parts = [find(np.random.default_rng(k), LARGE // 20, 0)[key] for k in range(100, 120)]
+    n_facts = LARGE // (100 if name in OF_SECOND else 20)
+    parts = [find(np.random.default_rng(k), n_facts, 0)[key] for k in range(100, 120)]
 
     def draw(random: np.random.Generator) -> list[float]:
         return find(random, n, N_RESAMPLES)[f"{key}_ci"]
@@ -236,9 +232,12 @@ DESIGNS = (
     lambda: of_rankings("RankC", "mean", 300),
     lambda: of_rankings("COverlap", "mean", 300),
     lambda: of_rankings("kappa", "kappa", 300),
-    lambda: of_rankings("subject-corrected RankC", "en-fr", 100),
-    lambda: of_rankings("subject-corrected RankC", "mean", 300),
-    lambda: of_rankings("RankC, R - P", "mean", 300),
+)
+OF_SUBJECTS = (
+    lambda: of_rankings("centred RankC", "en-fr", 100),
+    lambda: of_rankings("centred RankC", "mean", 300),
+    lambda: of_rankings("centred RankC, beyond independence", "mean", 300),
+    lambda: of_rankings("RankC, R - 2P + Q", "mean", 300),
     lambda: of_rankings("accuracy gain", "mean", 300),
 )
 
@@ -290,112 +289,105 @@ class Draw(NamedTuple):
 
     name: str
     subjects: int
-    most: int = 5
-    by_subject: bool = True
+    several: bool = True  # facts of a subject
+    by_unit: bool = True
 
 
 DRAWS = (
-    Draw("100 subjects, by subject", 100),
-    Draw("100 subjects, by fact: too narrow", 100, by_subject=False),
-    Draw("60 independent facts", 60, most=1),
-    Draw("25 subjects, by subject", 25),
+    Draw("100 subjects, by unit", 100),
+    Draw("100 subjects, by fact: too narrow", 100, by_unit=False),
+    Draw("100 independent facts", 100, several=False),
+    Draw("50 subjects, by unit", 50),
 )
-MEASURED = (
-    "accuracy en", "accuracy mean", "RankC en-fr", "RankC mean", "adjusted RankC en-fr",
-    "adjusted RankC mean", "COverlap en-fr", "COverlap mean", "agreement mean",
-    "subject-corrected RankC en-fr", "subject-corrected RankC mean", "RankC, R - P mean",
-    "accuracy gain mean",
-)  # fmt: skip
+MEASURED = [
+    f"{BY_NAME[name].title} {place}"
+    for name in (*FIRST, *SECOND)
+    for place in ("en" if name.startswith("accuracy") else "en-fr", "mean")
+]
+
+
+def read_units(facts: ScoredFacts, by_unit: bool = True) -> list[tuple[tuple[str, ...], Any]]:
+    """List the figures of first and of second questions, each with its units."""
+    units = (read_clusters(facts.table, "subject"), link_donors(facts.table, "subject"))
+    parts = zip((FIRST, SECOND), units, strict=True)
+    return [(names, clusters if by_unit else None) for names, clusters in parts]
 
 
 def cover_responses(runs: int) -> list[str]:
     """Return the table of coverages of all figures under the answer model."""
+    truth: dict[str, float] = {}
     parts = []
-    for seed in range(10):
+    for seed in range(20):
         random = np.random.default_rng([1, seed])
-        figure = measure(*respond(random, draw_subjects(random, LARGE // 150)))
-        parts.append(estimate_figure(figure, n_resamples=0))
-    truth = {name: np.mean([part[name] for part in parts]) for name in MEASURED}
-    columns: list[dict[str, int]] = []
-    widths: list[dict[str, float]] = []
-    for draw in DRAWS:
-        start, held = time.time(), dict.fromkeys(MEASURED, 0)
-        width = dict.fromkeys(MEASURED, 0.0)
-        for seed in range(runs):
-            random = np.random.default_rng(seed)
-            subjects = draw_subjects(random, draw.subjects, draw.most)
-            clusters = subjects if draw.by_subject else None
-            figure = measure(*respond(random, subjects))
-            found = estimate_figure(figure, n_resamples=N_RESAMPLES, clusters=clusters)
-            for name in MEASURED:
-                low, high = found[f"{name}_ci"]
-                held[name] += low <= truth[name] <= high
-                width[name] += (high - low) / runs
-        columns.append(held)
-        widths.append(width)
-        print(draw.name, held, f"{time.time() - start:.0f} s", flush=True)
+        parts += respond(random, draw_facts(random, 1000))
+    for names in (FIRST, SECOND):
+        figures = [measure(facts, names) for facts in parts]
+        sums = np.sum([figure.table.sum(axis=0) for figure in figures], axis=0)
+        truth |= zip(figures[0].names, figures[0].statistic(sums).tolist(), strict=True)
+    columns = [cover_draw(draw, truth, runs) for draw in DRAWS]
     lines = [
         f"| figure | truth | {' | '.join(draw.name for draw in DRAWS)} | mean widths |",
         "| --- " * (3 + len(DRAWS)) + "|",
     ]
     for name in MEASURED:
-        shares = " | ".join(f"{held[name] / runs:.1%}" for held in columns)
-        wide = ", ".join(f"{width[name]:.3f}" for width in widths)
+        shares = " | ".join(f"{column[name][0]:.1%}" for column in columns)
+        wide = ", ".join(f"{column[name][1]:.3f}" for column in columns)
         lines.append(f"| {name} | {truth[name]:.4f} | {shares} | {wide} |")
     return lines
+
+
+def cover_draw(draw: Draw, truth: Mapping[str, float], runs: int) -> dict[str, tuple[float, float]]:
+    """Return the coverage and mean width of every figure, over the samples that define it."""
+    start = time.time()
+    bounds: dict[str, list[list[float]]] = {name: [] for name in MEASURED}
+    for seed in range(runs):
+        random = np.random.default_rng(seed)
+        [facts] = respond(random, draw_facts(random, draw.subjects, draw.several))
+        for names, clusters in read_units(facts, draw.by_unit):
+            options: dict[str, Any] = {"n_resamples": N_RESAMPLES, "clusters": clusters}
+            results = estimate_figure(measure(facts, names), **options)
+            for name in bounds.keys() & results.keys():
+                bounds[name] += [x for x in [results[f"{name}_ci"]] if x]
+    columns = {}
+    for name, values in bounds.items():
+        low, high = np.array(values).T
+        held = (low <= truth[name]) & (truth[name] <= high)
+        columns[name] = float(held.mean()), float((high - low).mean())
+        if len(values) < runs:
+            print(f"{draw.name}, {name}: defined in {len(values)} of {runs}", flush=True)
+    print(draw.name, columns, f"{time.time() - start:.0f} s", flush=True)
+    return columns
 
 
 def reject_responses(runs: int) -> list[str]:
     """Return the table of false positives: two models that differ by chance alone."""
     names = [name for name in MEASURED if name.endswith("mean")]
     kinds: dict[str, tuple[str, bool]] = {
-        "randomisation, by subject": ("randomisation", True),
-        "bootstrap, by subject": ("bootstrap", True),
+        "randomisation, by unit": ("randomisation", True),
+        "bootstrap, by unit": ("bootstrap", True),
         "randomisation, by fact: too liberal": ("randomisation", False),
     }
     false = {kind: dict.fromkeys(names, 0) for kind in kinds}
     start = time.time()
     for seed in range(runs):
         random = np.random.default_rng(seed)
-        subjects = draw_subjects(random, 60)
-        figures = [measure(answers) for answers in respond(random, subjects, models=2)]
-        for kind, (test, by_subject) in kinds.items():
-            options: dict[str, Any] = {"clusters": subjects.tolist() if by_subject else None}
-            rows = compare_figures(*figures, test=test, n_resamples=N_RESAMPLES, **options)
-            p = {row.name: row.p for row in rows}
-            for name in names:
-                false[kind][name] += p[name] < 0.05
+        models = respond(random, draw_facts(random, 100), models=2)
+        for kind, (test, by_unit) in kinds.items():
+            for part, clusters in read_units(models[0], by_unit):
+                figures = [measure(facts, part) for facts in models]
+                options: dict[str, Any] = {"n_resamples": N_RESAMPLES, "clusters": clusters}
+                for row in compare_figures(*figures, test=test, **options):
+                    if row.name in false[kind] and row.p is not None:
+                        false[kind][row.name] += row.p < 0.05
     print(false, f"{time.time() - start:.0f} s", flush=True)
     return tabulate_shares(false, names, runs)
-
-
-def flip_responses(runs: int) -> list[str]:
-    """Return the table of the sign-flip test: false positives without knowledge, and power."""
-    kinds = {
-        "by subject": (0.0, True),
-        "by fact: too liberal": (0.0, False),
-        "power": (ADVANTAGE, True),
-    }
-    found = {"RankC, R - P mean": "rankc_difference", "accuracy gain mean": "accuracy_gain"}
-    significant = {kind: dict.fromkeys(found, 0) for kind in kinds}
-    for seed in range(runs):
-        for kind, (advantage, by_subject) in kinds.items():
-            random = np.random.default_rng(seed)
-            subjects = draw_subjects(random, 60)
-            second = respond_by_habit(random, subjects, advantage)
-            values = [getattr(second, source).mean(axis=1) for source in found.values()]
-            clusters = subjects.tolist() if by_subject else None
-            p = flip_signs(np.column_stack(values), clusters, N_RESAMPLES)
-            for name, value in zip(found, p, strict=True):
-                significant[kind][name] += value < 0.05
-    return tabulate_shares(significant, found, runs)
 
 
 def tabulate_shares(
     counts: Mapping[str, Mapping[str, int]], names: Iterable[str], runs: int
 ) -> list[str]:
     """Return a table of the shares of samples: a row for each name, a column for each kind."""
-    lines = [f"| 60 subjects | {' | '.join(counts)} |", "| --- " * (1 + len(counts)) + "|"]
+    lines = [f"| 100 subjects | {' | '.join(counts)} |", "| --- " * (1 + len(counts)) + "|"]
     for name in names:
         shares = " | ".join(f"{by_name[name] / runs:.1%}" for by_name in counts.values())
         lines.append(f"| {name} | {shares} |")
@@ -419,45 +411,49 @@ def reject_rankings(runs: int) -> list[str]:
 
 
 PARTS: tuple[tuple[str, Callable[[int], list[str]]], ...] = (
-    ("", lambda runs: tabulate(DESIGNS, runs)),
+    ("", lambda runs: [*tabulate(DESIGNS, runs), *tabulate(OF_SUBJECTS, runs // 2)[2:]]),
     ("Shares near 0 and 1:", lambda runs: tabulate(EXTREMES, runs)),
     (
-        "An item-response model with ties (bench/responses.py): 4 languages, subjects of 1 to 5 "
-        "facts, pools of 3 to 10 candidates.",
-        cover_responses,
+        "An item-response model with ties (bench/responses.py): 4 languages, subjects in 1 to 3 "
+        "relations, in two of which 60 % have the same answer, pools of 5 or 10 candidates. Units "
+        "are subjects, and for centred RankC, its parts and the gain subjects that donors link.",
+        lambda runs: cover_responses(runs // 4),
     ),
     (
         "False positives: share of samples in which a test finds a difference (p < .05) between "
         "two equal models on the same facts. Of the item-response model:",
-        reject_responses,
+        lambda runs: reject_responses(runs // 4),
     ),
     ("On independent facts:", reject_rankings),
-    (
-        "The sign-flip test of R - P and of the accuracy gain, 4 languages: share of samples with "
-        "p < .05. Of a model without knowledge: the facts of a subject share their candidates, and "
-        "its name shifts these in each language apart. Power, by subject: the answer has an "
-        f"advantage of {ADVANTAGE} (standard deviation of scores: 1.2).",
-        flip_responses,
-    ),
 )
+SIGNS = f"""\
+The sign-flip test of R - 2P + Q and of what is beyond independence, two languages, on real rows
+with the donors that eval deals (bench/signs.py): share of samples with p < .05. Both languages rank
+by one order with noise for each subject; one that knows scores the answer {ADVANTAGE:.0f} standard
+deviations of the order higher. Power: both know the same {SHARE:.0%} of the facts."""
 
 
-def run_part(part: int, runs: int) -> list[str]:
-    """Return the lines of one of `PARTS`."""
+def run_part(part: int, runs: int, bmlama: str | None) -> list[str]:
+    """Return the lines of one of `PARTS`, or behind them of the sign-flip test."""
+    if part == len(PARTS):
+        return [SIGNS, "", *reject_signs(runs // 2, N_RESAMPLES, bmlama), ""]
     heading, tabulated = PARTS[part]
     return [*([heading, ""] if heading else []), *tabulated(runs), ""]
 
 
 def main(argv: Sequence[str] = ()) -> None:
     """Write the tables, from two processes."""
-    runs = int(argv[0]) if argv else RUNS
+    runs, bmlama = int(argv[0]) if argv else RUNS, next(iter(argv[1:]), None)
     with ProcessPoolExecutor(2) as processes:
-        futures = [processes.submit(run_part, part, runs) for part in range(len(PARTS))]
+        futures = [processes.submit(run_part, k, runs, bmlama) for k in range(len(PARTS) + 1)]
     lines = [
         "# Coverage of the 95% intervals",
         "",
-        f"`python -m bench coverage`: {runs:,} samples per row, {N_RESAMPLES:,} resamples per "
-        f"sample. Standard error of a coverage of 95%: {np.sqrt(0.95 * 0.05 / runs):.1%}.",
+        f"`python -m bench coverage {runs} BMLAMA`: {runs:,} samples per row ({runs // 2:,} of "
+        f"centred RankC, its parts, the gain and the sign-flip test, {runs // 4:,} of the "
+        f"item-response model), {N_RESAMPLES:,} resamples per sample. Standard error of a coverage "
+        f"of 95%: {np.sqrt(0.95 * 0.05 / runs):.1%} ({np.sqrt(0.95 * 0.05 / runs * 2):.1%}, "
+        f"{np.sqrt(0.95 * 0.05 / runs * 4):.1%}).",
         "",
         *(line for future in futures for line in future.result()),
     ]

@@ -4,120 +4,108 @@ The right candidate of a fact i about subject s in relation r has in language l 
 
     ability_l + relation_r + interaction_rl + knowledge_s + ease_i
 
-Every candidate has the popularity of its object in the relation, an attraction that all languages
-share (common confusions), and noise of its own in each language. Scores are rounded to quarters, so
-that some tie. Abilities, relations and popularities are fixed; subjects and facts are drawn.
+Every candidate has the popularity of its object in the relation, an attraction in the sentence that
+all languages share (common confusions), and noise of its own in each language. Scores are rounded
+to quarters, so that some tie. Abilities, relations and popularities are fixed; subjects and facts
+are drawn.
 
-A second question is about a donor, whose answer is not among the candidates: they have the same
-popularity and attraction, part of the same noise, and no candidate has an advantage.
+A subject occurs in several relations. In two of three relations 60 % of the subjects have the same
+answer, so that some donors serve several facts: donors are those of `polyprobe eval`, and facts
+that share a subject or a donor share scores.
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
-from polyprobe.analysis.figures.facts import SecondQuestions
-from polyprobe.analysis.figures.figures import FIGURES
-from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
-from polyprobe.metrics.answer_agreement.formulas import find_agreement
-from polyprobe.metrics.coverlap.formulas import find_coverlap
-from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_pairs
+from polyprobe.analysis.figures.facts import ScoredFacts, SecondQuestions
+from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.rankc_subject.formulas import compare_subjects
 from polyprobe.metrics.shared.intervals import Figure, add_mean
 from polyprobe.metrics.shared.rows import read_languages
 
+from .dealt import Dealt
+
 LANGUAGES = ("en", "fr", "ru", "zh")
-POOLS = (3, 10)
+POOLS = (5, 10)
+OBJECTS = 30  # of a relation
+COMMON = (0.6, 0.6, 0.0)  # share of the subjects that have the same answer, by relation
 _FIXED = np.random.default_rng(2026)
 ABILITY = np.array([0.9, 0.5, 0.2, -0.2])
-RELATION = _FIXED.normal(0, 0.6, 6)
-INTERACTION = _FIXED.normal(0, 0.3, (6, len(LANGUAGES)))
-POPULARITY = _FIXED.normal(0, 0.7, (6, 30))
+RELATION = _FIXED.normal(0, 0.6, len(COMMON))
+INTERACTION = _FIXED.normal(0, 0.3, (len(COMMON), len(LANGUAGES)))
+POPULARITY = _FIXED.normal(0, 0.7, (len(COMMON), OBJECTS))
 
-ALIKE = 0.5  # correlation of a candidate's noise in the two sentences of a language
-_SECOND = ("rankc_subject", "rankc_difference", "accuracy_gain")
-SECOND = {figure.title: figure.sums for figure in FIGURES if figure.name in _SECOND}
-
-Scores = dict[str, np.ma.MaskedArray]
+FIRST = ("accuracy", "rankc", "rankc_adjusted", "coverlap", "agreement")
+SECOND = ("rankc_subject", "rankc_right", "rankc_beyond", "rankc_interaction", "accuracy_gain")
+Scores = Mapping[str, np.ndarray]
 
 
-class Answers(NamedTuple):
-    """A model's scores by language [facts, candidates], of both questions; candidate 0 is right."""
+def draw_facts(random: np.random.Generator, subjects: int, several: bool = True) -> Dealt:
+    """Draw facts of subjects in one to three relations, or in one, and deal their donors."""
+    columns: dict[str, list] = {x: [] for x in ("fact_id", "relation", "candidates")}
+    for subject in range(subjects):
+        most = random.integers(1, len(COMMON) + 1) if several else 1
+        for relation in random.permutation(len(COMMON))[:most].tolist():
+            pool = random.permutation(OBJECTS)[: random.choice(POOLS)]
+            if random.random() < COMMON[relation]:
+                pool = np.concatenate([[0], pool[pool > 0]])
+            columns["fact_id"].append(f"R{relation}:s{subject}:o{pool[0]}")
+            columns["relation"].append(f"R{relation}")
+            columns["candidates"].append([f"o{place}" for place in pool.tolist()])
+    n = len(columns["fact_id"])
+    table = pa.table({**columns, "prompt": columns["fact_id"], "answers": [[0]] * n})
+    return Dealt(dict.fromkeys(LANGUAGES, table))
 
-    scores: Scores
-    donor_scores: Scores
-    sizes: np.ndarray
 
-
-def draw_subjects(random: np.random.Generator, n: int, most: int = 5) -> np.ndarray:
-    """Return the subject of each fact: n subjects, with 1 to `most` facts each."""
-    return np.repeat(np.arange(n), random.integers(1, most + 1, n))
-
-
-def respond(random: np.random.Generator, subjects: np.ndarray, models: int = 1) -> list[Answers]:
-    """Return the answers of several equal models.
+def respond(random: np.random.Generator, dealt: Dealt, models: int = 1) -> list[ScoredFacts]:
+    """Make the scored facts of several equal models.
 
     Models share the facts, their ease and the confusions; each has its own knowledge of subjects
     and its own noise.
     """
-    n, width = len(subjects), POOLS[1]
-    relation = random.integers(len(RELATION), size=n)
-    sizes = random.integers(POOLS[0], width + 1, n)
-    objects = random.random((n, POPULARITY.shape[1])).argpartition(width, axis=1)[:, :width]
-    common = POPULARITY[relation[:, None], objects] + random.normal(0, 0.7, (n, width))
+    relations, entities = (np.array([int(names[k][1:]) for names in dealt.names]) for k in (0, 2))
+    subjects = np.unique([names[1] for names in dealt.names], return_inverse=True)[1]
+    n = len(dealt.names)
+    common = POPULARITY[relations, entities] + random.normal(0, 0.4, n)
     ease = random.normal(0, 0.5, n)
-    missing = np.arange(width) >= sizes[:, None]
-    found, noises = [], []
+    answered = []
     for _ in range(models):
         known = random.normal(0, 1, subjects.max() + 1)[subjects]
-        scores: Scores = {}
+        scores = {}
         for place, language in enumerate(LANGUAGES):
-            noise = random.normal(0, 0.8, (n, width))
-            values = common + noise
-            values[:, 0] += ABILITY[place] + RELATION[relation] + INTERACTION[relation, place]
-            values[:, 0] += known + ease
-            scores[language] = round_scores(values, missing)
-            noises.append(noise)
-        found.append(Answers(scores, {}, sizes))
-    for i, noise in enumerate(noises):
-        other = ALIKE * noise + np.sqrt(1 - ALIKE**2) * random.normal(0, 0.8, (n, width))
-        model, place = divmod(i, len(LANGUAGES))
-        found[model].donor_scores[LANGUAGES[place]] = round_scores(common + other, missing)
-    return found
+            ability = ABILITY[place] + RELATION[relations] + INTERACTION[relations, place]
+            values = common + dealt.right * (ability + known + ease) + random.normal(0, 0.8, n)
+            scores[language] = (4 * values).round() / 4
+        answered.append(dealt.score(scores))
+    return answered
 
 
-def respond_by_habit(
-    random: np.random.Generator, subjects: np.ndarray, advantage: float = 0.0
-) -> SecondQuestions:
-    """Return both questions of a model without knowledge, or with an `advantage` of the answer.
+def measure(facts: ScoredFacts, names: tuple[str, ...]) -> Figure:
+    """Measure several figures as one, `TITLE LANGUAGE` or `TITLE PAIR`, to draw them once.
 
-    The facts of a subject share their candidates and these their attraction, common and in each
-    language. The subject's name shifts them too, in each language apart, and so does a donor's:
-    without advantage rankings depend on the subject, but not alike in two languages.
+    Its last name, the mean of all these, has no meaning.
     """
-    shape = (len(subjects), 6)
-    first = np.unique(subjects, return_index=True)[1][subjects]
-    common = random.normal(0, 0.8, shape)[first]
-    scores, donor_scores = {}, {}
-    for language in LANGUAGES:
-        prior = common + random.normal(0, 0.5, shape)[first]
-        values = prior + random.normal(0, 0.6, shape)[first] + random.normal(0, 0.3, shape)
-        values[:, 0] += advantage
-        other = prior + random.normal(0, np.hypot(0.6, 0.3), shape)
-        scores[language], donor_scores[language] = round_scores(values), round_scores(other)
-    return pair_questions(scores, donor_scores)
+    figures = {BY_NAME[name].title: BY_NAME[name].measure(facts) for name in names}
+    ends = np.cumsum([figure.table.shape[1] for figure in figures.values()])[:-1]
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        parts = zip(figures.values(), np.split(sums, ends, axis=-1), strict=True)
+        return add_mean(np.concatenate([f.statistic(part) for f, part in parts], axis=-1))
+
+    shares = [
+        np.broadcast_to(figure.shares, (len(figure.table), len(figure.names)))
+        for figure in figures.values()
+    ]
+    table = np.concatenate([figure.table for figure in figures.values()], axis=1)
+    unknown = np.full((len(table), 1), np.nan)
+    labels = [f"{title} {x}" for title, figure in figures.items() for x in figure.names]
+    return Figure([*labels, "mean"], table, statistic, np.concatenate([*shares, unknown], axis=1))
 
 
-def round_scores(values: np.ndarray, missing: np.ndarray | bool = False) -> np.ma.MaskedArray:
-    """Return scores rounded to quarters, the missing ones masked."""
-    return np.ma.masked_array((4 * values).round() / 4, missing)
-
-
-def pair_questions(
-    scores: Mapping[str, np.ndarray], donor_scores: Mapping[str, np.ndarray]
-) -> SecondQuestions:
-    """Return the first and second questions of facts, candidate 0 right."""
+def pair_questions(scores: Scores, donor_scores: Scores) -> SecondQuestions:
+    """Pair first and second questions of facts that share no donor, candidate 0 right."""
     rates = (np.column_stack([*mark_first(part).values()]) for part in (scores, donor_scores))
     sizes = read_languages(scores)[1]
     right = np.zeros(sizes.sum(), dtype=bool)
@@ -126,44 +114,7 @@ def pair_questions(
     return SecondQuestions(terms, sizes, np.ones_like(sizes), *rates)
 
 
-def mark_first(scores: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the probability that candidate 0 is first, by language and fact."""
+def mark_first(scores: Scores) -> dict[str, np.ndarray]:
+    """Compute the probability that candidate 0 is first, by language and fact."""
     best = {x: values == values.max(axis=1)[:, None] for x, values in scores.items()}
     return {x: np.asarray(part[:, 0] / part.sum(axis=1), float) for x, part in best.items()}
-
-
-def measure(answers: Answers) -> Figure:
-    """Return all figures as one, `FIGURE LANGUAGE` or `FIGURE PAIR`.
-
-    Its last name, the mean of all these, has no meaning.
-    """
-    scores, second = answers.scores, pair_questions(answers.scores, answers.donor_scores)
-    names, values, right = [*scores], rankc_pairs(scores), mark_first(scores)
-    return join_figures(
-        {
-            "accuracy": find_accuracy(right),
-            "RankC": find_rankc(names, values),
-            "adjusted RankC": find_rankc_adjusted(names, values, answers.sizes),
-            "COverlap": find_coverlap(right),
-            "agreement": find_agreement(scores),
-            **{title: find(second) for title, find in SECOND.items()},
-        }
-    )
-
-
-def join_figures(figures: Mapping[str, Figure]) -> Figure:
-    """Return figures of the same facts as one, so that they are drawn once."""
-    ends = np.cumsum([figure.table.shape[1] for figure in figures.values()])[:-1]
-
-    def statistic(sums: np.ndarray) -> np.ndarray:
-        parts = zip(figures.values(), np.split(sums, ends, axis=-1), strict=True)
-        return add_mean(np.concatenate([f.statistic(part) for f, part in parts], axis=-1))
-
-    names = [f"{key} {name}" for key, figure in figures.items() for name in figure.names]
-    shares = [
-        np.broadcast_to(figure.shares, (len(figure.table), len(figure.names)))
-        for figure in figures.values()
-    ]
-    table = np.concatenate([figure.table for figure in figures.values()], axis=1)
-    unknown = np.full((len(table), 1), np.nan)
-    return Figure([*names, "mean"], table, statistic, np.concatenate([*shares, unknown], axis=1))
