@@ -28,6 +28,7 @@ OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consis
 CENTRED = "rankc_subject"
 NAME, PARAMETERS = "name", "parameters"
 LEAST = 3  # models: fewer give no interval
+OF_VALUES = ("mean", "interval", "plus_minus", "languages", "floor", "floor_name")
 
 
 class Slope(NamedTuple):
@@ -133,14 +134,7 @@ class Board(NamedTuple):
             "languages": entry.settings.languages,
             "signatures": [results["signature"] for results in entry.results],
             "figures": {
-                name: {
-                    "mean": value.mean,
-                    "interval": value.interval,
-                    "plus_minus": value.plus_minus,
-                    "languages": dict(value.languages),
-                    "floor": value.floor,
-                    "floor_name": value.floor_name,
-                }
+                name: {key: getattr(value, key) for key in OF_VALUES}
                 for name, value in entry.values.items()
                 if name in self.figures
             },

@@ -62,10 +62,9 @@ class ModelEntry(NamedTuple):
 def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
     """Read a row for each model, from one or several runs."""
     places = [folder.resolve() for folder in folders]
-    if doubled := [
-        folder for place, folder in zip(places, folders, strict=True) if places.count(place) > 1
-    ]:
-        raise PolyprobeError(f"{doubled[-1]} was given twice; give each run once")
+    for place, folder in zip(places[::-1], folders[::-1], strict=True):
+        if places.count(place) > 1:
+            raise PolyprobeError(f"{folder} was given twice; give each run once")
     runs = [Run(folder) for folder in folders]
     groups = group_runs(runs)
     # A copy has the seal of its original: it would count one run twice.
@@ -82,9 +81,8 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
     """Group the runs of each row, in the order of the first ones."""
     groups: list[list[Run]] = []
     for run in runs:
-        group = next((group for group in groups if _continues(group, run)), None)
-        if group is None:
-            group = []
+        group = next((group for group in groups if _continues(group, run)), [])
+        if not group:
             groups.append(group)
         group.append(run)
     return groups
@@ -93,9 +91,8 @@ def group_runs(runs: Sequence[Run]) -> list[list[Run]]:
 def _continues(group: Sequence[Run], run: Run) -> bool:
     """Tell whether a run adds languages to runs of the same model, dataset and protocol."""
     parts, new = [part.settings() for part in group], run.settings()
-    if _identify(parts[0]) != _identify(new):
-        return False
-    if any({*part.languages} & {*new.languages} for part in parts):
+    common = any({*part.languages} & {*new.languages} for part in parts)
+    if common or _identify(parts[0]) != _identify(new):
         return False
     # Many datasets have a configuration for each language.
     single = all(len(part.languages) == 1 for part in (*parts, new))

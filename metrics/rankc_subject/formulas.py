@@ -201,10 +201,10 @@ def _count_around(scores: np.ndarray, score: np.ndarray) -> tuple[np.ndarray, np
     return (scores > column).sum(axis=1), (scores == column).sum(axis=1)
 
 
-def join_ranks(ranks: np.ndarray, facts: np.ndarray, least: int = CELL) -> np.ndarray:
-    """Number cells of neighbouring ranks, from the best, with `least` different facts each.
+def join_ranks(ranks: np.ndarray, facts: np.ndarray, minimum: int = CELL) -> np.ndarray:
+    """Number cells of neighbouring ranks, from the best, with `minimum` different facts each.
 
-    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.arange(6), least=2)
+    >>> join_ranks(np.array([1, 3, 1, 2, 3, 3]), np.arange(6), minimum=2)
     array([0, 1, 0, 1, 1, 1])
     """
     places = np.unique(ranks, return_inverse=True)[1]
@@ -215,7 +215,7 @@ def join_ranks(ranks: np.ndarray, facts: np.ndarray, least: int = CELL) -> np.nd
     behind = [*accumulate(reversed(facts_of_rank), lambda x, y: x | y)][::-1]
     cells, cell, inside = [], 0, set[int]()
     for of_rank, rest in zip(facts_of_rank, behind, strict=True):
-        if len(inside) >= least and len(rest) >= least:
+        if len(inside) >= minimum and len(rest) >= minimum:
             cell, inside = cell + 1, set()
         cells.append(cell)
         inside = inside | of_rank
@@ -354,7 +354,7 @@ def compare_questions(
 
 def keep_others(answers: Answers, right: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Mark the candidates that are no answers of the donor, flat over the queries."""
-    marks = mark_right(answers, sizes, "donor_answers", least=0)
+    marks = mark_right(answers, sizes, "donor_answers", minimum=0)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), sizes)
     for query in queries[marks & right][:1]:
         raise ValueError(f"query {query} and its donor have the same answer; choose another donor")

@@ -36,18 +36,8 @@ ARGUMENTS = frozenset(
     {
         *RESAMPLING,
         *("answers", "donor_answers", "donor_predictions", "donor_references", "k", "language"),
-        *(
-            "languages",
-            "log",
-            "n_candidates",
-            "p",
-            "predictions",
-            "prompts",
-            "references",
-            "single_token",
-            "subjects",
-        ),
-        *("ties", "weights"),
+        *("languages", "log", "n_candidates", "p", "predictions", "prompts", "references"),
+        *("single_token", "subjects", "ties", "weights"),
     }
 )
 """The arguments of all metrics of polyprobe: `evaluate.combine` passes each to every metric."""
@@ -155,12 +145,9 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
 
     def _list_options(self) -> list[str]:
         """List the parameters of `measure`; `**options` are those of resampling."""
-        parameters = inspect.signature(type(self).measure).parameters.values()
-        names = [
-            name
-            for x in parameters
-            for name in (RESAMPLING if x.kind is x.VAR_KEYWORD else (x.name,))
-        ]
+        names: list[str] = []
+        for x in inspect.signature(type(self).measure).parameters.values():
+            names += RESAMPLING if x.kind is x.VAR_KEYWORD else [x.name]
         return [name for name in dict.fromkeys(names) if name not in self.features]
 
     def _take_columns(self, inputs: Mapping[str, Any]) -> dict[str, Any]:

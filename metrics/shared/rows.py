@@ -76,10 +76,10 @@ def read_languages(scores: Mapping[str, Scores]) -> tuple[list[np.ndarray], np.n
 
 
 def mark_right(
-    answers: Answers | None, sizes: np.ndarray, name: str = "references", least: int = 1
+    answers: Answers | None, sizes: np.ndarray, name: str = "references", minimum: int = 1
 ) -> np.ndarray:
-    """Mark the correct candidates (bool) of all queries, flat; `least` of each."""
-    answers = check_answers(answers, len(sizes), name, least)
+    """Mark the correct candidates (bool) of all queries, flat; `minimum` of each."""
+    answers = check_answers(answers, len(sizes), name, minimum)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), [len(right) for right in answers])
     indices = np.array(list(chain.from_iterable(answers)), dtype=np.intp)
     for wrong in np.flatnonzero(indices >= sizes[queries])[:1]:
@@ -97,9 +97,9 @@ def check_answers(
     answers: Answers | Sequence[int] | None,
     n_queries: int,
     name: str = "references",
-    least: int = 1,
+    minimum: int = 1,
 ) -> Answers:
-    """List the answers of each query, `least` indices or more; a single index is a list of one."""
+    """List the answers of each query, `minimum` or more; a single index is a list of one."""
     if answers is None:
         raise ValueError(f"no {name}; pass {name}=[[right indices of query 0], …]")
     _check_column(answers, name)
@@ -112,7 +112,7 @@ def check_answers(
         if not hasattr(right, "__len__"):
             text = f"{name} of query {query} are {right!r:.80}; expected a list of indices"
             raise ValueError(text)
-        if len(right) < least:
+        if len(right) < minimum:
             raise ValueError(f"query {query} has no correct answer; expected at least one index")
     for index in chain.from_iterable(lists):
         if not _is_index(index):
