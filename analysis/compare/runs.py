@@ -19,7 +19,7 @@ from polyprobe.analysis.figures.units import (
     read_clusters,
     resolve_clusters,
 )
-from polyprobe.metrics.joint.significance import Difference, compare_figures, correct
+from polyprobe.metrics.joint.significance import Difference, compare_figures, correct_values
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
@@ -201,13 +201,9 @@ def _compare_relations(
         for relation, rows in relations.items():
             first, second = (pick_facts(figure, rows) for figure in figures[name])
             of_rows = take(units[BY_NAME[name].of_second], rows.tolist())
-            options = {**test, "clusters": of_rows}
-            *_, mean = compare_figures(first, second, **options)
+            *_, mean = compare_figures(first, second, **{**test, "clusters": of_rows})
             means.append(mean._replace(name=relation))
-        p = np.array([np.nan if row.p is None else row.p for row in means])
-        adjusted = correct(p, test.get("correction", "holm")).tolist()
-        differences[name] = [
-            row._replace(p_adjusted=None if row.p is None else value)
-            for row, value in zip(means, adjusted, strict=True)
-        ]
+        adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))
+        pairs = zip(means, adjusted, strict=True)
+        differences[name] = [row._replace(p_adjusted=p) for row, p in pairs]
     return {name: len(rows) for name, rows in relations.items()}, differences

@@ -103,11 +103,9 @@ def _check_named(facts: ScoredFacts, folder: object) -> None:
         f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
     }
     consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
-    for name in ("repeated_subjects", "templates"):
+    for name in ("repeated_subjects", "templates", "by_template"):
         if getattr(options, name) != getattr(DEFAULTS, name):
             meanings[f"--{name.replace('_', '-')}"] = consistency
-    if options.by_template:
-        meanings["--by-template"] = consistency
     for option, names in meanings.items():
         missing = [find_lack(name, facts) for name in sorted(names)]
         if all(missing):
@@ -195,12 +193,9 @@ def _count_donors(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     rows = np.flatnonzero(facts.second.terms.counted)
     clusters = units.second.clusters or facts.table["fact_id"].to_pylist()
     keys = zip(*(facts.table[x].to_pylist() for x in ("relation", "donor")), strict=True)
-    counts = {"donors": Counter(take([*keys], rows)), "units": Counter(take(clusters, rows))}
-    return {
-        f"{start}{name}": value
-        for name, uses in counts.items()
-        for start, value in (
-            ("n_", len(uses)),
-            ("effective_", len(rows) ** 2 / sum(n * n for n in uses.values()) if uses else 0.0),
-        )
-    }
+    counts: dict[str, float] = {}
+    for name, labels in (("donors", [*keys]), ("units", clusters)):
+        uses = Counter(take(labels, rows))
+        squares = sum(n * n for n in uses.values())
+        counts |= {f"n_{name}": len(uses), f"effective_{name}": len(rows) ** 2 / (squares or 1)}
+    return counts

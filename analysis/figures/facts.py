@@ -17,7 +17,6 @@ from polyprobe.metrics.rankc_subject.formulas import (
     empty_terms,
     keep_others,
 )
-from polyprobe.metrics.shared.intervals import index_labels
 from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.checks import find_different
@@ -115,8 +114,7 @@ class ScoredFacts:
             rates: np.ndarray = np.zeros((len(n), len(self.languages)))
             terms = empty_terms(self.languages, n > 0, np.zeros_like(self.rankc))
             return SecondQuestions(terms, n, n, rates, rates)
-        scores: dict[str, Rows] = {}
-        donor_scores: dict[str, Rows] = {}
+        sentences: tuple[dict[str, Rows], dict[str, Rows]] = ({}, {})
         of_languages, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
         for language, table in self.tables.items():
             rows = table.take(places)
@@ -124,17 +122,14 @@ class ScoredFacts:
                 pools.append(_leave_out_answers(rows))
             keep, right, sizes = pools[-1]
             flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
-            both = self.settle(
-                {x: Rows(flat, sizes) for x, flat in zip(SENTENCES, flats, strict=True)}
-            )
-            scores[language], donor_scores[language] = both.values()
-            of_languages.append([rate_first(x, right) for x in both.values()])
+            for of_sentence, flat in zip(sentences, flats, strict=True):
+                of_sentence |= self.settle({language: Rows(flat, sizes)})
+            of_languages.append([rate_first(x[language], right) for x in sentences])
         counted = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
-            weights = self.options.weights
-            terms = compare_subjects(scores, donor_scores, right, relations, ids, weights)
+            terms = compare_subjects(*sentences, right, relations, ids, self.options.weights)
         else:
             terms = empty_terms(self.languages, counted, np.zeros((len(counted), 0)))
         in_sentences = zip(*of_languages, strict=True)
@@ -143,7 +138,7 @@ class ScoredFacts:
             np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
             *(counted[:, None] * np.column_stack(columns) for columns in in_sentences),
         ]
-        self.sentences = Sentences(places, keep, scores, donor_scores)
+        self.sentences = Sentences(places, keep, *sentences)
         return SecondQuestions(
             Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
             *(self._spread(x, places) for x in of_rows),
@@ -156,14 +151,11 @@ class ScoredFacts:
         None without several templates or donors, or if templates or languages have other
         candidates.
         """
-        following = follow_templates(self.table["fact_id"].to_pylist())
-        alike = (self.sizes == self.sizes[following]).all() and all(
-            answers == self.answers[row]
-            for answers, row in zip(self.answers, following.tolist(), strict=True)
-        )
-        if (following == np.arange(len(following))).all() or not alike:
+        ids = self.table["fact_id"].to_pylist()
+        if self.sentences is None or not self.matched or len({*ids}) == len(ids):
             return None
-        if self.sentences is None or not self.matched:
+        candidates = [*zip(self.sizes.tolist(), self.answers, strict=True)]
+        if [candidates[row] for row in follow_templates(ids)] != candidates:
             return None
         places, _, scores, donor_scores = self.sentences
         following = follow_templates(self.list_wordings())
@@ -222,15 +214,13 @@ def follow_templates(ids: Sequence[Hashable]) -> np.ndarray:
     >>> follow_templates(["a", "a", "b", "a"]).tolist()
     [1, 3, 2, 0]
     """
-    codes = index_labels(ids, len(ids), "facts")[1]
-    order = np.argsort(codes, kind="stable")
-    sizes = np.bincount(codes)
-    ends = sizes.cumsum()
-    following: np.ndarray = np.append(order[1:], 0)
-    following[ends - 1] = order[ends - sizes]
-    result = np.empty_like(order)
-    result[order] = following
-    return result
+    rows: dict[Hashable, list[int]] = {}
+    for row, fact in enumerate(ids):
+        rows.setdefault(fact, []).append(row)
+    following: np.ndarray = np.empty(len(ids), dtype=np.intp)
+    for places in rows.values():
+        following[places] = np.roll(places, -1)
+    return following
 
 
 def _leave_out_answers(rows: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -126,7 +126,7 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
     """
     second = facts.second
     applies = BY_NAME["rankc_right"].applies(facts) and facts.languages[1:]
-    if second is None or not second.terms.counted.any() or not applies:
+    if second is None or not applies or not second.terms.counted.any():
         return {}
     rows = second.terms.counted
     sizes = second.sizes[rows]

@@ -22,7 +22,7 @@ from scipy.stats import random_table
 
 from polyprobe.metrics.shared.intervals import sum_by
 
-from .significance import correct
+from .significance import correct_values
 
 N_PERMUTATIONS = 10_000
 _CELLS = 2**22  # of tables in memory at once
@@ -169,13 +169,7 @@ def compare_pairs(
     for place, (_, second) in enumerate(pairs if n else ()):
         rows = np.isin(codes, pairs[place])
         permuted[place] = permute_groups(units[rows], (codes[rows] == second).astype(int), n, seed)
-    adjusted = _correct([test.p for test in tests])
-    permuted_adjusted = _correct([result and result.p for result in permuted])
+    adjusted = correct_values([test.p for test in tests], "holm")
+    permuted_adjusted = correct_values([result and result.p for result in permuted], "holm")
     firsts, seconds = zip(*pairs, strict=True) if pairs else ((), ())
     return [*map(Pair, firsts, seconds, tests, adjusted, permuted, permuted_adjusted)]
-
-
-def _correct(values: Sequence[float | None]) -> list[float | None]:
-    """Correct p-values by Holm; None stays None."""
-    p = np.array([np.nan if value is None else value for value in values])
-    return [None if np.isnan(value) else value for value in correct(p, "holm").tolist()]

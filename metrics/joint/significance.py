@@ -26,24 +26,7 @@ from scipy.special import ndtri, stdtr
 from scipy.stats import false_discovery_control
 
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
-from polyprobe.metrics.shared.intervals import (
-    AVERAGES,
-    Figure,
-    Ratio,
-    Resampling,
-    add_mean,
-    check_name,
-    choose_resamples,
-    divide,
-    estimate,
-    estimate_figure,
-    index_labels,
-    interval,
-    resample,
-    sum_by,
-    thin_out,
-    weigh,
-)
+from polyprobe.metrics.shared import intervals
 
 _SWAPS = 2**22  # at once
 _SUMS = 2**24  # resampled sums that are held at once
@@ -62,8 +45,8 @@ class Difference(NamedTuple):
 
 
 def compare_figures(
-    first: Figure,
-    second: Figure,
+    first: intervals.Figure,
+    second: intervals.Figure,
     *,
     test: str = "randomisation",
     correction: str = "holm",
@@ -76,18 +59,18 @@ def compare_figures(
     With `clusters` whole clusters are swapped and drawn. A p-value is at least 1 / (1 + resamples):
     after Holm over k names it is at least k / (1 + resamples).
     """
-    check_name(test, TESTS, "test")
-    check_name(correction, CORRECTIONS, "correction")
+    intervals.check_name(test, TESTS, "test")
+    intervals.check_name(correction, CORRECTIONS, "correction")
     if n_resamples < 1:
         raise ValueError(f"n_resamples is {n_resamples}; expected 1 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
-    options = Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]
+    options = intervals.Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]
     first, second = withhold(first, options), withhold(second, options)
     # Both runs have the same facts, so one draw of units serves both: the test is paired.
-    units = index_labels(clusters, len(first.table), "clusters")[1]
+    units = intervals.index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
-    tables = (sum_by(units, first.table), sum_by(units, second.table))
+    tables = (intervals.sum_by(units, first.table), intervals.sum_by(units, second.table))
     values = _pair(first, second, first.table.sum(axis=0), second.table.sum(axis=0))
     observed = values[0] - values[1]
     differences, freedom = _bootstrap(first, second, units, n_resamples, seed)
@@ -97,21 +80,21 @@ def compare_figures(
         p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
     # The last name is the mean of the others, not one more hypothesis.
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
-    intervals = [interval(column, freedom) for column in differences.T]
+    bounds = [intervals.interval(column, freedom) for column in differences.T]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
-    rows = zip(first.names, intervals, *columns, strict=True)
+    rows = zip(first.names, bounds, *columns, strict=True)
     return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
 
 
-def withhold(figure: Figure, options: Resampling) -> Figure:
+def withhold(figure: intervals.Figure, options: intervals.Resampling) -> intervals.Figure:
     """Leave out the names of a firm figure that its resamples leave undefined."""
     if not figure.firm:
         return figure
-    values = estimate(figure, options, by_group=False)
+    values = intervals.estimate(figure, options, by_group=False)
     loose = np.array([values[name] is None for name in figure.names[:-1]])
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        return add_mean(np.where(loose, np.nan, figure.statistic(sums)[..., :-1]))
+        return intervals.add_mean(np.where(loose, np.nan, figure.statistic(sums)[..., :-1]))
 
     return figure._replace(statistic=statistic)
 
@@ -146,35 +129,48 @@ def correct(p: np.ndarray, correction: str) -> np.ndarray:
     return adjusted
 
 
+def correct_values(p: Sequence[float | None], correction: str) -> list[float | None]:
+    """Adjust p-values as `correct`; None stays None."""
+    values = np.array([np.nan if x is None else x for x in p])
+    return [None if np.isnan(x) else x for x in correct(values, correction).tolist()]
+
+
 def _pair(
-    first: Figure, second: Figure, first_sums: np.ndarray, second_sums: np.ndarray
+    first: intervals.Figure,
+    second: intervals.Figure,
+    first_sums: np.ndarray,
+    second_sums: np.ndarray,
 ) -> np.ndarray:
     """Compute both figures [2, ..., names] from their sums."""
     values = np.stack([first.statistic(first_sums), second.statistic(second_sums)])[..., :-1]
     # Means are over names defined in both: else one run's would be over other languages.
     undefined = np.isnan(values).any(axis=0)
-    means = add_mean(np.where(undefined, np.nan, values))[..., -1:]
+    means = intervals.add_mean(np.where(undefined, np.nan, values))[..., -1:]
     return np.concatenate([values, means], axis=-1)
 
 
 def _bootstrap(
-    first: Figure, second: Figure, units: np.ndarray, n: int, seed: int
+    first: intervals.Figure, second: intervals.Figure, units: np.ndarray, n: int, seed: int
 ) -> tuple[np.ndarray, float]:
     """Draw units for both models at once; return differences [resamples, names] and freedom."""
     table = np.concatenate([first.table, second.table], axis=1)
-    resamples = resample(table, np.zeros_like(units), units, n, seed)
+    resamples = intervals.resample(table, np.zeros_like(units), units, n, seed)
     first_sums, second_sums = np.split(resamples.sums[:, 0], [first.table.shape[1]], axis=1)
     return np.subtract(*_pair(first, second, first_sums, second_sums)), resamples.freedom_of_all
 
 
 def _randomise(
-    first: Figure, second: Figure, tables: tuple[np.ndarray, np.ndarray], n: int, seed: int
+    first: intervals.Figure,
+    second: intervals.Figure,
+    tables: tuple[np.ndarray, np.ndarray],
+    n: int,
+    seed: int,
 ) -> np.ndarray:
     """Swap the models in half of the units; return the differences [resamples, names]."""
     # Swapping a unit moves its difference from one total to the other.
     change = tables[1] - tables[0]
     totals, random = [table.sum(axis=0) for table in tables], np.random.default_rng(seed)
-    null, weighed = np.empty((n, len(first.names))), thin_out(change)
+    null, weighed = np.empty((n, len(first.names))), intervals.thin_out(change)
     step = max(1, _SWAPS // len(change))
     for start in range(0, n, step):
         part = null[start : start + step]
@@ -214,8 +210,8 @@ def swap_averages(averages: Averages) -> Averages:
 
 
 def find_averages(
-    languages: Sequence[str], values: Mapping[str, Ratio], relations: Sequence[Hashable]
-) -> Figure:
+    languages: Sequence[str], values: Mapping[str, intervals.Ratio], relations: Sequence[Hashable]
+) -> intervals.Figure:
     """Make the figure of all `MEASURE AVERAGE LANGUAGE`, each average's `mean` behind it.
 
     A language's value in a relation is the ratio of its sums there; a relation without one (0/0)
@@ -223,7 +219,7 @@ def find_averages(
     figure, `mean` of all these, has no meaning. `values` have numerators and denominators [facts,
     L], both 0 where a fact does not count, or [facts, 1] where it counts alike in all languages.
     """
-    labels, codes = index_labels(relations, len(relations), "relations")
+    labels, codes = intervals.index_labels(relations, len(relations), "relations")
     shape = (len(languages), len(labels))
     # A column for each language and relation [facts, L * R].
     of_relation = np.eye(len(labels))[codes][:, None]
@@ -237,15 +233,15 @@ def find_averages(
         pieces = np.split(sums, ends, axis=-1)
         pairs = zip(pieces[::2], pieces[1::2], strict=True)
         averages = [_average(numerators, denominators, shape) for numerators, denominators in pairs]
-        return add_mean(np.concatenate(averages, axis=-1))
+        return intervals.add_mean(np.concatenate(averages, axis=-1))
 
-    names = [" ".join(name) for name in product(values, AVERAGES, (*languages, "mean"))]
-    return Figure([*names, "mean"], np.concatenate(parts, axis=1), statistic, shares)
+    names = [" ".join(name) for name in product(values, intervals.AVERAGES, (*languages, "mean"))]
+    return intervals.Figure([*names, "mean"], np.concatenate(parts, axis=1), statistic, shares)
 
 
 def compare_averages(
     languages: Sequence[str],
-    measures: Mapping[str, tuple[Ratio, Ratio]],
+    measures: Mapping[str, tuple[intervals.Ratio, intervals.Ratio]],
     relations: Sequence[Hashable],
     *,
     correction: str = "holm",
@@ -257,31 +253,31 @@ def compare_averages(
     # Measures are compared in parts that fit into memory; all draw the same units.
     size = max(1, _SUMS // (columns * n_resamples))
     band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
-    band["n_resamples"] = min(n_resamples, choose_resamples(len(relations), columns))
+    band["n_resamples"] = min(n_resamples, intervals.choose_resamples(len(relations), columns))
     averages: dict[str, Averages] = {}
     for start in range(0, len(measures), size):
         part = dict(islice(measures.items(), start, start + size))
-        values: list[dict[str, Ratio]] = [{}, {}]
+        values: list[dict[str, intervals.Ratio]] = [{}, {}]
         for name, pair in part.items():
             # of both runs without the languages in which either is undefined
             defined = np.logical_and(*((x.denominators > 0).any(axis=0) for x in pair))
             for of_run, x in zip(values, pair, strict=True):
-                of_run[name] = Ratio(x[0] * defined, x[1] * defined, x.share)
+                of_run[name] = intervals.Ratio(x[0] * defined, x[1] * defined, x.share)
         figures = [find_averages(languages, of_run, relations) for of_run in values]
         rows = compare_figures(*figures, correction="none", **options)
-        bounds = [estimate_figure(figure, **band) for figure in figures]
+        bounds = [intervals.estimate_figure(figure, **band) for figure in figures]
         averages |= _sort_rows(list(part), languages, rows, bounds, correction)
     return averages
 
 
-def _weigh_averages(ratio: Ratio, codes: np.ndarray) -> np.ndarray:
+def _weigh_averages(ratio: intervals.Ratio, codes: np.ndarray) -> np.ndarray:
     """Make `Figure.shares` of a measure's macro and micro averages [facts, 2 (L + 1)]."""
     counts = np.broadcast_to(ratio.denominators, np.shape(ratio.numerators)).astype(np.float64)
     if not ratio.share:
         return np.full((len(counts), 2 * (counts.shape[1] + 1)), np.nan)
-    totals = sum_by(codes, counts)[codes]
+    totals = intervals.sum_by(codes, counts)[codes]
     equal = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    return np.concatenate([weigh(equal), weigh(counts)], axis=1)
+    return np.concatenate([intervals.weigh(equal), intervals.weigh(counts)], axis=1)
 
 
 def _average(
@@ -291,9 +287,9 @@ def _average(
     outer = numerators.shape[:-1]
     folded = [part.reshape(*outer, -1, shape[1]) for part in (numerators, denominators)]
     parts = [np.broadcast_to(part, (*outer, *shape)) for part in folded]
-    macro = add_mean(divide(np.concatenate(parts, axis=-1)))[..., -1]
-    micro = divide(np.concatenate([part.sum(axis=-1) for part in parts], axis=-1))
-    return np.concatenate([add_mean(macro), add_mean(micro)], axis=-1)
+    macro = intervals.add_mean(intervals.divide(np.concatenate(parts, axis=-1)))[..., -1]
+    micro = intervals.divide(np.concatenate([part.sum(axis=-1) for part in parts], axis=-1))
+    return np.concatenate([intervals.add_mean(macro), intervals.add_mean(micro)], axis=-1)
 
 
 def _sort_rows(
@@ -307,13 +303,13 @@ def _sort_rows(
     names = (*languages, "mean")
     averages: dict[str, Averages] = {measure: {} for measure in measures}
     remaining = iter(rows)
-    for measure, average in product(measures, AVERAGES):
+    for measure, average in product(measures, intervals.AVERAGES):
         part = list(islice(remaining, len(names)))
-        p = np.array([np.nan if row.p is None else row.p for row in part])
-        adjusted = [*correct(p[:-1], correction).tolist(), p[-1].item()]
+        p = [row.p for row in part]
+        adjusted = [*correct_values(p[:-1], correction), p[-1]]
         averages[measure][average] = [
             Paired(
-                **row._asdict() | {"name": name, "p_adjusted": None if row.p is None else new},
+                **row._asdict() | {"name": name, "p_adjusted": new},
                 first_ci=bounds[0].get(f"{row.name}_ci"),
                 second_ci=bounds[1].get(f"{row.name}_ci"),
             )

@@ -18,7 +18,7 @@ Of languages and wordings that both differ it is `between`, in one language `wit
 >>> en, fr = np.eye(3)[[0, 0, 1, 1]], np.eye(3)[[0, 1, 1, 1]]  # 2 facts x 2 wordings
 >>> donor = np.eye(3)[[2, 2, 2, 2]]  # one answer to every other subject
 >>> measure_split([en, fr], [donor, donor], np.array([0, 0, 1, 1])).tolist()
-[0.25, 1.0, 0.25, 1.0]
+[0.25, 2.0, 0.25, 2.0]
 """
 
 from collections.abc import Sequence

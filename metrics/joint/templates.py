@@ -11,14 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from polyprobe.metrics.rankc_subject.formulas import ROOM, divide_terms
+from polyprobe.metrics.shared import ranks
 from polyprobe.metrics.shared.intervals import Figure, add_mean, name_pairs
-from polyprobe.metrics.shared.ranks import (
-    CHUNK,
-    make_curves,
-    rank_weights,
-    split_by_size,
-    stack_curves,
-)
 from polyprobe.metrics.shared.rows import Scores, read_languages
 
 
@@ -47,16 +41,16 @@ def compare_templates(
     donors = read_languages(donor_scores)[0]
     starts, counted = sizes.cumsum() - sizes, following != np.arange(len(sizes))
     terms = np.zeros((2, len(sizes), len(languages), len(languages)))
-    for size, queries, items in split_by_size(sizes):
-        share = rank_weights(size, weights) / np.arange(1, size + 1)
-        curves = make_curves(size, np.sqrt(share[:-1]))
+    for size, queries, items in ranks.split_by_size(sizes):
+        share = ranks.rank_weights(size, weights) / np.arange(1, size + 1)
+        curves = ranks.make_curves(size, np.sqrt(share[:-1]))
         ends = starts[following[queries], None] + np.arange(size)
-        step = max(1, CHUNK // (len(languages) * size**2))
+        step = max(1, ranks.CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            first, second = (stack_curves(languages, x[part], curves) for x in (items, ends))
+            first, second = (ranks.stack_curves(languages, x[part], curves) for x in (items, ends))
             changes = [
-                own - stack_curves(donors, x[part], curves)
+                own - ranks.stack_curves(donors, x[part], curves)
                 for own, x in ((first, items), (second, ends))
             ]
             interaction = changes[0] @ changes[1].transpose(0, 2, 1)

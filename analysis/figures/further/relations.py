@@ -22,12 +22,11 @@ def estimate_relations(
     results = split_figures(
         figures, relations, lambda x: units.second_within if x in second else units.relation
     )
-    baseline = facts.baseline
+    baseline = (facts.baseline or {}) if "accuracy" in figures else {}
     for relation, rows in list_rows(relations).items():
-        results[relation]["floors"] = {}
-        if baseline is not None and "accuracy" in figures:
-            level = float(np.mean([values[rows] for values in baseline.values()]))
-            results[relation]["floors"] = {"frequency": {"accuracy": level}}
+        levels = [values[rows] for values in baseline.values()]
+        floors = {"frequency": {"accuracy": float(np.mean(levels))}} if levels else {}
+        results[relation]["floors"] = floors
     return results
 
 
@@ -43,11 +42,10 @@ def split_figures(
             clusters = take(options(name).clusters, rows.tolist())
             of_rows = options(name)._replace(clusters=clusters)
             means[name] = estimate(part, of_rows, mean_alone=True)
-        bounds = {x: value["mean_ci"] for x, value in means.items() if "mean_ci" in value}
         results[label] = {
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
-            "intervals": bounds,
+            "intervals": {x: y["mean_ci"] for x, y in means.items() if "mean_ci" in y},
             "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
         }
     return results

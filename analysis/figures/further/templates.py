@@ -55,16 +55,12 @@ def _name_templates(table: pa.Table, keys: Sequence[tuple[str, int]]) -> list[st
 
 def _read_texts(table: pa.Table, names: Sequence[str]) -> dict[tuple[str, str], str]:
     """Read the sentence of each relation's template, with SUBJECT; without one its name."""
-    prompts = table["prompt"].to_pylist()
-    subjects = [None] * len(prompts)
-    if "subject" in table.column_names:
-        subjects = table["subject"].to_pylist()
-    keys = zip(table["relation"].to_pylist(), names, strict=True)
+    columns = [x for x in ("relation", "prompt", "subject") if x in table.column_names]
     texts: dict[tuple[str, str], str] = {}
-    for key, prompt, subject in zip(keys, prompts, subjects, strict=True):
-        if key not in texts:
-            inside = subject and subject in prompt
-            texts[key] = prompt.replace(subject, SUBJECT, 1) if inside else key[1]
+    for name, row in zip(names, table.select(columns).to_pylist(), strict=True):
+        prompt, subject = row["prompt"], row.get("subject")
+        text = prompt.replace(subject, SUBJECT, 1) if subject and subject in prompt else name
+        texts.setdefault((row["relation"], name), text)
     return texts
 
 
@@ -98,12 +94,8 @@ def _split_answers(
     assert facts.second
     assert facts.sentences
     places, keep, *sentences = facts.sentences
-    quantities = {
-        "right": [
-            [np.column_stack([p, 1 - p]) for p in rates[places].T]
-            for rates in (facts.second.right, facts.second.donor_right)
-        ]
-    }
+    rates = (facts.second.right[places].T, facts.second.donor_right[places].T)
+    quantities = {"right": [[np.column_stack([p, 1 - p]) for p in x] for x in rates]}
     if facts.matched:
         mask = np.isin(np.arange(len(facts.sizes)), places)
         numbers = candidates[np.repeat(mask, facts.sizes)][keep]
@@ -112,11 +104,12 @@ def _split_answers(
         ]
     wordings, split = facts.list_wordings(), {}
     of = list_rows(facts.table["relation"].take(places).to_pylist())
-    for name, (about, donor) in quantities.items():
+    for name, sides in quantities.items():
         questions = []
         for rows in of.values():
             fact = index_labels([wordings[row] for row in rows], len(rows), "facts")[1]
-            questions.append(Asked([x[rows] for x in about], [x[rows] for x in donor], fact))
+            about, donor = ([x[rows] for x in side] for side in sides)
+            questions.append(Asked(about, donor, fact))
         split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
     return split
 
