@@ -7,8 +7,6 @@ other, and each subject serves about equally often.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
-from itertools import count
 from typing import NamedTuple
 
 import numpy as np
@@ -43,21 +41,16 @@ class _Dealer:
         self.templates = [""] * len(table)  # without templates all rows are alike
         if "template_id" in table.column_names:
             self.templates = table["template_id"].to_pylist()
-        subjects: dict[str, set[str]] = defaultdict(set)
-        for relation, subject in zip(columns["relation"], self.subjects, strict=True):
-            subjects[relation].add(subject)
+        rows_of: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for row, pair in enumerate(zip(columns["relation"], self.subjects, strict=True)):
+            rows_of[pair[0]][pair[1]].append(row)
         # Equal splits have equal donors, whatever the order of their subjects.
-        parts: dict[tuple[str, str], Key] = {}
         self.rows: dict[Key, dict[str, list[int]]] = defaultdict(dict)
-        for relation, members in subjects.items():
+        for relation, members in rows_of.items():
             n_parts = -(-len(members) // _LARGEST)
             for place, subject in enumerate(sorted(members, key=hash_text)):
-                key = parts[relation, subject] = relation, place * n_parts // len(members)
-                self.rows[key][subject] = []
-        pairs = zip(columns["relation"], self.subjects, strict=True)
-        self.keys = [parts[pair] for pair in pairs]
-        for row, key, subject in zip(count(), self.keys, self.subjects):
-            self.rows[key][subject].append(row)
+                key = relation, place * n_parts // len(members)
+                self.rows[key][subject] = members[subject]
         self.names = name_candidates(table)
         self.right = [
             frozenset(names[k] for k in answers)
@@ -71,16 +64,12 @@ class _Dealer:
         self.allowed = {key: self._allow(key) for key in self.rows}
         self.units = DisjointSet(self.subjects)  # of subjects that are linked as subject and donor
 
-    def can_serve(self, row: int, donor: str) -> bool:
-        """Tell whether a subject with another answer leaves the row two candidates."""
-        answers = self.answers[self.keys[row], donor]
+    def can_serve(self, row: int, key: Key, donor: str, place: int | None) -> bool:
+        """Tell whether a subject with another answer and sentence leaves the row two candidates."""
+        answers = self.answers[key, donor]
         several = len(answers.union(self.names[row])) - len(answers) > 1
-        return donor != self.subjects[row] and several and not answers & self.right[row]
-
-    def place_answers(self, row: int, donor: str) -> list[int]:
-        """List the places of the donor's answers among the row's candidates."""
-        answers = self.answers[self.keys[row], donor]
-        return [place for place, name in enumerate(self.names[row]) if name in answers]
+        asks = place is not None and self.prompts[place] != self.prompts[row]
+        return asks and donor != self.subjects[row] and several and not answers & self.right[row]
 
     def _allow(self, key: Key) -> np.ndarray:
         """Mark the pairs of subjects that can serve each other [subjects, subjects]."""
@@ -169,12 +158,12 @@ def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
     for row, subject in rows:
         pool = pools[dealer.templates[row]]
         donor = partners.get(subject)
-        if donor is None or not _serves(dealer, row, donor, pool):
+        if donor is None or not dealer.can_serve(row, key, donor, pool.get(donor)):
             # More subjects have the same answer than can be paired with the others.
             choices = {
                 x: (uses[x], not units.connected(subject, x))
-                for x in pool
-                if _serves(dealer, row, x, pool)
+                for x, place in pool.items()
+                if dealer.can_serve(row, key, x, place)
             }
             if not choices:
                 continue
@@ -183,9 +172,5 @@ def _deal_part(dealer: _Dealer, key: Key, donors: Donors) -> None:
             units.merge(subject, donor)
             partners.setdefault(subject, donor)
         donors.rows[row] = pool[donor]
-        donors.answers[row] = dealer.place_answers(row, donor)
-
-
-def _serves(dealer: _Dealer, row: int, donor: str, pool: Mapping[str, int]) -> bool:
-    inside = donor in pool and dealer.prompts[pool[donor]] != dealer.prompts[row]
-    return inside and dealer.can_serve(row, donor)
+        answers = dealer.answers[key, donor]
+        donors.answers[row] = [k for k, name in enumerate(dealer.names[row]) if name in answers]

@@ -76,17 +76,11 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     rows = []
     for place, entry in enumerate(board.entries):
         values = [entry.values[name] for name in figures]
-        row: list[object] = [
-            entry.name,
-            entry.full_name,
-            entry.parameters,
-            len(entry.settings.languages),
-        ]
+        languages = len(entry.settings.languages)
+        row: list[object] = [entry.name, entry.full_name, entry.parameters, languages]
         row += [settings[place] for settings in board.differing.values()]
-        row += [
-            Cell(Estimate(value.mean, value.interval, value.plus_minus), bold=value.is_low)
-            for value in values
-        ]
+        estimates = (Estimate(x.mean, x.interval, x.plus_minus) for x in values)
+        row += [Cell(x, bold=y.is_low) for x, y in zip(estimates, values, strict=True)]
         rows.append(row)
     floors = [board.find_floor(name) for name in figures]
     if any(floor is not None for floor in floors):
@@ -173,9 +167,8 @@ def _draw(board: Board) -> dict[str, Picture]:
         bounds = [entry.values[name].interval for entry in board.entries]
         series = Series(title, board.list_values(name), bounds)
         pictures[name] = Bars(f"{title} on {board.data}", labels, [series], title)
-    for name in board.columns if "accuracy" in board.figures else ():
-        if name == "accuracy":
-            continue
+    others = [name for name in board.columns if name != "accuracy"]
+    for name in others if "accuracy" in board.figures else ():
         x, y = board.figures["accuracy"].title, board.figures[name].title
         title = f"{y} and {x}"
         if correlation := board.correlations.get(name):

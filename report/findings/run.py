@@ -91,9 +91,9 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
             rows.append([name, *cells, ""])
     sections.append(len(rows))
     for title, levels in list_floors(results):
-        values_of_floor = [levels.get(figure.name) for figure in figures]
-        if any(value is not None for value in values_of_floor):
-            rows.append([title, *values_of_floor, ""])
+        floors = [levels.get(figure.name) for figure in figures]
+        if any(value is not None for value in floors):
+            rows.append([title, *floors, ""])
     columns = [Column("language", Role.NAME), *(Column(figure.heading) for figure in figures)]
     columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
     return Table(columns, rows, ruled=True, sections=sections)
@@ -114,20 +114,14 @@ def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
 def make_relations_table(results: Mapping[str, Any]) -> Table:
     """Make the headline figures of each relation: facts, accuracy, its floor, means over pairs."""
     figures = [figure for figure in HEADLINE if figure.name in results]
-    columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT)]
-    for figure in figures:
-        columns.append(Column(figure.heading))
-        if figure.name == "accuracy":
-            columns.append(Column("frequent answers"))
     rows = []
     for relation, part in results["by_relation"].items():
-        row = [relation, part["n_queries"]]
-        for figure in figures:
-            row.append(part["mean"][figure.name])
-            if figure.name == "accuracy":
-                row.append(find_floor(part, figure.name)[0])
-        rows.append(row)
-    return Table(columns, rows, ruled=True)
+        accuracy, *means = [part["mean"][figure.name] for figure in figures]
+        floor, _ = find_floor(part, "accuracy")
+        rows.append([relation, part["n_queries"], accuracy, floor, *means])
+    accuracy, *heads = [Column(figure.heading) for figure in figures]
+    columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT), accuracy]
+    return Table([*columns, Column("frequent answers"), *heads], rows, ruled=True)
 
 
 def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Table:
@@ -138,13 +132,8 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
             name = language if repeat or not place else ""
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
             rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    columns = [
-        Column("language", Role.LABEL),
-        Column("popularity", Role.TEXT),
-        Column("facts", Role.COUNT),
-        Column("accuracy"),
-        Column("95%", Role.INTERVAL),
-    ]
+    columns = [Column("language", Role.LABEL), Column("popularity", Role.TEXT)]
+    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("95%", Role.INTERVAL)]
     return Table(columns, rows, ruled=True)
 
 
@@ -157,11 +146,8 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
     ]
     columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
     columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
-    tables = [
-        Table(columns, rows, ruled=True),
-        _make_ceiling_table(results),
-        make_split_table(results),
-    ]
+    each = Table(columns, rows, ruled=True)
+    tables = [each, _make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)
     # for what the intervals of the split are, and which relations it is of
@@ -184,9 +170,9 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
         Column("language", Role.LABEL),
         Column("centred within"),
         Column("95%", Role.INTERVAL),
-        *([Column("with others")] if means else []),
-        *([Column("worst"), Column("best")] if spread else []),
     ]
+    columns += [Column("with others")] if means else []
+    columns += [Column("worst"), Column("best")] if spread else []
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})
     for language, value in (results.get(WITHIN.name) or dict.fromkeys(spread)).items():
         row = [language, value, bounds.get(language)]

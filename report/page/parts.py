@@ -117,10 +117,9 @@ def make_report(
     runs: Sequence[FinishedRun], names: Sequence[str], compared: Sequence[Comparison | str]
 ) -> Report:
     """Make a report of runs and of the comparisons with the first one, or why there is none."""
-    pairs = enumerate(zip(names[1:], compared, strict=False), start=1)
     between: list[Between] = []
     reasons: list[str] = []
-    for place, (name, comparison) in pairs:
+    for place, (name, comparison) in enumerate(zip(names[1:], compared, strict=False), start=1):
         if isinstance(comparison, str):
             reasons.append(f"{names[0]} and {name}: {comparison}")
         else:
@@ -223,18 +222,16 @@ def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
         for part in report.parts
     ]
     for two in report.between:
-        rows = two.comparison.differences.get(figure.name, ())
-        row = next((row for row in rows if row.name == name), None)
-        if row is None:
-            cells.append("–")
-        else:
+        rows = {row.name: row for row in two.comparison.differences.get(figure.name, ())}
+        cells.append("–")
+        if row := rows.get(name):
             p = format_p_value(row.p_adjusted)
-            cells.append(f"{with_interval(row.difference, row.ci)}\np = {p}")
+            cells[-1] = f"{with_interval(row.difference, row.ci)}\np = {p}"
     return cells
 
 
 def _list_columns(report: Report, first: str) -> list[Column]:
-    heads = [*(part.name for part in report.parts), *(two.title for two in report.between)]
+    heads = (*(part.name for part in report.parts), *(two.title for two in report.between))
     return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
 
 
@@ -277,8 +274,7 @@ def _make_partners_table(part: RunPart) -> Table:
         best = [of_figure.get(language) for of_figure in partners]
         cells = [f"{x.partner} {format_value(x.value)}" if x else "–" for x in best]
         rows.append([language, *cells])
-    heads = [Column(figure.heading, Role.TEXT) for figure in figures]
-    columns = [Column("language", Role.LABEL), *heads]
+    columns = [Column("language", Role.LABEL), *(Column(f.heading, Role.TEXT) for f in figures)]
     return Table(columns, rows, folded=f"{part.name}: best partner of each language")
 
 
@@ -338,10 +334,8 @@ def _describe_run(part: RunPart, explain: bool) -> str:
         f"{results['n_queries']:,} facts right, {averaged} (guessing: "
         f"{results['chance']['accuracy']:.1%}{floor})"
     )
-    if mean.get("accuracy_gain") is not None:
-        text += (
-            f", {100 * mean['accuracy_gain']:z.1f} points more than in another subject's sentence"
-        )
+    if (gain := mean.get("accuracy_gain")) is not None:
+        text += f", {100 * gain:z.1f} points more than in another subject's sentence"
     for name, title, ends in (
         ("rankc_subject", "a centred", "a language does not react to the subject, 1: both react "
          "alike"),
@@ -358,14 +352,11 @@ def _describe_run(part: RunPart, explain: bool) -> str:
 
 def list_signatures(report: Report) -> list[str]:
     """List the signatures of the runs, after their names if there are several."""
-    several = len(report.parts) > 1
-    return [(f"{x.name}: " if several else "") + x.results["signature"] for x in report.parts]
+    return [_name_part(x, report) + x.results["signature"] for x in report.parts]
 
 
 def list_cautions(parts: Sequence[RunPart], ignored: Sequence[str] = ()) -> list[str]:
     """Name in what the runs differ beside the model, which makes means incomparable."""
     differing = find_differing([part.settings for part in parts], [[x.results] for x in parts])
-    names = [name for name in differing if name not in ignored]
-    if not names:
-        return []
-    return [f"These runs differ in {', '.join(names)}: their means are not comparable."]
+    names = ", ".join(name for name in differing if name not in ignored)
+    return [f"These runs differ in {names}: their means are not comparable."] if names else []
