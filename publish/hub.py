@@ -164,7 +164,9 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
         text = f"HF_HUB_OFFLINE is set, so the Hub cannot be asked for {repo_id}; unset it"
         raise UnreachableError(text) from None
     except Exception as error:  # answers of the Hub, errors of the transport and of hf_xet
-        causes = [*_list_causes(error)]
+        causes: list[BaseException] = [error]
+        while cause := causes[-1].__cause__ or causes[-1].__context__:
+            causes.append(cause)
         if refusal := next(filter(None, map(_explain_refusal, causes)), None):
             raise PolyprobeError(f"{repo_id}: {refusal}; {state.text}") from None
         rest = f"({_redact(error)}); {state.text}; {AGAIN}"
@@ -172,12 +174,6 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
         if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in causes):
             raise UnreachableError(f"{repo_id}: no connection to {endpoint()} {rest}") from None
         raise PolyprobeError(f"{repo_id}: the upload failed {rest}") from None
-
-
-def _list_causes(error: BaseException | None) -> Iterator[BaseException]:
-    while error is not None:
-        yield error
-        error = error.__cause__ or error.__context__
 
 
 def _explain_refusal(error: BaseException) -> str:

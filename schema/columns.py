@@ -66,11 +66,8 @@ def has_prompts(table: pa.Table) -> bool:
 
 
 def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
-    """Return the rows as a table of `REPAIRED`, of `FLAGGED` if there are flags only, or `SCHEMA`.
-
-    A table keeps its columns of `RELEASED`, in that order and with those types, and its metadata.
-    """
-    if isinstance(rows, pa.Table):
+    """Return a table of `REPAIRED`, of `FLAGGED` if there are flags only, or `SCHEMA`."""
+    if isinstance(rows, pa.Table):  # it keeps its columns of `RELEASED`, and its metadata
         fields = [field for field in RELEASED if field.name in rows.column_names]
         schema = pa.schema(fields, metadata=rows.schema.metadata)
         return rows.select(schema.names).cast(schema)

@@ -55,9 +55,6 @@ def read_config(folder: Path, name: str) -> Config:
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
-    relations = count_values(first["relation"])
-    sizes = count_values(pc.list_value_length(first["candidates"]))
-    repairs = count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names])
     reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
     baseline = Baseline(tables[reference].num_rows, None, None, None)
@@ -82,9 +79,9 @@ def read_config(folder: Path, name: str) -> Config:
             for path, table in zip(paths, tables, strict=True)
         ],
         schema=first.schema.remove_metadata(),
-        relations=relations,
-        sizes=sizes,
-        repairs=repairs,
+        relations=count_values(first["relation"]),
+        sizes=count_values(pc.list_value_length(first["candidates"])),
+        repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
         flags=Counter(flag for row in flagged for flag in row),
         baseline=baseline,
         figures=figures,

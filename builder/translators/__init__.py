@@ -32,11 +32,7 @@ LIMIT = 1e9  # clocks do not accept more seconds
 
 
 def load_translator(name: str, **options: str) -> Translator:
-    """Return a translator (TRANSLATORS), made with the options of a command line.
-
-    These are the parameters of the engine's class, and SETTINGS; texts become numbers where the
-    engine expects numbers.
-    """
+    """Return a translator, made with the parameters of its class, and SETTINGS, as texts."""
     refuse_unknown("translator", [name], "polyprobe", TRANSLATORS)
     with explain_missing_extras(f"the translator {name}", any_package=True):
         engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])

@@ -123,6 +123,5 @@ def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
 def _emphasise(row: FigureRow) -> str:
     """Write a value in percent, bold if its interval is not above its floor."""
     text = percent(row.value)
-    if row.low is None or row.floor is None or row.low > row.floor:
-        return text
-    return rf"\textbf{{{text}}}"
+    is_low = row.low is not None and row.floor is not None and row.low <= row.floor
+    return rf"\textbf{{{text}}}" if is_low else text

@@ -309,11 +309,7 @@ def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
 
 
 def make_several_finding(several: Several) -> Finding:
-    """Make the finding of several wordings: all values, then differences from the reference.
-
-    Figures are rows, wordings columns. p is corrected over the languages of a figure and a wording.
-    Intervals are in the JSON.
-    """
+    """Make the finding of several wordings: all values, then differences from the reference."""
     (reference, *wordings), settings = several.wordings, several.settings
     lines = [dict(_list_lines(comparison)) for comparison in several.comparisons]
     names = dict.fromkeys(name for column in lines for name in column)

@@ -77,11 +77,7 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
 
 
 def classify_answers(answers: Answers) -> np.ndarray:
-    """Find the index into `KINDS` for each fact and pair of languages, [facts, pairs].
-
-    Pairs are in the order of `itertools.combinations`. A fact is tied for a pair if the best score
-    is shared in either language.
-    """
+    """Find the index into `KINDS` for each fact and pair (of `combinations`), [facts, pairs]."""
     places = list(combinations(range(len(answers.languages)), 2))
     first, second = np.array(places, dtype=int).reshape(-1, 2).T
     same = answers.best[:, first] == answers.best[:, second]
@@ -103,13 +99,8 @@ def collect_examples(
     budget: int,
     texts: Mapping[str, pa.Table] | None = None,
 ) -> dict[str, Any]:
-    """Collect the page's examples for every pair of languages, about `budget` bytes of JSON.
-
-    Keys: `counts` ([pairs][kinds], pairs in the order of combinations), `facts` (each with `id`,
-    `relation` (its name in the dataset's card, else its id), `right` (indices) and `rows`, a prompt
-    and `_rank` of each language), `total` (facts in the run) and `note` (why there are no texts,
-    else None). The dataset is loaded unless `texts` has all languages.
-    """
+    """Collect the page's examples for every pair of languages, about `budget` bytes of JSON."""
+    # The dataset is loaded unless `texts` has all languages; `note` says why there are no texts.
     kinds = classify_answers(answers)
     tables, note = _load_texts(settings, answers, texts or {})
     names = read_relation_names(settings.dataset)
@@ -141,12 +132,9 @@ def collect_examples(
 
 
 def choose_facts(kinds: np.ndarray, examples: int = EXAMPLES) -> Iterator[int]:
-    """Yield facts until every pair has its examples of every kind, the most useful first.
-
-    Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
-    that serves more pairs comes earlier, so that any start of the sequence covers the most. `kinds`
-    are [facts, pairs]; there are fewer `examples` where there are fewer facts.
-    """
+    """Yield facts until every pair has its examples of every kind, the most useful first."""
+    # Greedy cover: first one example of each kind for each pair, then a second, and so on; a fact
+    # that serves more pairs comes earlier, so that any start of the sequence covers the most.
     pairs = np.arange(kinds.shape[1])
     totals = count_kinds(kinds)
     counts = np.zeros_like(totals)
@@ -186,11 +174,7 @@ def _load_texts(
 
 
 def _rank(answers: Answers, fact: int, place: int, labels: Sequence[str] | None) -> list[Any]:
-    """List [ranking, sharers of the best score, number of candidates not listed].
-
-    The ranking has [rank, index, label, score] of the first `RANKED` candidates and of the right
-    ones; without texts labels are null.
-    """
+    """List [ranking, sharers of the best score, number of candidates not listed]."""
     scores = answers.scores[place][fact].compressed()
     order = np.argsort(-scores, kind="stable").tolist()
     ranking = [

@@ -53,16 +53,11 @@ class Block(NamedTuple):
 def write_finding(
     finding: Finding,
     output: Path,
-    files: Sequence[str] = (),
-    drawings: Mapping[str, Sequence[Drawing]] | None = None,
-    **data: Any,
+    files: Sequence[str] = (),  # names of files beside the page, to download
+    drawings: Mapping[str, Sequence[Drawing]] | None = None,  # by the title of their part
+    **data: Any,  # further values for the page's script; `runs` are those with examples
 ) -> None:
-    """Write a finding as a page.
-
-    `files` are names of files beside the page, to download. `drawings` are, by title of a part,
-    pictures with choices of another kind than their names. `data` are further values for the page's
-    script; `runs` are those with examples.
-    """
+    """Write a finding as a page; pictures without `drawings` are chosen by their names."""
     check_ending("--output", output, ENDINGS)
     parts = []
     for part in finding.parts:
@@ -99,11 +94,7 @@ def write_finding(
 
 
 def _choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:
-    """Make drawings whose choices are the parts of their names that differ.
-
-    `recall-en` and `recall-ru` have a select of languages; `chrF` and `QE` one of figures. Selects
-    with the same options are the same one.
-    """
+    """Make drawings whose choices are the parts of their names that differ, such as languages."""
     kinds: dict[type, list[str]] = {}
     for name, picture in pictures.items():
         kinds.setdefault(type(picture), []).append(name)
@@ -114,7 +105,7 @@ def _choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:
             options = tuple(dict.fromkeys(values))
             if len(options) == 1:
                 continue
-            if options not in labels:
+            if options not in labels:  # else it is the same select
                 label = "language" if any(map(find_language, options)) else "figure"
                 count = sum(of_options.startswith(label) for of_options in labels.values())
                 labels[options] = f"{label} {count + 1}" if count else label
@@ -175,11 +166,9 @@ def _find_order(heat: Heat, order: str) -> list[int]:
 
 
 def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> dict[str, Any]:
-    """Select what the script draws of a heat map; equal values refer to the first view with them.
-
-    `values` are those above the diagonal if both triangles are equal, else all, by rows.
-    """
+    """Select what the script draws of a heat map; equal values refer to their first view."""
     matrix, n = heat.values, len(heat.rows)
+    # values above the diagonal are enough if both triangles are equal
     is_equal = np.array_equal(matrix, matrix.T, equal_nan=True)
     half = bool(is_equal and np.isnan(np.diagonal(matrix)).all())
     cells = [*(combinations(range(n), 2) if half else product(range(n), repeat=2))]

@@ -64,9 +64,7 @@ def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
         choice = {"measure": figure.title} | ({"show": part.name} if len(parts) > 1 else {})
         squared = figure in undirected and len(undirected) > 1
         yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
-        for second in undirected if squared else ():
-            if second is figure:
-                continue
+        for second in [x for x in undirected if squared and x is not figure]:
             high = find_high_pairs(results, figure.name, second.name)
             squares = {
                 f"at or above the mean by {figure.title} and {second.title}": high.common,
@@ -105,10 +103,7 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
 
 
 def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
-    """Find low, high and chance of the one scale of all runs, in twentieths.
-
-    It goes from chance, or 0 without one, to the highest value; lower values extend it.
-    """
+    """Find low (chance, or a lower value), high and chance of all runs' scale, in twentieths."""
     values = [x for part in parts for x in part.results[figure.name].values() if x is not None]
     levels = [find_chance(part.results, figure.name) for part in parts]
     chance = min((level for level in levels if level is not None), default=None)

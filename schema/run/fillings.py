@@ -24,10 +24,8 @@ def value_of(log_c: Sequence[float], length_norm: bool) -> float:
 
 
 def find_winner(log_c: Sequence[Sequence[float]], length_norm: bool) -> int:
-    """Find the index of the filling with the highest v(m), of equals the first (fewest masks).
-
-    Source: X-FACTR (Jiang et al. 2020), section 4.2, v(m) = sum of log c over the m tokens.
-    """
+    """Find the index of the filling with the highest v(m), of equals the first (fewest masks)."""
+    # X-FACTR (Jiang et al. 2020), section 4.2, v(m) = sum of log c over the m tokens
     values = [value_of(row, length_norm) for row in log_c]
     return values.index(max(values))
 

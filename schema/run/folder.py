@@ -114,13 +114,8 @@ class Run:
     def _write_settings(self) -> None:
         settings = self.settings()
         files = {x: self._files[x] for x in settings.languages if x in self._files}
-        value = {
-            "definition": DEFINITION,
-            **asdict(settings),
-            "signature": settings.signature,
-            FILES: files,
-        }
-        self.seal = self.write_json("run.json", value)
+        value = {"definition": DEFINITION, **asdict(settings), "signature": settings.signature}
+        self.seal = self.write_json("run.json", {**value, FILES: files})
 
     def settings(self) -> Settings:
         """Read the settings in run.json, once."""

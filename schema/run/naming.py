@@ -18,11 +18,7 @@ _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scorin
 
 
 def name_runs(runs: Sequence[Run]) -> list[str]:
-    """Give each run a short and unique name.
-
-    A name is the model's, without the owner, and its adapter's. Runs of the same model also have
-    the end of their folder's path, and equal folders a number.
-    """
+    """Give each run a unique name: that of model and adapter, if needed with a folder or number."""
     if not runs:
         raise PolyprobeError("no run given; name at least one run folder")
     full = []

@@ -132,13 +132,11 @@ def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
 def bare_template(prompt: str, subject: str | None) -> str:
     r"""Write a prompt lower-cased and without `.`, `:` and `。`, except for the subject's label.
 
-    Exact occurrences of the label stay; a subject that is inflected in the prompt is not found and
-    is lower-cased too.
-
     >>> bare_template("The capital of St. Lucia is: [Y].", "St. Lucia")
     'the capital of St. Lucia is [Y]'
     """
-    label = subject or SLOT  # without a subject there is nothing else to keep
+    # An inflected subject is not found, and lower-cased; without one there is nothing else to keep
+    label = subject or SLOT
     texts = (
         label.join(text.lower().translate(_STRIPPED) for text in part.split(label))
         for part in prompt.split(SLOT)
@@ -155,11 +153,8 @@ class Objects(NamedTuple):
 
 
 def list_relation_objects(table: pa.Table) -> Objects:
-    """List the objects of a split's relations, in the order of their first occurrence.
-
-    An object is identified by its id (`candidate_ids`, or `object_id` of a row with one answer),
-    without one by its label, so that homonyms without ids are one object.
-    """
+    """List the objects of a split's relations, in the order of their first occurrence."""
+    # by id, or by label without one, so that homonyms without ids are one object
     places: dict[str, list[tuple[int, int]]] = {}
     numbers: dict[tuple[str, str], int] = {}
     answers = []

@@ -53,21 +53,16 @@ def make_choice(
 def choose_to_score(
     table: pa.Table, relations: str | Iterable[str] | None, exclude: str | Iterable[str] | None
 ) -> Choice:
-    """Make the choice of an evaluation, by default without `answer_in_subject`, `second_answers`.
-
-    Rows with `second_answers` are kept if relations are named, because it marks whole relations.
-    """
-    if exclude is None:
+    """Make the choice of an evaluation; by default without rows that have either flag below."""
+    if exclude is None:  # `second_answers` marks whole relations: of those named, rows are kept
         flags = [ANSWER_IN_SUBJECT, *([SECOND_ANSWERS] if relations is None else ())]
         exclude = list_relations_and_flags(table).intersection(flags)
     return make_choice(relations, exclude)
 
 
 def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[str] = ()) -> Chosen:
-    """Find the rows of a table that a choice keeps, and count the others by their first reason.
-
-    An unknown name is refused, except for `names_elsewhere`, as of rows left out earlier.
-    """
+    """Find the rows of a table that a choice keeps, and count the others by their first reason."""
+    # an unknown name is refused, except for `names_elsewhere`, as of rows left out earlier
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
     relations_and_flags = {*list_relations_and_flags(table), *names_elsewhere}
     _check("relation", "--relations", choice.relations or (), {*relations, *names_elsewhere})

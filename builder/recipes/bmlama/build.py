@@ -83,10 +83,8 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 
 
 def count_forms(table: pa.Table) -> tuple[int, int, int]:
-    """Count the rows without a flag: all, with our sentence, with the form of an entry.
-
-    An entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
-    """
+    """Count the rows without a flag: all, with our sentence, with the form of an entry."""
+    # an entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
     columns = table.select(["flags", "template_id", "prompt", "subject"]).to_pydict()
     rows = [row for row in zip(*columns.values(), strict=True) if not row[0]]
     replacements = sum(row[1].startswith("polyprobe:") for row in rows)
