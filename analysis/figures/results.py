@@ -165,6 +165,8 @@ def find_floor(
     else:
         floors = results.get("floors_by_place", {}).items()
         levels = {x: values.get(name, {}).get(place) for x, values in floors}
+    if name == "rankc_subject":  # what exceeds it is tested by `rankc_beyond`
+        levels.pop("independence", None)
     return max(((y, x) for x, y in levels.items() if y is not None), default=(None, ""))
 
 
