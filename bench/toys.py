@@ -290,10 +290,8 @@ def tabulate(title: str, questions: Questions, seeds: int) -> str:
     floors = find_floors(score(questions, "random", 0), COLUMNS.values())
     for floor in FLOORS:
         if floor.name in OF_ALL:
-            values = floors[floor.name]
-            lines.append(
-                [f"floor: {floor.title}", *(show(values.get(x)) for x in COLUMNS.values())]
-            )
+            means = {x: values["mean"] for x, values in floors[floor.name].items()}
+            lines.append([f"floor: {floor.title}", *(show(means.get(x)) for x in COLUMNS.values())])
     tables = questions.dealt.tables
     languages = [f"{x}@{fingerprint(table)[:6]}" for x, table in tables.items()]
     donors = next(iter(tables.values()))["donor"]
