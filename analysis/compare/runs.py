@@ -97,24 +97,21 @@ def compare_runs(
     Raises:
         PolyprobeError: no common language or fact, or other candidates for the same fact.
     """
-    runs = (first, second)
-    match = match_runs(first, second, choice)
+    runs, match = (first, second), match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
     differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
     of_relations: tuple[dict[str, int], dict[str, list[Difference]]] = ({}, {})
-    gaps = None
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
         by_figure = {
             x: compare_figures(*pairs[x], clusters=units[BY_NAME[x].of_second], **test)
             for x in track([*pairs], "comparing")
         }
-        if facts and len(match.languages) > 1 and differ_in_protocol(differing):
-            gaps = compare_gaps(facts, units[False], **test)
+        several = facts if len(match.languages) > 1 and differ_in_protocol(differing) else None
+        gaps = several and compare_gaps(several, units[False], **test)
         if by_relation:
-            within = _list_units(match, clusters, within=True)
-            of_relations = _compare_relations(pairs, table, within, test)
+            of_relations = _compare_relations(pairs, match, clusters, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     return Comparison(
@@ -191,10 +188,11 @@ def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
 
 
 def _compare_relations(
-    figures: Figures, table: pa.Table, units: _Units, test: Mapping[str, Any]
+    figures: Figures, match: Match, clusters: str, test: Mapping[str, Any]
 ) -> tuple[dict[str, int], dict[str, list[Difference]]]:
     """Count the rows of each relation, and compare headline means, p corrected over relations."""
-    relations = list_rows(table["relation"].to_pylist())
+    units = _list_units(match, clusters, within=True)
+    relations = list_rows(match.tables[0][match.languages[0]]["relation"].to_pylist())
     differences = {}
     for name in track([x.name for x in HEADLINE if x.name in figures], "comparing relations"):
         means = []

@@ -23,14 +23,7 @@ from polyprobe.metrics.joint.groups import (
     permute_groups,
     share_errors,
 )
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    Resampling,
-    estimate,
-    index_labels,
-    mean_of,
-    sum_by,
-)
+from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.run.folder import Run
@@ -123,7 +116,7 @@ class MarkedRows(NamedTuple):
     groups: Sequence[str | None]  # of each row; None: without a group
     facts: Sequence[str]
     units: Sequence[str]
-    figures: Mapping[str, Figure] = {}  # RankC; empty without rankings
+    figures: Mapping[str, intervals.Figure] = {}  # RankC; empty without rankings
 
 
 def group_run(
@@ -167,7 +160,9 @@ def group_run(
     bootstrap = bootstrap.resolve(table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
-    options = Resampling(n_resamples=bootstrap.n_resamples, seed=bootstrap.seed, clusters=clusters)
+    options = intervals.Resampling(
+        n_resamples=bootstrap.n_resamples, seed=bootstrap.seed, clusters=clusters
+    )
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()
     left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}
@@ -184,7 +179,7 @@ def group_run(
 
 def _mark(
     run: Run, kind: str, tables: Mapping[str, pa.Table]
-) -> tuple[np.ndarray, dict[str, Figure]]:
+) -> tuple[np.ndarray, dict[str, intervals.Figure]]:
     """Mark the rows of a run [rows, languages], and measure RankC if it has rankings."""
     if kind == "predictions":
         return np.column_stack([*mark_predictions(tables).values()]), {}
@@ -192,7 +187,7 @@ def _mark(
     figures = {}
     if facts.rankc.shape[1]:  # the mean over pairs of the facts' values: one column, not 1,378
         values = facts.rankc.mean(axis=1, keepdims=True)
-        figures[RANKC] = mean_of([RANKC], values, np.ones(len(values)), share=True)
+        figures[RANKC] = intervals.mean_of([RANKC], values, np.ones(len(values)), share=True)
     return np.column_stack([*mark_facts(facts).values()]), figures
 
 
@@ -234,7 +229,7 @@ def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[
 
 
 def _group_each(
-    rows: MarkedRows, languages: Sequence[str], options: Resampling
+    rows: MarkedRows, languages: Sequence[str], options: intervals.Resampling
 ) -> tuple[dict[str, GroupTable], dict[str, int]]:
     """Group the facts of each language; count the marked rows of languages without a group."""
     inside = np.array([group is not None for group in rows.groups])
@@ -251,7 +246,7 @@ def _group_each(
     return tables, ungrouped
 
 
-def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
+def group_facts(rows: MarkedRows, options: intervals.Resampling) -> GroupTable:
     """Measure and test the groups of facts, in all languages of the rows together."""
     answered = ~np.isnan(rows.marks)
     inside = np.array([group is not None for group in rows.groups])
@@ -261,43 +256,45 @@ def group_facts(rows: MarkedRows, options: Resampling) -> GroupTable:
     right, n = np.nan_to_num(rows.marks).sum(axis=1)[places], answered.sum(axis=1)[places]
     names = [str(rows.groups[place]) for place in places]
     figures = {
-        RIGHT: mean_of([RIGHT], right[:, None], n[:, None], share=True),
+        RIGHT: intervals.mean_of([RIGHT], right[:, None], n[:, None], share=True),
         **{name: pick_facts(figure, np.array(places)) for name, figure in rows.figures.items()},
     }
     clusters = take(options.clusters, places)
     options = options._replace(clusters=clusters)
     estimates = split_figures(figures, names, lambda name: options)
-    groups, codes = index_labels(names, len(places), "groups")
-    units = index_labels([rows.units[place] for place in places], len(places), "units")[1]
-    facts = index_labels([rows.facts[place] for place in places], len(places), "facts")[1]
+    groups, codes = intervals.index_labels(names, len(places), "groups")
+    units = intervals.index_labels([rows.units[place] for place in places], len(places), "units")[1]
+    facts = intervals.index_labels([rows.facts[place] for place in places], len(places), "facts")[1]
     table = np.column_stack([right, n - right])
     # Templates of a fact are several rows, and one fact of the group.
     sizes = np.bincount(codes[np.unique(facts, return_index=True)[1]]).tolist()
     measured = []
-    for name, size, counts in zip(map(str, groups), sizes, sum_by(codes, table), strict=True):
+    for name, size, counts in zip(
+        map(str, groups), sizes, intervals.sum_by(codes, table), strict=True
+    ):
         means, bounds = estimates[name]["mean"], estimates[name]["intervals"]
         group = _make_group(name, size, counts, bounds.get(RIGHT))
         measured.append(group._replace(rankc=means.get(RANKC), rankc_ci=bounds.get(RANKC)))
     starts = np.unique(units, return_index=True)[1]  # a row of each unit has the unit's group
-    return _test(measured, sum_by(units, table), codes[starts], options.seed)
+    return _test(measured, intervals.sum_by(units, table), codes[starts], options.seed)
 
 
 def group_languages(
-    marks: np.ndarray, groups: Sequence[str | None], options: Resampling
+    marks: np.ndarray, groups: Sequence[str | None], options: intervals.Resampling
 ) -> GroupTable:
     """Measure and test the groups of languages, by the group of each; `marks` as in rows."""
     answered = ~np.isnan(marks)
     columns = [i for i, group in enumerate(groups) if group is not None and answered[:, i].any()]
     if not columns:
         raise PolyprobeError(NOTHING)
-    labels, codes = index_labels([groups[i] for i in columns], len(columns), "groups")
-    right = sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
-    n = sum_by(codes, answered.T[columns].astype(np.float64)).T
+    labels, codes = intervals.index_labels([groups[i] for i in columns], len(columns), "groups")
+    right = intervals.sum_by(codes, np.nan_to_num(marks).T[columns]).T  # [facts, groups]
+    n = intervals.sum_by(codes, answered.T[columns].astype(np.float64)).T
     names = [str(place) for place in range(len(labels))]
-    estimates = estimate(mean_of(names, right, n, share=True), options)
+    estimates = intervals.estimate(intervals.mean_of(names, right, n, share=True), options)
     units = np.column_stack([np.nansum(marks, axis=0), answered.sum(axis=0)])[columns]
     units[:, 1] -= units[:, 0]  # right, all → right, wrong
-    sizes, counts = np.bincount(codes).tolist(), sum_by(codes, units)
+    sizes, counts = np.bincount(codes).tolist(), intervals.sum_by(codes, units)
     measured = [
         _make_group(str(label), sizes[place], counts[place], estimates.get(f"{place}_ci"))
         for place, label in enumerate(labels)

@@ -13,7 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared import intervals
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Ratio,
+    Resampling,
+    choose_resamples,
+    divide,
+    estimate,
+    index_labels,
+    mean_of,
+    name_pairs,
+    share,
+    summarize,
+)
 from polyprobe.metrics.shared.ranks import split_by_size
 from polyprobe.metrics.shared.rows import (
     Answers,
@@ -54,17 +66,17 @@ def measure_agreement(
         counts = {"k_correct": in_languages.tolist(), **counts}
     # Pairs and means of one call are compared with each other.
     if options.get("n_resamples") is None:  # the same number for all figures
-        options["n_resamples"] = intervals.choose_resamples(*parts["agreement"].shape)
-    resampling = intervals.Resampling(**options)
+        options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
+    resampling = Resampling(**options)
     fleiss: dict[str, Any] = {}
-    measures: dict[str, Any] = {name: intervals.share(values) for name, values in shares.items()}
+    measures: dict[str, Any] = {name: share(values) for name, values in shares.items()}
     if n_candidates is None:
         fleiss = estimate_fleiss(choices, shares["agreement"], resampling)
     else:
         sizes = check_pools(n_candidates, choices)
         measures["kappa"] = correct_chance(shares["agreement"], sizes)
         counts["n_kappa"] = int((sizes > 1).sum())
-    figures = intervals.summarize(measures, **options)
+    figures = summarize(measures, **options)
     for group, values in fleiss.pop("by_group", {}).items():
         figures["by_group"][group] |= values
     pairs = report_pairs(names, parts, resampling)
@@ -105,7 +117,7 @@ def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
     return np.asarray(n_candidates, dtype=np.intp)
 
 
-def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> intervals.Ratio:
+def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> Ratio:
     """Compute kappa, a ratio of sums over facts, from each fact's agreement and pool size N.
 
     (P - P_e) / (1 - P_e): P is the mean agreement of all pairs of languages, P_e the mean of 1 / N,
@@ -114,11 +126,11 @@ def correct_chance(agreement: np.ndarray, sizes: np.ndarray) -> intervals.Ratio:
     0 to P - P_e and to 1 - P_e.
     """
     chance = 1 / sizes
-    return intervals.Ratio(agreement - chance, 1 - chance)
+    return Ratio(agreement - chance, 1 - chance)
 
 
 def estimate_fleiss(
-    choices: np.ndarray, agreement: np.ndarray, options: intervals.Resampling
+    choices: np.ndarray, agreement: np.ndarray, options: Resampling
 ) -> dict[str, Any]:
     """Compute `fleiss_kappa` of all languages and by group, with intervals."""
     indices, places = np.unique(choices, return_inverse=True)
@@ -127,10 +139,10 @@ def estimate_fleiss(
     counts = np.bincount(cells.ravel(), minlength=len(choices) * len(indices))
     shares = counts.reshape(len(choices), -1) / choices.shape[1]
     table = np.column_stack([agreement, shares])
-    figure = intervals.Figure(["fleiss_kappa"], table, compute_fleiss)
+    figure = Figure(["fleiss_kappa"], table, compute_fleiss)
     # Over all facts whatever `average` says: chance agreement is estimated from the same choices,
     # which lowers kappa in small groups, and a mean over groups would sum that up.
-    return intervals.estimate(figure, options._replace(average="micro"))
+    return estimate(figure, options._replace(average="micro"))
 
 
 def compute_fleiss(sums: np.ndarray) -> np.ndarray:
@@ -147,11 +159,11 @@ def compute_fleiss(sums: np.ndarray) -> np.ndarray:
 
 
 def report_pairs(
-    names: Sequence[str], parts: Mapping[str, np.ndarray], options: intervals.Resampling
+    names: Sequence[str], parts: Mapping[str, np.ndarray], options: Resampling
 ) -> dict[str, dict[str, Any]]:
     """Compute the averages of `divide_pairs` by pair of languages, with agreement's interval."""
     groups = options.groups if options.average == "macro" else None
-    codes = intervals.index_labels(groups, len(parts["agreement"]), "groups")[1]
+    codes = index_labels(groups, len(parts["agreement"]), "groups")[1]
     sizes = np.bincount(codes)
     weights = 1 / (len(sizes) * sizes[codes])
     columns = {name: (weights @ part).tolist() for name, part in parts.items()}
@@ -162,7 +174,7 @@ def report_pairs(
     return dict(zip(map("-".join, combinations(names, 2)), rows, strict=True))
 
 
-def bound_pairs(same: np.ndarray, options: intervals.Resampling) -> list[list[float] | None]:
+def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
     """Compute the 95% interval of the average of each column, as `intervals.estimate` draws it."""
 
     def average(sums: np.ndarray) -> np.ndarray:
@@ -172,15 +184,15 @@ def bound_pairs(same: np.ndarray, options: intervals.Resampling) -> list[list[fl
     # A few pairs at a time: resamples x groups x pairs must fit into memory.
     groups = 1 if options.groups is None else len(set(options.groups))
     step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
-    limits: list[list[float] | None] = []
+    intervals = []
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
         table = np.column_stack([part, np.ones(len(part))])
-        figure = intervals.Figure(names, table, average, shares=table[:, -1:])
-        bounds = intervals.estimate(figure, options, by_group=False)
-        limits += [bounds[f"{name}_ci"] for name in names]
-    return limits
+        figure = Figure(names, table, average, shares=table[:, -1:])
+        bounds = estimate(figure, options, by_group=False)
+        intervals += [bounds[f"{name}_ci"] for name in names]
+    return intervals
 
 
 def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
@@ -214,16 +226,14 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
     return values
 
 
-def find_agreement(scores: Mapping[str, Scores]) -> intervals.Figure:
+def find_agreement(scores: Mapping[str, Scores]) -> Figure:
     """Compute the share of facts on which both languages of a pair choose the same candidate."""
     values = agreement_per_query(scores)
-    return intervals.mean_of(
-        intervals.name_pairs(list(scores)), values, np.ones(len(values)), share=True
-    )
+    return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
-def find_kappa(scores: Mapping[str, Scores]) -> intervals.Figure:
+def find_kappa(scores: Mapping[str, Scores]) -> Figure:
     """Compute kappa of all languages by `correct_chance`, over facts with several candidates."""
     agreement = agreement_per_query(scores).mean(axis=1)
     sums = correct_chance(agreement, read_languages(scores)[1])
-    return intervals.Figure(["kappa"], np.column_stack(sums[:2]), intervals.divide)
+    return Figure(["kappa"], np.column_stack(sums[:2]), divide)

@@ -25,7 +25,28 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.cluster.hierarchy import DisjointSet
 
-from polyprobe.metrics.shared import intervals, ranks
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Resampling,
+    add_mean,
+    choose_resamples,
+    estimate,
+    index_labels,
+    mean_of,
+    name_pairs,
+    sum_by,
+)
+from polyprobe.metrics.shared.ranks import (
+    CHUNK,
+    check_weights,
+    count_ties,
+    make_curves,
+    order_scores,
+    prefix_shares,
+    rank_weights,
+    split_by_size,
+    stack_curves,
+)
 from polyprobe.metrics.shared.rows import (
     Answers,
     Rows,
@@ -89,29 +110,29 @@ def compare_subjects(
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
     `facts` (None: each query is one) are labels of the queries.
     """
-    ranks.check_weights(weights)
+    check_weights(weights)
     languages, sizes = read_languages(scores)
     donors = read_languages(donor_scores)[0]
-    codes = intervals.index_labels(relations, len(sizes), "relations")[1]
+    codes = index_labels(relations, len(sizes), "relations")[1]
     numbers = np.arange(len(sizes))
     if facts is not None:
-        numbers = intervals.index_labels(facts, len(sizes), "facts")[1]
+        numbers = index_labels(facts, len(sizes), "facts")[1]
     pairs = np.triu_indices(len(languages), 1)
     terms = np.zeros((5, len(sizes), len(pairs[0])))
     matched: np.ndarray = np.zeros(len(sizes), dtype=bool)
-    for size, queries, items in ranks.split_by_size(sizes):
+    for size, queries, items in split_by_size(sizes):
         if size == 1 or not len(pairs[0]):
             continue
-        share = ranks.rank_weights(size, weights) / np.arange(1, size + 1)
+        share = rank_weights(size, weights) / np.arange(1, size + 1)
         scale = np.sqrt(share[:-1])
-        curves = ranks.make_curves(size, scale)
+        curves = make_curves(size, scale)
         labels = codes[queries], numbers[queries]
         depths, mask = _learn_depths(languages, donors, items, right[items], labels)
         matched[queries] = mask
-        step = max(1, ranks.CHUNK // (len(languages) * size**2))
+        step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            own, other = (ranks.stack_curves(x, items[part], curves) for x in (languages, donors))
+            own, other = (stack_curves(x, items[part], curves) for x in (languages, donors))
             change = own - other
             grid = (len(change), len(languages), size, size - 1)
             of_right = change.reshape(grid) * right[items[part]][:, None, :, None]
@@ -165,13 +186,11 @@ def _learn_depths(
         for k, (own, donor) in enumerate(zip(languages, donors, strict=True)):
             better, equal = _count_around(own[items[rows]], own[flat])
             # the mean over the cell, less the fact itself
-            reached = np.column_stack(
-                [ranks.prefix_shares(better, equal, size), np.ones(len(rows))]
-            )
+            reached = np.column_stack([prefix_shares(better, equal, size), np.ones(len(rows))])
             better, equal = _count_around(donor[items[rows]], donor[flat])
             cells = join_ranks(better + (equal + 1) / 2, number)
             fact = np.unique(cells * len(rows) + number, return_inverse=True)[1]
-            sums = intervals.sum_by(cells, reached)[cells] - intervals.sum_by(fact, reached)[fact]
+            sums = sum_by(cells, reached)[cells] - sum_by(fact, reached)[fact]
             depths[rows, k] = sums[:, :-1] / sums[:, -1:]
     return depths, matched
 
@@ -218,10 +237,10 @@ def _move_right(
     for k, donor in enumerate(donors):
         scores = donor[items]
         answer = scores[rows, place][:, None]
-        counts = np.stack(ranks.count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
+        counts = np.stack(count_ties(scores)).transpose(0, 2, 1).astype(np.intp)
         better, equal = counts[0] - (answer > scores), counts[1] - (answer == scores)
         equal = np.maximum(equal, 1)
-        share = ranks.prefix_shares(better, equal, size)  # j = N - 1 is 1: the others are N - 1
+        share = prefix_shares(better, equal, size)  # j = N - 1 is 1: the others are N - 1
         before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
         depth = depths[:, k, None]
         moved[:, k] = (1 - depth) * share + depth * before
@@ -245,18 +264,16 @@ MEANS: dict[str, Callable[[Terms], np.ndarray]] = {
 }
 
 
-def find_terms(name: str, terms: Terms) -> intervals.Figure:
+def find_terms(name: str, terms: Terms) -> Figure:
     """Compute a figure of RATIOS or MEANS by pair."""
-    pairs = intervals.name_pairs(terms.languages)
+    pairs = name_pairs(terms.languages)
     if name in MEANS:
         values = MEANS[name](terms)
-        return intervals.mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
+        return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
     numerators, counted = RATIOS[name](terms)
     weight: np.ndarray = counted[:, None].astype(np.float64)
     table = np.concatenate([weight * numerators, weight * terms.room, weight], axis=1)
-    return intervals.Figure(
-        [*pairs, "mean"], table, lambda sums: intervals.add_mean(divide_terms(sums)), firm=True
-    )
+    return Figure([*pairs, "mean"], table, lambda sums: add_mean(divide_terms(sums)), firm=True)
 
 
 def divide_terms(sums: np.ndarray) -> np.ndarray:
@@ -290,16 +307,16 @@ def measure_rankc_subject(
     terms = compare_questions(first, second, *known_answers, groups, weights=weights, ties=ties)
     n = len(terms.counted)
     if options.get("n_resamples") is None:  # the same number for the test
-        options["n_resamples"] = intervals.choose_resamples(n, 1)
-    resampling, known = intervals.Resampling(**options), answers is not None
-    result = intervals.estimate(_join_figures(terms, known), resampling)
+        options["n_resamples"] = choose_resamples(n, 1)
+    resampling, known = Resampling(**options), answers is not None
+    result = estimate(_join_figures(terms, known), resampling)
     tests = {"p_value": (terms.interaction, terms.counted)}
     if known:
         tests["p_beyond"] = (terms.beyond, terms.matched)
     p_values: dict[str, Any] = dict.fromkeys(tests)
     if resampling.n_resamples:
         macro = resampling.average == "macro"
-        codes = intervals.index_labels(groups if macro else None, n, "groups")[1]
+        codes = index_labels(groups if macro else None, n, "groups")[1]
         parts = [
             values[:, 0] / np.maximum(np.bincount(codes, counted), 1)[codes]
             for values, counted in tests.values()
@@ -330,7 +347,7 @@ def compare_questions(
     sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
     ways = [[flat[keep] for flat in way] for way in (flats, donors)]
     if ties == "released":
-        ways = [[ranks.order_scores(flat, sizes) for flat in way] for way in ways]
+        ways = [[order_scores(flat, sizes) for flat in way] for way in ways]
     first, second = ({x: Rows(y, sizes) for x, y in zip(scores, way, strict=True)} for way in ways)
     return compare_subjects(first, second, right[keep], relations, facts, weights)
 
@@ -355,15 +372,15 @@ def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list
     units = DisjointSet([*subjects, *donors])
     for pair in zip(subjects, donors, strict=True):
         units.merge(*pair)
-    return intervals.index_labels([units[x] for x in subjects], len(subjects), "units")[1].tolist()
+    return index_labels([units[x] for x in subjects], len(subjects), "units")[1].tolist()
 
 
-def _join_figures(terms: Terms, known: bool) -> intervals.Figure:
+def _join_figures(terms: Terms, known: bool) -> Figure:
     """Join the figures of one pair of languages; of the parts only if answers are `known`."""
     names = [*(RATIOS if known else [*RATIOS][:1]), *MEANS]
     figures = {name: find_terms(name, terms) for name in names}
     weights: np.ndarray = terms.counted.astype(np.float64)
-    figures["rankc"] = intervals.mean_of(["a-b"], terms.subject, weights, share=True)
+    figures["rankc"] = mean_of(["a-b"], terms.subject, weights, share=True)
     ends = np.cumsum([figure.table.shape[1] for figure in figures.values()])[:-1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
@@ -373,7 +390,7 @@ def _join_figures(terms: Terms, known: bool) -> intervals.Figure:
     n = len(terms.counted)
     shares = [np.broadcast_to(f.shares[:, :1], (n, 1)) for f in figures.values()]
     table = np.concatenate([figure.table for figure in figures.values()], axis=1)
-    return intervals.Figure([*figures], table, statistic, np.concatenate(shares, axis=1), firm=True)
+    return Figure([*figures], table, statistic, np.concatenate(shares, axis=1), firm=True)
 
 
 def flip_signs(
@@ -386,8 +403,8 @@ def flip_signs(
     p = (1 + flips with a mean as far from 0) / (1 + flips). It is exact for differences that are
     symmetric about 0.
     """
-    codes = intervals.index_labels(clusters, len(differences), "clusters")[1]
-    units = differences if clusters is None else intervals.sum_by(codes, differences)
+    codes = index_labels(clusters, len(differences), "clusters")[1]
+    units = differences if clusters is None else sum_by(codes, differences)
     observed, random = np.abs(units.sum(axis=0)), np.random.default_rng(seed)
     reached = np.zeros(units.shape[1])
     step = max(1, _FLIPS // len(units))
