@@ -160,9 +160,9 @@ def _measure_predictions(
     runs: tuple[Run, Run], tables: Pair, options: MetricOptions, test: Mapping[str, Any]
 ) -> tuple[Figures, Decodings]:
     """Measure free predictions with the winners of the options, and compare them by fact."""
-    norm, most = options.length_norm, options.max_masks
+    norm, limit = options.length_norm, options.max_masks
     first, second = (
-        choose_again(side, norm, most, is_normalised(run.settings().scoring), run.folder)
+        choose_again(side, norm, limit, is_normalised(run.settings().scoring), run.folder)
         for run, side in zip(runs, tables, strict=True)
     )
     marks = (mark_predictions(first), mark_predictions(second))

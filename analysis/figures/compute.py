@@ -178,9 +178,9 @@ def _test_second(
         "accuracy_gain": (terms.languages, second.accuracy_gain, terms.counted),
     }
     p_values = {}
-    for figure, (places, values, counted) in tests.items():
+    for figure, (places, values, mask) in tests.items():
         # Without pairs, as of languages with their own candidates, nothing is tested.
-        if units.n_resamples and figure in names and values.shape[1] and counted.any():
+        if units.n_resamples and figure in names and values.shape[1] and mask.any():
             columns = np.column_stack([values, values.mean(axis=1)])
             p = flip_signs(columns, units.second.clusters, units.n_resamples, units.seed)
             p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=True))

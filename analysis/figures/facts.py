@@ -125,18 +125,18 @@ class ScoredFacts:
             for of_sentence, flat in zip(sentences, flats, strict=True):
                 of_sentence |= self.settle({language: Rows(flat, sizes)})
             of_languages.append([rate_first(x[language], right) for x in sentences])
-        counted = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
+        several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
             terms = compare_subjects(*sentences, right, relations, ids, self.options.weights)
         else:
-            terms = empty_terms(self.languages, counted, np.zeros((len(counted), 0)))
+            terms = empty_terms(self.languages, several, np.zeros((len(several), 0)))
         in_sentences = zip(*of_languages, strict=True)
         of_rows = [
             sizes,
             np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
-            *(counted[:, None] * np.column_stack(columns) for columns in in_sentences),
+            *(several[:, None] * np.column_stack(columns) for columns in in_sentences),
         ]
         self.sentences = Sentences(places, keep, *sentences)
         return SecondQuestions(
@@ -172,8 +172,8 @@ class ScoredFacts:
         columns = (table[x].to_pylist() for x in ("fact_id", "donor", "donor_answers"))
         rows = zip(places, self.second.terms.counted[places], *columns, strict=True)
         return [
-            (fact, donor, *answers) if counted else (place,)
-            for place, counted, fact, donor, answers in rows
+            (fact, donor, *answers) if is_counted else (place,)
+            for place, is_counted, fact, donor, answers in rows
         ]
 
     def _spread(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:

@@ -183,8 +183,8 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
         return None
     if name == "rankc_subject":
         of_languages = [MEAN] if place == MEAN else place.split("-")
-        beside = [is_above_floor(results, x, y) for x in KNOWLEDGE for y in of_languages]
-        return bool(bounds[0] > floor) and False not in beside
+        conditions = [is_above_floor(results, x, y) for x in KNOWLEDGE for y in of_languages]
+        return bool(bounds[0] > floor) and False not in conditions
     return bool(bounds[0] > floor)
 
 

@@ -22,10 +22,10 @@ from polyprobe.metrics.shared.intervals import mean_of
 _of_second = partial(RunFigure, per=LANGUAGE, input=SECOND, conditional=True)
 
 
-def _of_terms(name: str, title: str, definition: str, scale: Scale, **further: Any) -> RunFigure:
+def _of_terms(name: str, title: str, definition: str, scale: Scale, **options: Any) -> RunFigure:
     """Declare a figure of `find_terms`."""
-    further["sums"] = lambda second: find_terms(name, second.terms)
-    figure = RunFigure(name, title, definition, PAIR, SECOND_RANKINGS, scale=scale, **further)
+    options["sums"] = lambda second: find_terms(name, second.terms)
+    figure = RunFigure(name, title, definition, PAIR, SECOND_RANKINGS, scale=scale, **options)
     return figure._replace(conditional=True)
 
 

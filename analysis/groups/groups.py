@@ -160,9 +160,7 @@ def group_run(
     bootstrap = bootstrap.resolve(table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
-    options = intervals.Resampling(
-        n_resamples=bootstrap.n_resamples, seed=bootstrap.seed, clusters=clusters
-    )
+    options = intervals.Resampling(**bootstrap._asdict() | {"clusters": clusters})
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()
     left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}

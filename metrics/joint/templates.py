@@ -50,8 +50,8 @@ def compare_templates(
             part = slice(start, start + step)
             first, second = (ranks.stack_curves(languages, x[part], curves) for x in (items, ends))
             changes = [
-                own - ranks.stack_curves(donors, x[part], curves)
-                for own, x in ((first, items), (second, ends))
+                vectors - ranks.stack_curves(donors, x[part], curves)
+                for vectors, x in ((first, items), (second, ends))
             ]
             interaction = changes[0] @ changes[1].transpose(0, 2, 1)
             rankc = first @ second.transpose(0, 2, 1) + share[-1] * size

@@ -38,9 +38,9 @@ def compute(
     terms = module.compare_questions(rows, donors.rows, answers, donor_answers, *options)
     pairs, lists = [*combinations(rows, 2)], []
     for name in [*(module.RATIOS if answers else [*module.RATIOS][:1]), *module.MEANS]:
-        counted = module.RATIOS[name](terms)[1] if name in module.RATIOS else terms.counted
+        mask = module.RATIOS[name](terms)[1] if name in module.RATIOS else terms.counted
         levels = [0.0 if name == "rankc_subject" else None] * len(pairs)
-        defined = np.repeat(counted[:, None], len(pairs), axis=1)
+        defined = np.repeat(mask[:, None], len(pairs), axis=1)
         figure = module.find_terms(name, terms)
         lists.append(list_figure(figure, pairs, name, defined, levels, clusters=clusters))
     [p] = module.flip_signs(terms.interaction.mean(axis=1)[:, None], clusters, 1000)
@@ -80,8 +80,8 @@ def name_subjects(*columns: Sequence[str]) -> list[list[str]]:
     [['Q142'], ['Q38']]
     """
     parts = [[fact.split(":") for fact in column] for column in columns]
-    named = all(len(x) == 3 for column in parts for x in column)
-    return [[x[1] for x in column] for column in parts] if named else [[*x] for x in columns]
+    complete = all(len(x) == 3 for column in parts for x in column)
+    return [[x[1] for x in column] for column in parts] if complete else [[*x] for x in columns]
 
 
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}

@@ -132,19 +132,19 @@ def compare_subjects(
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
-            own, other = (stack_curves(x, items[part], curves) for x in (languages, donors))
-            change = own - other
+            first, second = (stack_curves(x, items[part], curves) for x in (languages, donors))
+            change = first - second
             grid = (len(change), len(languages), size, size - 1)
             of_right = change.reshape(grid) * right[items[part]][:, None, :, None]
             of_right = of_right.reshape(change.shape)
-            moved = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
-            moved = (moved.reshape(change.shape) - other) * mask[part, None, None]
+            shifts = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
+            shifts = (shifts.reshape(change.shape) - second) * mask[part, None, None]
             products = (
-                _multiply(own, own) + share[-1] * size,
-                _multiply(own, other) + share[-1] * size,
-                _multiply(other, other) + share[-1] * size,
+                _multiply(first, first) + share[-1] * size,
+                _multiply(first, second) + share[-1] * size,
+                _multiply(second, second) + share[-1] * size,
                 _multiply(of_right, of_right),
-                _multiply(change, moved),
+                _multiply(change, shifts),
             )
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
     subject, mixed, donor, of_answers, independent = terms
@@ -183,8 +183,8 @@ def _learn_depths(
         matched[rows] = True
         flat = items[rows, place[rows]]
         number = np.unique(facts[rows], return_inverse=True)[1]
-        for k, (own, donor) in enumerate(zip(languages, donors, strict=True)):
-            better, equal = _count_around(own[items[rows]], own[flat])
+        for k, (scores, donor) in enumerate(zip(languages, donors, strict=True)):
+            better, equal = _count_around(scores[items[rows]], scores[flat])
             # the mean over the cell, less the fact itself
             reached = np.column_stack([prefix_shares(better, equal, size), np.ones(len(rows))])
             better, equal = _count_around(donor[items[rows]], donor[flat])
@@ -212,9 +212,9 @@ def join_ranks(ranks: np.ndarray, facts: np.ndarray, minimum: int = CELL) -> np.
     for place, fact in zip(places.tolist(), facts.tolist(), strict=True):
         facts_of_rank[place].add(fact)
     # those of each rank and all behind it, which must fill a cell too
-    behind = [*accumulate(reversed(facts_of_rank), lambda x, y: x | y)][::-1]
+    rests = [*accumulate(reversed(facts_of_rank), lambda x, y: x | y)][::-1]
     cells, cell, inside = [], 0, set[int]()
-    for of_rank, rest in zip(facts_of_rank, behind, strict=True):
+    for of_rank, rest in zip(facts_of_rank, rests, strict=True):
         if len(inside) >= minimum and len(rest) >= minimum:
             cell, inside = cell + 1, set()
         cells.append(cell)
@@ -233,7 +233,7 @@ def _move_right(
     size = items.shape[1]
     place = right.argmax(axis=1)
     rows = np.arange(len(items))
-    moved = np.empty((len(items), len(donors), size, size - 1))
+    shares = np.empty((len(items), len(donors), size, size - 1))
     for k, donor in enumerate(donors):
         scores = donor[items]
         answer = scores[rows, place][:, None]
@@ -243,9 +243,9 @@ def _move_right(
         share = prefix_shares(better, equal, size)  # j = N - 1 is 1: the others are N - 1
         before = np.concatenate([np.zeros((*share.shape[:-1], 1)), share[..., :-1]], axis=-1)
         depth = depths[:, k, None]
-        moved[:, k] = (1 - depth) * share + depth * before
-        moved[rows, k, place] = depths[:, k]
-    return moved
+        shares[:, k] = (1 - depth) * share + depth * before
+        shares[rows, k, place] = depths[:, k]
+    return shares
 
 
 # Numerators over 1 - 2 P + Q, and the queries that they are summed over.
@@ -308,10 +308,10 @@ def measure_rankc_subject(
     n = len(terms.counted)
     if options.get("n_resamples") is None:  # the same number for the test
         options["n_resamples"] = choose_resamples(n, 1)
-    resampling, known = Resampling(**options), answers is not None
-    result = estimate(_join_figures(terms, known), resampling)
+    resampling, with_parts = Resampling(**options), answers is not None
+    result = estimate(_join_figures(terms, with_parts), resampling)
     tests = {"p_value": (terms.interaction, terms.counted)}
-    if known:
+    if with_parts:
         tests["p_beyond"] = (terms.beyond, terms.matched)
     p_values: dict[str, Any] = dict.fromkeys(tests)
     if resampling.n_resamples:
@@ -375,9 +375,9 @@ def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list
     return index_labels([units[x] for x in subjects], len(subjects), "units")[1].tolist()
 
 
-def _join_figures(terms: Terms, known: bool) -> Figure:
-    """Join the figures of one pair of languages; of the parts only if answers are `known`."""
-    names = [*(RATIOS if known else [*RATIOS][:1]), *MEANS]
+def _join_figures(terms: Terms, with_parts: bool) -> Figure:
+    """Join the figures of one pair of languages; of the parts only `with_parts`."""
+    names = [*(RATIOS if with_parts else [*RATIOS][:1]), *MEANS]
     figures = {name: find_terms(name, terms) for name in names}
     weights: np.ndarray = terms.counted.astype(np.float64)
     figures["rankc"] = mean_of(["a-b"], terms.subject, weights, share=True)

@@ -19,6 +19,6 @@ def share_bigrams(names: Sequence[str], first: np.ndarray, second: np.ndarray) -
     ends: np.ndarray = np.insert(np.cumsum([len(pairs) for pairs in sets], dtype=int), 0, 0)
     shape = (len(sets), max(len(number), 1))
     marks = csr_array((np.ones(len(columns)), columns, ends), shape=shape)
-    both = marks[first].multiply(marks[second]).sum(axis=1)
+    common = marks[first].multiply(marks[second]).sum(axis=1)
     total = np.diff(ends)[first] + np.diff(ends)[second]
-    return np.divide(2 * both, total, out=np.zeros(len(first)), where=total > 0)
+    return np.divide(2 * common, total, out=np.zeros(len(first)), where=total > 0)
