@@ -144,7 +144,7 @@ def test_figures_of_pairs(done):
     of_one = expected["en-ru"]
     assert 10 <= of_one["n_independent"] < of_one["n"] == len(rows) == len(tables["en"]) - 1
     assert results["left_out"]["rankc_subject"] == 1
-    assert results["left_out"]["rankc_independent"] == len(tables["en"]) - of_one["n_independent"]
+    assert results["left_out"]["rankc_independent"] == of_one["n"] - of_one["n_independent"]
     assert results["definition"] == DEFINITION == 2
 
 
@@ -275,7 +275,8 @@ def test_floors_of_names_are_a_model_s_that_ranks_by_them(floor, rank, done):
     assert found["coverlap"] == pytest.approx(fmean(overlaps))
     assert found["rankc_subject"] > 0.2  # the same names in another script
     assert found.keys() == {
-        *("accuracy", "accuracy_gain", "rankc_subject", "rankc", "rankc_adjusted", "coverlap")
+        *("accuracy", "accuracy_gain", "rankc_subject", "rankc", "rankc_adjusted", "coverlap"),
+        *("rankc_right", "rankc_beyond"),
     }
 
 

@@ -124,7 +124,7 @@ def test_the_ten_pairs_are_the_sorted_values(run, languages, most, least):
 
 def test_accuracies_that_frequent_answers_reach_are_marked(run):
     results = made_results("ab", [0.5])
-    results["floors"] = {"frequency": {"accuracy": 0.4}}
+    results["floors_by_place"] = {"frequency": {"accuracy": {"a": 0.4, "b": 0.4}}}
     results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
     part = RunPart("m", run.settings(), results)
     rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
