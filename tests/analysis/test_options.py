@@ -211,8 +211,8 @@ def test_only_the_chosen_figures_are_computed(run):
     kept = {"languages", "n_queries", "k_correct", "k_share"}
     kept |= {"definition", "signature", "subset", "resampling", "donors"}
     assert {name for name in found if name in whole} - {"options"} == kept | {
-        *chosen, "chance", "mean", "intervals", "by_relation", "floors", "floors_by_place", "p_values",
-        "left_out"
+        *chosen, "chance", "mean", "intervals", "by_relation", "floors", "floors_by_place",
+        "p_values", "left_out"
     }  # fmt: skip
     for name in (*chosen, *kept):
         assert found[name] == whole[name]
