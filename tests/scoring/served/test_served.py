@@ -271,7 +271,7 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path):
         asked = {"languages": ["en", "es", "ru"], "limit": 20, "output": tmp_path / "run"}
         evaluate_model("geolm", "geofacts", server=server.url, cache=False, **asked)
         sent = server.posts, server.prompts, server.tokens
-    shown = "2,700 queries to score, 0 known: 264 requests with 16,728 prompts, 208,084 tokens"
+    shown = "2,700 queries to score, 0 known: 264 requests with 16,740 prompts, 208,239 tokens"
     assert shown in line
     numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
     probes = [3, 3, 3 * 48]  # one behind the only task of each language
