@@ -20,10 +20,9 @@ import numpy as np
 from polyprobe.analysis.figures.facts import ScoredFacts, masked_scores
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.analysis.figures.floors import FLOORS, find_floors
-from polyprobe.metrics.rankc_subject.formulas import keep_others
+from polyprobe.metrics.rankc_subject.formulas import leave_out_answers
 from polyprobe.metrics.shared.intervals import Resampling, estimate
 from polyprobe.metrics.shared.ranks import compare_rankings
-from polyprobe.metrics.shared.rows import mark_right
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.load import load_facts
 
@@ -269,9 +268,8 @@ def bound(facts: ScoredFacts) -> float | None:
         table = table.filter(rows)
         scores, donor = (masked_scores(table, x) for x in ("scores", "donor_scores"))
         sizes = (~scores.mask).sum(axis=1)
-        right = mark_right(table["answers"].to_pylist(), sizes)
-        keep = keep_others(table["donor_answers"].to_pylist(), right, sizes)
-        sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+        answers, donors = (table[x].to_pylist() for x in ("answers", "donor_answers"))
+        keep, _, sizes = leave_out_answers(answers, donors, sizes)
         rankings = (scores.compressed()[keep], donor.compressed()[keep])
         changes.append(1 - compare_rankings(*rankings, sizes, facts.options.weights).mean())
     numerators = facts.second.terms.interaction[rows].mean(axis=0)

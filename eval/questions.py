@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.frequency import answer_frequency
-from polyprobe.metrics.shared.names import share_bigrams
+from polyprobe.metrics.shared.names import compare_names
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import name_candidates, read_lists
 from polyprobe.system.errors import PolyprobeError
@@ -78,19 +78,12 @@ def _compare_names(
 ) -> dict[str, pa.Array]:
     """Compare the names of the candidates with the subject's: bigrams, and the first letter."""
     pairs = [(x, name) for x, names in zip(subjects, lists, strict=True) if x for name in names]
-    number: dict[str, int] = {}
-    places = np.array([[number.setdefault(x, len(number)) for x in pair] for pair in pairs], int)
-    first, second = places.reshape(-1, 2).T
-    texts = [name.strip().casefold() for name in number]
-    initials = np.array([text[:1] for text in texts] or [""])
     sizes = [len(names) if x else 0 for x, names in zip(subjects, lists, strict=True)]
     # An offset that is null makes its row null.
     missing = np.array([*(not x for x in subjects), False])
     ends = pa.array(np.insert(np.cumsum(sizes), 0, 0), pa.int32(), mask=missing)
-    columns = {
-        "bigrams": share_bigrams(texts, first, second).astype(np.float32),
-        "initials": initials[first] == initials[second],
-    }
+    bigrams, initials = compare_names(pairs)
+    columns = {"bigrams": bigrams.astype(np.float32), "initials": initials}
     return {f"{prefix}{x}": pa.ListArray.from_arrays(ends, pa.array(y)) for x, y in columns.items()}
 
 

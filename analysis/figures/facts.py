@@ -15,10 +15,10 @@ from polyprobe.metrics.rankc_subject.formulas import (
     Terms,
     compare_subjects,
     empty_terms,
-    keep_others,
+    leave_out_answers,
 )
 from polyprobe.metrics.shared.ranks import order_scores
-from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
+from polyprobe.metrics.shared.rows import Rows, read_rows
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
@@ -119,7 +119,9 @@ class ScoredFacts:
         for language, table in self.tables.items():
             rows = table.take(places)
             if not pools or not self.matched:  # else languages have the same candidates
-                pools.append(_leave_out_answers(rows))
+                answers, donors = (rows[x].to_pylist() for x in ("answers", "donor_answers"))
+                sizes = self.scores[language].sizes[places]
+                pools.append(leave_out_answers(answers, donors, sizes))
             keep, right, sizes = pools[-1]
             flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
             for of_sentence, flat in zip(sentences, flats, strict=True):
@@ -221,14 +223,6 @@ def follow_templates(ids: Sequence[Hashable]) -> np.ndarray:
     for places in rows.values():
         following[places] = np.roll(places, -1)
     return following
-
-
-def _leave_out_answers(rows: pa.Table) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mark candidates that are no donor's answers; of these, mark the right ones and count all."""
-    sizes = np.diff(rows["scores"].combine_chunks().offsets.to_numpy())
-    right = mark_right(rows["answers"].to_pylist(), sizes)
-    keep = keep_others(rows["donor_answers"].to_pylist(), right, sizes)
-    return keep, right[keep], np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
 
 
 def masked_scores(table: pa.Table, column: str = "scores") -> np.ma.MaskedArray:

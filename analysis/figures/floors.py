@@ -15,7 +15,13 @@ from polyprobe.metrics.rankc.formulas import (
     rankc_chance,
     rankc_pairs,
 )
-from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, name_pairs
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    add_mean,
+    divide,
+    estimate_figure,
+    name_pairs,
+)
 from polyprobe.metrics.shared.rows import Rows
 
 from .facts import ScoredFacts, masked_scores
@@ -23,7 +29,7 @@ from .figures import BY_NAME, HEADLINE
 
 Values = dict[str, float | None]
 Places = dict[str, Values]  # of each figure: by language or pair, and in the mean
-MEAN = "mean"
+_measure = partial(estimate_figure, n_resamples=0)
 _LONGEST = 1e6  # characters; more than any name has
 
 
@@ -47,7 +53,7 @@ def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Place
 
 
 def _average(levels: Mapping[str, np.ndarray] | None) -> Places:
-    return {} if levels is None else {"accuracy": _list_places(find_accuracy(levels))}
+    return {} if levels is None else {"accuracy": _measure(find_accuracy(levels))}
 
 
 def _rank_by(column: str, facts: ScoredFacts) -> Places:
@@ -62,14 +68,7 @@ def _rank_by(column: str, facts: ScoredFacts) -> Places:
         return {}
     adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
     figures = {"rankc": find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
-    return {name: _list_places(figure) for name, figure in figures.items()}
-
-
-def _list_places(figure: Figure) -> Values:
-    """Compute the values of a figure and their mean, None where undefined."""
-    values = figure.statistic(figure.table.sum(axis=0)).tolist()
-    pairs = zip(figure.names, values, strict=True)
-    return {name: None if np.isnan(value) else value for name, value in pairs}
+    return {name: _measure(figure) for name, figure in figures.items()}
 
 
 def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFacts) -> Places:
@@ -88,7 +87,7 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
         tables[language] = table
     ranked = ScoredFacts(tables, facts.options, facts.scoring, not facts.matched)
     figures = (*HEADLINE, BY_NAME["rankc_right"], BY_NAME["rankc_beyond"])
-    return {x.name: _list_places(x.measure(ranked)) for x in figures if x.applies(ranked)}
+    return {x.name: _measure(x.measure(ranked)) for x in figures if x.applies(ranked)}
 
 
 def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
@@ -109,13 +108,13 @@ def _find_independent(facts: ScoredFacts) -> Places:
     means = np.array([right.mean() for right in facts.right.values()])
     first, second = (means[places] for places in np.triu_indices(len(means), 1))
     sums = np.concatenate([first * second, first + second - first * second])[None]
-    pairs = [*name_pairs(facts.languages), MEAN]
+    pairs = [*name_pairs(facts.languages), "mean"]
     places = {}
     if sums.any():
-        places["coverlap"] = _list_places(Figure(pairs, sums, lambda x: add_mean(divide(x))))
+        places["coverlap"] = _measure(Figure(pairs, sums, lambda x: add_mean(divide(x))))
     figure = BY_NAME["rankc_independent"]
     if figure.applies(facts) and facts.languages[1:]:
-        places["rankc_subject"] = _list_places(figure.measure(facts))
+        places["rankc_subject"] = _measure(figure.measure(facts))
     return places
 
 
@@ -132,7 +131,7 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
     sizes = second.sizes[rows]
     room: np.ndarray = 1 - rankc_chance(sizes, facts.options.weights)
     level = float(second.n_right[rows] / sizes @ room / room.sum())
-    return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), MEAN], level)}
+    return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), "mean"], level)}
 
 
 FLOORS = (

@@ -54,11 +54,10 @@ def _rank_by_letters(split: Split, rows: Sequence[int]) -> np.ndarray | None:
         return None
     # both import scipy
     from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-    from polyprobe.metrics.shared.names import share_bigrams
+    from polyprobe.metrics.shared.names import compare_names
 
     pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
-    number: dict[str, int] = {}
-    places = np.array([[number.setdefault(name, len(number)) for name in pair] for pair in pairs])
-    flat = share_bigrams([name.strip().casefold() for name in number], *places.T)
     sizes = np.array([len(split.candidates[row]) for row in rows])
-    return right_probability(Rows(flat, sizes), [split.answers[row] for row in rows])
+    return right_probability(
+        Rows(compare_names(pairs)[0], sizes), [split.answers[row] for row in rows]
+    )

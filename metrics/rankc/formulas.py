@@ -79,20 +79,13 @@ def rankc_matrix(
     return matrix
 
 
-def rankc_pairs(
-    scores: Mapping[str, Scores],
-    weights: Weights = "softmax",
-    second_scores: Mapping[str, Scores] | None = None,
-) -> np.ndarray:
+def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> np.ndarray:
     """Compute the RankC of each query for every pair of languages [queries, pairs].
 
     Pairs are in the order of `itertools.combinations`. Their means are `rankc_matrix`, which is
-    faster; intervals and tests need the values of the queries. With `second_scores`, scores of the
-    same languages and candidates in other sentences, a pair's value is the mean of two comparisons:
-    the first language's `scores` with the second one's `second_scores`, and the reverse.
+    faster; intervals and tests need the values of the queries.
     """
     languages, sizes = read_languages(scores)
-    against = languages if second_scores is None else read_languages(second_scores)[0]
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
     if not values.size:  # a single language
@@ -104,13 +97,8 @@ def rankc_pairs(
         curves = make_curves(size, np.sqrt(share[:-1]))
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
-            part = items[start : start + step]
-            vectors = stack_curves(languages, part, curves)
-            swapped = vectors if second_scores is None else stack_curves(against, part, curves)
-            products = vectors @ swapped.transpose(0, 2, 1)
-            # Both ways: the first language's scores with the second one's, and the reverse.
-            if second_scores is not None:
-                products = (products + products.transpose(0, 2, 1)) / 2
+            vectors = stack_curves(languages, items[start : start + step], curves)
+            products = vectors @ vectors.transpose(0, 2, 1)
             values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
     return values
 

@@ -23,7 +23,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.cluster.hierarchy import DisjointSet
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from polyprobe.metrics.shared.intervals import (
     Figure,
@@ -340,27 +341,29 @@ def compare_questions(
     """Compare the rankings of `compare_subjects` without the donor's answers, ties settled."""
     check_ties(ties)
     (flats, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
-    right: np.ndarray = np.zeros(sizes.sum(), dtype=bool)
-    if answers is not None:
-        right = mark_right(answers, sizes, "answers")
-    keep = keep_others([[]] * len(sizes) if donor_answers is None else donor_answers, right, sizes)
-    sizes = np.add.reduceat(keep, sizes.cumsum() - sizes, dtype=np.intp)
+    keep, right, sizes = leave_out_answers(answers, donor_answers, sizes)
     ways = [[flat[keep] for flat in way] for way in (flats, donors)]
     if ties == "released":
         ways = [[order_scores(flat, sizes) for flat in way] for way in ways]
     first, second = ({x: Rows(y, sizes) for x, y in zip(scores, way, strict=True)} for way in ways)
-    return compare_subjects(first, second, right[keep], relations, facts, weights)
+    return compare_subjects(first, second, right, relations, facts, weights)
 
 
-def keep_others(answers: Answers, right: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Mark the candidates that are no answers of the donor, flat over the queries."""
-    marks = mark_right(answers, sizes, "donor_answers", minimum=0)
+def leave_out_answers(
+    answers: Answers | None, donor_answers: Answers | None, sizes: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mark candidates that are no donor's answers; of these, mark the right ones and count all."""
+    right: np.ndarray = np.zeros(sizes.sum(), dtype=bool)
+    if answers is not None:
+        right = mark_right(answers, sizes, "answers")
+    donor_answers = [[]] * len(sizes) if donor_answers is None else donor_answers
+    marks = mark_right(donor_answers, sizes, "donor_answers", minimum=0)
     queries: np.ndarray = np.repeat(np.arange(len(sizes)), sizes)
     for query in queries[marks & right][:1]:
         raise ValueError(f"query {query} and its donor have the same answer; choose another donor")
     for query in np.flatnonzero(np.bincount(queries, marks) == sizes)[:1]:
         raise ValueError(f"all candidates of query {query} are answers of the donor")
-    return ~marks
+    return ~marks, right[~marks], np.bincount(queries, ~marks, len(sizes)).astype(np.intp)
 
 
 def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list[int]:
@@ -369,10 +372,11 @@ def link_units(subjects: Sequence[Hashable], donors: Sequence[Hashable]) -> list
     >>> link_units(["a", "b", "c", "d"], ["b", "a", "d", "e"])
     [0, 0, 1, 1]
     """
-    units = DisjointSet([*subjects, *donors])
-    for pair in zip(subjects, donors, strict=True):
-        units.merge(*pair)
-    return index_labels([units[x] for x in subjects], len(subjects), "units")[1].tolist()
+    codes = index_labels([*subjects, *donors], 2 * len(subjects), "subjects")[1]
+    n = len(subjects)
+    graph = coo_array((np.ones(n), (codes[:n], codes[n:])), shape=(len(codes), len(codes)))
+    units = connected_components(graph, directed=False)[1][codes[:n]]
+    return index_labels(units, n, "units")[1].tolist()
 
 
 def _join_figures(terms: Terms, with_parts: bool) -> Figure:

@@ -6,9 +6,15 @@ from typing import Any
 import numpy as np
 
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.figures import HEADLINE
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE
 from polyprobe.analysis.figures.units import Units
-from polyprobe.metrics.shared.intervals import Figure, Resampling, estimate, index_labels
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    Resampling,
+    estimate,
+    estimate_figure,
+    index_labels,
+)
 from polyprobe.metrics.shared.rows import take
 
 
@@ -18,9 +24,10 @@ def estimate_relations(
     """Compute the headline figures and the floor of each relation."""
     figures = {f.name: f.measure(facts) for f in HEADLINE if f.name in names and f.applies(facts)}
     relations = facts.table["relation"].to_pylist()
-    second = {f.name for f in HEADLINE if f.of_second}
     results = split_figures(
-        figures, relations, lambda x: units.second_within if x in second else units.relation
+        figures,
+        relations,
+        lambda x: units.second_within if BY_NAME[x].of_second else units.relation,
     )
     baseline = (facts.baseline or {}) if "accuracy" in figures else {}
     for relation, rows in list_rows(relations).items():
@@ -42,11 +49,15 @@ def split_figures(
             clusters = take(options(name).clusters, rows.tolist())
             of_rows = options(name)._replace(clusters=clusters)
             means[name] = estimate(part, of_rows, mean_alone=True)
+        accuracies: dict[str, float | None] = {}
+        if "accuracy" in parts:
+            accuracies = estimate_figure(parts["accuracy"], n_resamples=0)
+            accuracies.pop("mean")
         results[label] = {
             "n_queries": len(rows),
             "mean": {name: estimates["mean"] for name, estimates in means.items()},
             "intervals": {x: y["mean_ci"] for x, y in means.items() if "mean_ci" in y},
-            "accuracy": _values(parts["accuracy"]) if "accuracy" in parts else {},
+            "accuracy": accuracies,
         }
     return results
 
@@ -62,11 +73,3 @@ def pick_facts(figure: Figure, rows: np.ndarray) -> Figure:
     # weights may be those of all facts alike
     shares = figure.shares if len(figure.shares) == 1 else figure.shares[rows]
     return figure._replace(table=figure.table[rows], shares=shares)
-
-
-def _values(figure: Figure) -> dict[str, float | None]:
-    values = figure.statistic(figure.table.sum(axis=0))[:-1].tolist()
-    return {
-        name: None if np.isnan(value) else value
-        for name, value in zip(figure.names[:-1], values, strict=True)
-    }
