@@ -7,7 +7,13 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.figures.figures import BY_NAME, JOINT, LANGUAGE, OF_MODULES, PAIR, SEPARATE
-from polyprobe.analysis.figures.results import find_floor, list_by_language, mean_known
+from polyprobe.analysis.figures.results import (
+    MEAN,
+    find_floor,
+    is_above_floor,
+    list_by_language,
+    mean_known,
+)
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
@@ -28,13 +34,7 @@ class Value(NamedTuple):
     halves: Mapping[str, float] = {}  # half the width of each language's or pair's interval
     floor: float | None = None  # the highest, which the interval should exceed
     floor_name: str = ""
-
-    @property
-    def is_low(self) -> bool:
-        """Tell whether the interval of the mean does not exceed the floor."""
-        if self.interval is None or self.floor is None:
-            return False
-        return self.interval[0] <= self.floor
+    is_low: bool = False  # see `is_above_floor`
 
     @property
     def plus_minus(self) -> float | None:
@@ -134,7 +134,8 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         mean, interval = results["mean"][name], bounds.get("mean", {}).get(name)
         values = list_by_language(results, figure) if with_languages else {}
         halves, floor = _halve(bounds.get(name, {})), find_floor(results, name)
-        yield name, Value(mean, interval, values, halves, *floor)
+        is_low = is_above_floor(results, name, MEAN) is False
+        yield name, Value(mean, interval, values, halves, *floor, is_low)
     for figure in (figure for figure in JOINT if figure.name in results):
         yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
     for module, figures in OF_MODULES.items():

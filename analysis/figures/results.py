@@ -178,7 +178,7 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
     floor, (figure, key) = find_floor(results, name, place)[0], (name, place)
     if place == MEAN:
         figure, key = MEAN, name
-    bounds = results["intervals"].get(figure, {}).get(key)
+    bounds = results.get("intervals", {}).get(figure, {}).get(key)
     if floor is None or bounds is None:
         return None
     if name == "rankc_subject":

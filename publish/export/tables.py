@@ -1,11 +1,12 @@
 """The figures of a run as tables: CSV for pandas, R and spreadsheets, LaTeX for a paper."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from polyprobe.analysis.figures.figures import FIGURES
 from polyprobe.analysis.figures.floors import FLOORS
-from polyprobe.analysis.figures.results import MEAN, FigureRow
+from polyprobe.analysis.figures.results import MEAN, FigureRow, is_above_floor
 from polyprobe.report.finding import Column, Table
 from polyprobe.report.show import escape, join_cells, percent, to_csv
 
@@ -55,7 +56,7 @@ def make_table(exported: Exported) -> str:
         r"\centering\small\setlength{\tabcolsep}{2pt}",
         rf"\begin{{tabular}}{{l{'r' * width}}}",
         r"\toprule",
-        *make_blocks(exported.settings.model_name, columns, width),
+        *make_blocks(exported, columns, width),
         r"\bottomrule",
         r"\end{tabular}",
         rf"\caption{{{make_caption(exported, means)}}}",
@@ -75,8 +76,11 @@ def list_columns(exported: Exported) -> list[tuple[str, FigureRow]]:
     ]
 
 
-def make_blocks(model: str, columns: Sequence[tuple[str, FigureRow]], width: int) -> Iterator[str]:
+def make_blocks(
+    exported: Exported, columns: Sequence[tuple[str, FigureRow]], width: int
+) -> Iterator[str]:
     """Yield the lines of the table; each has a cell for the model and `width` others."""
+    model = exported.settings.model_name
     for start in range(0, len(columns), width):
         block = list(columns[start : start + width])
         block += [("", _EMPTY)] * (width - len(block))
@@ -84,7 +88,7 @@ def make_blocks(model: str, columns: Sequence[tuple[str, FigureRow]], width: int
             yield r"\midrule"
         yield join_cells(["Model" if not start else "", *(escape(head) for head, _ in block)])
         yield r"\midrule"
-        values = [_emphasise(row) if head else "" for head, row in block]
+        values = [_emphasise(row, exported.results) if head else "" for head, row in block]
         yield join_cells([escape(model) if not start else "", *values])
         if any(row.low is not None for _, row in block):
             for name, bound in (("from", "low"), ("to", "high")):
@@ -120,8 +124,8 @@ def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
     return escape(" ".join(f"{sentence}." for sentence in sentences))
 
 
-def _emphasise(row: FigureRow) -> str:
+def _emphasise(row: FigureRow, results: Mapping[str, Any]) -> str:
     """Write a value in percent, bold if its interval is not above its floor."""
     text = percent(row.value)
-    is_low = row.low is not None and row.floor is not None and row.low <= row.floor
+    is_low = is_above_floor(results, row.figure, row.language) is False
     return rf"\textbf{{{text}}}" if is_low else text

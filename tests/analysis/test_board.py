@@ -117,6 +117,18 @@ def test_centred_rankc_sorts_and_floors_mark(tmp_path):
     assert (figures["accuracy"]["floor"], figures["accuracy"]["floor_name"]) == (0.25, "frequency")
 
 
+def test_centred_rankc_is_marked_where_accuracy_is(tmp_path):
+    """As in the table of a run: the headline is above its floor, its accuracy is not."""
+    bounds = {"mean": {"accuracy": [0.2, 0.4], "rankc_subject": [0.5, 0.7]}}
+    floors = {"bigrams": {"rankc_subject": 0.3, "accuracy": 0.25}}
+    figures = {"accuracy": {"en": 0.3, "fr": 0.3}, "rankc_subject": 0.6}
+    more = {"floors": floors, "intervals": bounds}
+    board = make_board([write_typed(tmp_path / "luck", "luck", figures, more)])
+    [entry] = board.entries
+    assert entry.values["accuracy"].is_low
+    assert entry.values["rankc_subject"].is_low
+
+
 def test_a_run_of_the_earlier_definition_is_refused_in_one_line(tmp_path):
     run = write_typed(tmp_path / "run", "a", SEVERAL)
     reseal(run, definition=1)
