@@ -10,8 +10,11 @@ from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
 from polyprobe.system.errors import PolyprobeError
 
+from .sentences.texts import find_versions
+
 Tables = Mapping[str, pa.Table]
 Pair = tuple[Tables, Tables]
+ODD_SHARE = 0.5  # of the rows of two wordings
 
 
 class Match(NamedTuple):
@@ -22,6 +25,7 @@ class Match(NamedTuple):
     tables: Pair  # of each run by language, row by row the same facts
     left_out: tuple[int, int]  # rows of the first, of the second alone
     left_out_rows: dict[str, int]  # common rows without the choice, by reason
+    n_differing: int  # common rows with other candidates, only of two wordings
 
 
 def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
@@ -41,8 +45,11 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
             f"{first.folder} and {second.folder} have no language in common "
             f"({', '.join(tables[0])}; {', '.join(tables[1])})"
         )
+    # a release may have odd rows in one wording; other runs have the same candidates
+    limit = ODD_SHARE if find_versions(first, second) else 0.0
     # every language is checked for other candidates, the rows are those of the first one
-    rows, *_ = [match_facts(tables[0][x], tables[1][x], runs, x) for x in languages]
+    matches = [match_facts(tables[0][x], tables[1][x], runs, x, limit) for x in languages]
+    *rows, _ = matches[0]
     common = tables[0][languages[0]].take(rows[0])
     names = {name for run in runs for name in run.settings().exclude}
     names |= {name for table in tables for name in list_relations_and_flags(table[languages[0]])}
@@ -58,13 +65,17 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
         (parts[0], parts[1]),
         (sizes[0] - len(rows[0]), sizes[1] - len(rows[1])),
         selection.left_out,
+        sum(n for *_, n in matches),
     )
 
 
 def match_facts(
-    first: pa.Table, second: pa.Table, runs: Sequence[Run], language: str
-) -> tuple[list[int], list[int]]:
-    """List the rows of both tables that hold the same fact, in the first one's order."""
+    first: pa.Table, second: pa.Table, runs: Sequence[Run], language: str, limit: float = 0.0
+) -> tuple[list[int], list[int], int]:
+    """List the rows of both tables that hold the same fact, in the first one's order.
+
+    The third is the number of rows with other candidates; a share above `limit` is refused.
+    """
     # a fact with several templates is matched template by template
     keys = [key_rows(table["fact_id"].to_pylist()) for table in (first, second)]
     places = {key: row for row, key in enumerate(keys[1])}
@@ -74,16 +85,17 @@ def match_facts(
             f"{runs[0].folder} and {runs[1].folder} have no fact in common; compare runs on the "
             "same dataset and configuration"
         )
-    rows = ([row for row, _ in pairs], [row for _, row in pairs])
+    differing: list[tuple[int, int]] = []
     if "scores" in first.column_names:  # of free predictions even the prompts may differ
         columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
         # of each row, the correct candidates and the number of all
         questions = [[*zip(x["answers"], map(len, x["scores"]), strict=True)] for x in columns]
-        for row, place in pairs:
-            if questions[0][row] != questions[1][place]:
-                raise PolyprobeError(
-                    f"{language}, fact {first['fact_id'][row]}: other candidates in "
-                    f"{runs[0].folder} (row {row}) than in {runs[1].folder} (row {place}); compare "
-                    "runs on the same dataset and configuration"
-                )
-    return rows
+        differing = [pair for pair in pairs if questions[0][pair[0]] != questions[1][pair[1]]]
+    if len(differing) > limit * len(pairs):
+        row, place = differing[0]
+        raise PolyprobeError(
+            f"{language}, fact {first['fact_id'][row]}: other candidates in {runs[0].folder} "
+            f"(row {row}) than in {runs[1].folder} (row {place}); compare runs on the same dataset "
+            "and configuration"
+        )
+    return [row for row, _ in pairs], [row for _, row in pairs], len(differing)

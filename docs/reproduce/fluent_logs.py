@@ -15,9 +15,10 @@ table 5, and with `--gender` table 6 (from logs with `--keep-short`). The datase
 English sentences, for `--comet-python`.
 
 The score of a correct form is minus its logged rank. The logs do not name the distractors: other
-ranks up to the largest have the candidates `#1`, `#2`, …. A fact has the same candidates in all
-wordings. Facts with a short Google prompt are left out as in the paper, unless `--keep-short` is
-given, and so are relations that its tables do not use (`RELATIONS`).
+ranks up to the largest have the candidates `#1`, `#2`, …. A fact has as many candidates in all
+wordings, and the same forms, unless one wording has those of another fact (`compare` counts these
+rows). Facts with a short Google prompt are left out as in the paper unless `--keep-short` is given,
+and so are relations that its tables do not use (`RELATIONS`).
 """
 
 import csv
@@ -179,7 +180,7 @@ def read_ranks(line: Line, kind: str) -> dict[str, int]:
 def make_row(relation: str, line: Line, kind: str, kinds: Sequence[str]) -> Row:
     """Return a fact's row in one wording."""
     forms = [*read_ranks(line, kind)]
-    candidates = [*forms, *name_others(line, kinds)]
+    candidates = [*forms, *name_others(line, kinds, len(forms))]
     subject, thing = line["sub_uri"], line["obj_uri"]
     return Row(
         fact_id=f"{relation}:{subject}:{thing}",
@@ -225,10 +226,10 @@ def open_slot(line: Line, kind: str) -> str:
     return start + SLOT + line[SENTENCES[kind]].removeprefix(start + form)
 
 
-def name_others(line: Line, kinds: Sequence[str]) -> list[str]:
+def name_others(line: Line, kinds: Sequence[str], n_forms: int) -> list[str]:
     """Return names for the other candidates, as many as the largest logged rank needs."""
-    ranks = [read_ranks(line, kind).values() for kind in kinds]
-    return [f"#{n + 1}" for n in range(max(map(max, ranks)) - len(ranks[0]))]
+    largest = max(max(read_ranks(line, kind).values()) for kind in kinds)
+    return [f"#{n + 1}" for n in range(largest - n_forms)]
 
 
 def write_english(folder: Path, rows: Sequence[Row]) -> None:
@@ -260,7 +261,7 @@ def write_run(folder: Path, data: Path, language: str, lines: Sequence[Line], ki
     run = Run(folder)
     run.open(
         Settings(
-            model=MODEL, revision="logs", dataset=str(data), config=config,
+            model=MODEL, revision="logs", dataset=str(data.resolve()), config=config,
             fingerprint={language: fingerprint(table)}, languages=[language], limit=None,
             sample=None, scoring="object", bos="auto", dtype="float16", device="cuda",
         )

@@ -113,7 +113,7 @@ def test_rows_of_one_fact_are_matched_in_their_order(run):
     first, second = run("a"), run("b")
     table = first.read("en")
     twice = table.take([0, 0, 1])
-    assert match_facts(twice, table.take([1, 0]), (first, second), "en") == ([0, 2], [1, 0])
+    assert match_facts(twice, table.take([1, 0]), (first, second), "en") == ([0, 2], [1, 0], 0)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 import zipfile
+from ast import literal_eval
 
 import pytest
 from typer.testing import CliRunner
@@ -141,6 +142,69 @@ def test_a_missing_column_or_no_rows_are_named(tmp_path):
             archive.writestr(f"vi_{relation}_template_gt.tsv", "sub_uri\tobj_uri\n")
     with pytest.raises(PolyprobeError, match=r"vi_P103_template_gt\.tsv has no rows$"):
         main([str(tmp_path / "empty.zip"), "--languages", "vi"])
+
+
+# Ranks of another fact's forms in one wording, as 19 of 248 rows of a file of the release have.
+ODD = [
+    {**line(template=ranks, gt={"Лиме": 1, "Лима": 3}), "sub_uri": f"Q{number}"}
+    for number, ranks in enumerate(
+        [{"Лиме": 4, "Лима": 2}] * 3 + [{"Рим": 1, "Риме": 6, "Рима": 2}]
+    )
+]
+
+
+def compare_odd(file, folder, language, monkeypatch):
+    """Compare both wordings of a language from another folder than the logs were written in."""
+    for name in ("one", "two"):
+        (folder / name).mkdir()
+    monkeypatch.chdir(folder / "one")
+    main([str(file), "--languages", language, "--output", "out"])
+    monkeypatch.chdir(folder / "two")
+    [compared] = compare(folder / "one" / "out", [language, f"{language}-sentence"]).values()
+    assert compared["failures"] == []
+    return compared
+
+
+def test_odd_rows_are_ranked_among_their_own_candidates(tmp_path, monkeypatch):
+    found = compare_odd(write_logs(tmp_path / "logs.zip", ODD), tmp_path, "vi", monkeypatch)
+    recall = found["ranks"]["recall@1"]["micro"]["mean"]
+    assert (recall["template"], recall["sentence"]) == (1 / 4, 1)
+    assert found["ranks"]["mean_rank"]["micro"]["mean"]["template"] == (3 * 2 + 1) / 4
+    n = len(RELATIONS["vi"])
+    assert found["notes"][0].startswith(f"{n} rows have other correct answers or more candidates")
+    assert found["inflection_delta"]["n_queries"] == {"vi": 3 * n}
+    assert found["inflection_delta"]["micro"]["vi"]["template"] == 2 - 4
+    assert found["chrf"]
+
+
+def test_wordings_that_differ_in_most_rows_are_refused(tmp_path):
+    file = write_logs(tmp_path / "logs.zip", [*ODD[2:], ODD[3] | {"sub_uri": "Q9"}])
+    main([str(file), "--languages", "vi", "--output", str(tmp_path)])
+    folders = [str(tmp_path / name) for name in ("vi", "vi-sentence")]
+    result = CliRunner().invoke(app, ["compare", *folders])
+    assert "vi, fact P103:Q3:Q2868: other candidates in " in str(result.exception)
+
+
+@pytest.mark.upstream
+def test_exchanged_ranks_of_the_release(tmp_path, monkeypatch):
+    """Two of three rows of ru_P19 in each relation: every row's own ranks are scored."""
+    if not LOGS.is_file():
+        pytest.skip(f"needs the papers' result logs in {LOGS.parent}")
+    with zipfile.ZipFile(LOGS) as archive:
+        [name] = [n for n in archive.namelist() if "/ru_P19_" in n]
+        text = io.TextIOWrapper(archive.open(name), "utf-8", newline="")
+        rows = [row for row in csv.DictReader(text, delimiter="\t") if len(row["gt_prompt"]) > 20]
+    short = min(rows, key=lambda row: len(literal_eval(row["template_true_ranks"])))
+    long = max(rows, key=lambda row: len(literal_eval(row["template_true_ranks"])))
+    others = [row for row in rows if row not in (short, long)][:3]
+    ranks = "template_true_ranks"
+    odd = [short | {ranks: long[ranks]}, long | {ranks: short[ranks]}, *others]
+    found = compare_odd(write_logs(tmp_path / "logs.zip", odd, "ru"), tmp_path, "ru", monkeypatch)
+    for wording, kind in (("template", "template"), ("sentence", "gt")):
+        best = [min(literal_eval(row[f"{kind}_true_ranks"]).values()) for row in odd]
+        mean = found["ranks"]["mean_rank"]["micro"]["mean"][wording]
+        assert mean == pytest.approx(sum(best) / len(best))
+    assert found["notes"][0].startswith(f"{2 * len(RELATIONS['ru'])} rows have other correct")
 
 
 # SPEC-2, P1: the row of table 5 that is the mean change of recall@1 over relations.

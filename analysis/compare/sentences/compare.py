@@ -162,7 +162,7 @@ def compare_versions(
         results.get("chrF"),
         results.get("QE"),
         deltas.split_by_relation(relations, changes, match.languages),
-        _list_notes(results, versions),
+        _list_notes(results, versions, match.n_differing),
         failures,
     )
 
@@ -213,9 +213,14 @@ def _list_changes(
     return {**changes, PROMPT: prompts[0] - prompts[1]}
 
 
-def _list_notes(results: Mapping[str, Any], versions: Versions) -> list[str]:
-    """Write a line on other settings that differ, and on each measured figure without a value."""
+def _list_notes(results: Mapping[str, Any], versions: Versions, n_differing: int) -> list[str]:
+    """Write a line on what else differs, and on each measured figure without a value."""
     lines = []
+    if n_differing:
+        lines.append(
+            f"{n_differing:,} rows have other correct answers or more candidates in one wording: "
+            "each is ranked among its own, without inflection delta"
+        )
     if differing := {*list_differing(versions.runs)} - {"data", "other languages"}:
         settings = ", ".join(sorted(differing))
         lines.append(
