@@ -23,7 +23,7 @@ from polyprobe.schema.card import (
     read_card,
 )
 from polyprobe.schema.checks import check
-from polyprobe.schema.columns import SCHEMA, UNREADABLE
+from polyprobe.schema.columns import SCHEMA, UNREADABLE, has_prompts
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_json
 
@@ -159,12 +159,14 @@ def other_features(dataset: Subject) -> Iterator[str]:
 
 def wrong_rows(dataset: Subject) -> Iterator[str]:
     """Find configurations that `polyprobe eval` refuses: a bad row, or splits not parallel."""
+    # Rows with a prompt for each candidate are for `--scoring contrastive`, which compares no
+    # rankings: languages may have other candidates.
     by_config: dict[str, dict[str, pa.Table]] = {}
     for split in dataset.splits:
         by_config.setdefault(split.config, {})[split.name] = dataset.read(split)
     for config, tables in by_config.items():
         try:
-            check(tables, config)
+            check(tables, config, any(map(has_prompts, tables.values())))
         except PolyprobeError as error:
             yield str(error)
 

@@ -19,12 +19,16 @@ COLUMNS = {
     "answers": "lists of whole numbers",
 }
 REMEDY = "correct the dataset or rebuild it"
-ONE_SPLIT = f"{REMEDY}, or name one language (--languages), which needs no other split"
 PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candidate
+# Blanks, line breaks and characters without width.
+BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
 
 
-def check(tables: dict[str, pa.Table], name: str, own_candidates: bool = False) -> None:
+def check(
+    tables: dict[str, pa.Table], name: str, own_candidates: bool = False, remedy: str = REMEDY
+) -> None:
     """Raise PolyprobeError at the first invalid table; `name` is the dataset's."""
+    # `remedy` is for splits that are not parallel.
     first = next(iter(tables))
     for language, table in tables.items():
         place = f"{name}: language '{language}'"
@@ -41,7 +45,7 @@ def check(tables: dict[str, pa.Table], name: str, own_candidates: bool = False) 
             if own_candidates and problem == OTHER_CANDIDATES:
                 continue
             differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))
-            _refuse(differ, table, place, f"the splits are not parallel: {problem}", ONE_SPLIT)
+            _refuse(differ, table, place, f"the splits are not parallel: {problem}", remedy)
 
 
 def _check_columns(schema: pa.Schema, place: str) -> None:
@@ -134,7 +138,13 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
     "a candidate is empty": lambda table: _rows_with(
-        table["candidates"], lambda texts: pc.equal(pc.utf8_trim_whitespace(texts), "")
+        table["candidates"], lambda texts: pc.equal(pc.utf8_trim(texts, characters=BLANKS), "")
+    ),
+    "a candidate begins or ends with a blank, which belongs to the prompt": lambda table: (
+        _rows_with(
+            table["candidates"],
+            lambda texts: pc.not_equal(pc.utf8_trim(texts, characters=BLANKS), texts),
+        )
     ),
     "a candidate occurs twice": _repeated_candidate,
     "the number of prompts is not that of the candidates": _other_number_of_prompts,

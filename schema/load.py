@@ -16,6 +16,7 @@ from pyarrow.dataset import ParquetFragmentScanOptions
 from polyprobe.system.errors import PolyprobeError, guess, one_line, unknown
 
 from .card import check_card
+from .checks import REMEDY as CORRECTION
 from .checks import check
 from .columns import UNREADABLE, split_name
 from .locate import FORMATS, REMEDY, check_dataset_name, find_formats, locate
@@ -25,6 +26,7 @@ VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
 Splits = Mapping[str, datasets.Dataset]
 PARTS = {"train", "test", "validation"}  # names of splits that are not languages
+ONE_SPLIT = f"{CORRECTION}, or name one language (--languages), which needs no other split"
 LANGUAGE = re.compile(r"[a-z]{2,3}([-_]\w{2,8})*")
 
 
@@ -51,7 +53,7 @@ def load_facts(
             or an invalid row (see `CHECKS`).
     """
     tables = read_splits(dataset, config, languages)
-    check(tables, _name(dataset, config), own_candidates)
+    check(tables, _name(dataset, config), own_candidates, ONE_SPLIT)
     return tables
 
 

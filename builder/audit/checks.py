@@ -9,6 +9,7 @@ import numpy as np
 
 from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
+from polyprobe.schema.checks import BLANKS
 from polyprobe.schema.columns import SLOT
 
 from .split import Split
@@ -81,6 +82,12 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
     return [not bad.isdisjoint(row) for row in texts]
 
 
+def find_padded(split: Split, reference: Split) -> list[bool]:
+    """Mark the rows in which the subject or a candidate begins or ends with a blank."""
+    rows = zip(split.subject, split.candidates, strict=True)
+    return [any(text != text.strip(BLANKS) for text in (name, *labels)) for name, labels in rows]
+
+
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:
     """Mark the rows whose prompt is also that of a row with another answer."""
     rows = zip(split.prompt, split.candidates, split.answers, strict=True)
@@ -99,6 +106,7 @@ CHECKS = {
     "rows_with_mixed_alphabets": Check(
         "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)
     ),
+    "rows_with_blank_ends": Check("blank at end", find_padded),
     "rows_with_missing_slot": Check(
         "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
     ),

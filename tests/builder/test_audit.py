@@ -44,6 +44,18 @@ SPOILED = {
         ],
         2,
     ),
+    "rows_with_blank_ends": (
+        [
+            (
+                "fr",
+                0,
+                {"candidates": ["Norvège", "Pérou ", "Tchad"], "prompt": "Oslo est en [Y]. "},
+            ),
+            ("fr", 1, {"subject": "\u00a0Lima"}),
+            ("fr", 2, {"prompt": "Moundou est en [Y]. "}),  # as in a release
+        ],
+        2,
+    ),
     "rows_with_missing_slot": ([("fr", 0, {"prompt": "Oslo est en <mask>."})], 1),
     "rows_with_several_slots": ([("fr", 0, {"prompt": "[Y] : Oslo est en [Y]."})], 1),
     "rows_with_one_candidate": (

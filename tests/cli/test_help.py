@@ -1,5 +1,7 @@
 """`--help` of every command has an example that the command accepts; `polyprobe list`."""
 
+import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -74,3 +76,49 @@ def test_output_to_a_full_disk_is_one_line():
             check=False,
         )
     assert (done.returncode, done.stderr) == (1, "error: No space left on device\n")
+
+
+# The commands that run the code of a place; elsewhere a text may name any command's options.
+PLACES = {
+    "analysis/board": ["board"],
+    "analysis/compare": ["compare"],
+    "analysis/groups": ["groups"],
+    "analysis/relate": ["relate"],
+    "builder/recipes/balanced": ["build balanced"],
+    "builder/recipes/own": ["build own"],
+    "builder/recipes/sentences": ["build sentences"],
+    "publish/checks.py": ["push"],
+    "publish/export": ["export"],
+    "publish/harness": ["export"],
+    "publish/hub.py": ["push", "export"],
+    "publish/install.py": ["install"],
+    "publish/push.py": ["push"],
+    "schema/checks.py": ["push"],  # as `eval`, which has more options
+}
+
+
+def list_advice(path):
+    """Yield the texts of a file that name options, without the values that are filled in."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    parts = {id(part) for x in ast.walk(tree) if isinstance(x, ast.JoinedStr) for part in x.values}
+    notes = {id(x.value) for x in ast.walk(tree) if isinstance(x, ast.Expr)}  # docstrings
+    for node in ast.walk(tree):
+        values = node.values if isinstance(node, ast.JoinedStr) else [node]
+        texts = [x.value for x in values if isinstance(x, ast.Constant) and id(x) not in notes]
+        text = " ".join(x for x in texts if isinstance(x, str))
+        if id(node) not in parts and re.search(r"(?<![\w-])--[a-z]", text):
+            yield node.lineno, text
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_no_message_names_an_option_that_its_command_lacks(place):
+    options = {
+        words.removeprefix("polyprobe "): {x for option in command.params for x in option.opts}
+        for words, command in COMMANDS.items()
+    }
+    root = Path(__file__).parents[2] / place
+    for path in [root] if root.is_file() else sorted(root.rglob("*.py")):
+        for line, text in list_advice(path):
+            named = [name for name in options if f"polyprobe {name} " in f"{text} "]
+            known = set().union(*(options[name] for name in (*PLACES[place], *named)))
+            assert {*re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)} <= known, f"{path}:{line}"

@@ -41,6 +41,10 @@ SPOILED = {
     "no prompt": (only("ru", 3, prompt=None), "the prompt must hold the slot [Y] exactly once"),
     "no candidates": (only("ru", 3, candidates=[]), "there are no candidates"),
     "empty candidate": (only("ru", 3, candidates=["Рим", " ", "a", "b"]), "a candidate is empty"),
+    "invisible candidate": (
+        only("ru", 3, candidates=["Рим", "\u200b", "a", "b"]),
+        "a candidate is empty",
+    ),
     "no list": (only("ru", 3, candidates=None), "a value is missing"),
     "null candidate": (only("ru", 3, candidates=["Рим", None, "a", "b"]), "a value is missing"),
     "null answer": (only("ru", 3, answers=[None]), "a value is missing"),
@@ -68,6 +72,26 @@ def test_spoiled_rows_are_named_by_language_row_and_fact(name, tmp_path):
     assert f"language 'ru', row 3 ({fact}): " in message
     assert problem in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "rome", [" Rome", "Rome ", "Rome\u00a0", "\u200bRome", "Rome\n", "Rome\ufeff"]
+)
+def test_a_blank_at_an_end_of_a_candidate_in_rows_by_hand(rome, tmp_path):
+    # With it, the second candidate would win in French: a model reads two blanks.
+    rows = [("Paris", "Rome", "Oslo"), ("Lima", "Rome", "Oslo"), ("Paris", rome, "Oslo")]
+    for language in ("en", "fr"):
+        made = rows if language == "fr" else [*rows[:2], rows[0]]
+        lines = [
+            {"fact_id": f"P36:{n}", "relation": "P36", "prompt": f"{n}: [Y].",
+             "candidates": candidates, "answers": [1]}
+            for n, candidates in enumerate(made)
+        ]  # fmt: skip
+        (tmp_path / f"{language}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(PolyprobeError) as error:
+        load_facts(str(tmp_path))
+    problem = "a candidate begins or ends with a blank, which belongs to the prompt (1 such rows)"
+    assert f"language 'fr', row 2 (P36:2): {problem}; correct the dataset" in str(error.value)
 
 
 def repeat_fact(language, made):

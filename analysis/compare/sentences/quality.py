@@ -152,7 +152,7 @@ def _read_answer(process: subprocess.CompletedProcess[bytes], comet: Comet) -> d
     if process.returncode < 0:
         raise PolyprobeError(
             f"COMET ({comet.python}) was killed by signal {-process.returncode}; if memory ran "
-            "out, give a smaller --comet-model or compare runs of fewer --languages"
+            "out, give a smaller --comet-model, or compare runs of fewer languages"
         )
     try:
         answer = json.loads(process.stdout.decode("utf-8"))

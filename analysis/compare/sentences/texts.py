@@ -109,7 +109,7 @@ def find_obstacle(runs: Sequence[Run]) -> str:
         # the indices of the dataset's candidates are not those of the scores
         return (
             "a run's candidates are all objects of a relation, which of them are label and form is "
-            "not known; score both wordings with --scoring object"
+            "not known; score both wordings again: polyprobe eval --scoring object"
         )
     if any((run.settings().config or "").endswith(WIDE) for run in runs):
         return f"aliases are correct too; compare the configurations without {WIDE}"
