@@ -36,6 +36,8 @@ def install_folder(folder: Path) -> str:
     install = install_metric if kind == "space" else install_dataset
     try:
         return install(folder)
+    except PolyprobeError:
+        raise
     except Exception as error:  # damaged files raise many types of errors
         cause = error.__cause__ or error
         reason = " ".join(f"{type(cause).__name__}: {cause}".split())

@@ -236,7 +236,13 @@ def find_module(folder: Path, name: str) -> Path | None:
     """Find the file of a module in polyprobe.metrics or the folder; None for other modules."""
     if name.startswith(f"{ROOT}."):
         package = Path(polyprobe.__path__[0]).resolve()  # as `folder`, in a checkout behind a link
-        return package.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        module = package.joinpath(*name.split(".")[1:]).with_suffix(".py")
+        if module.parent.name == folder.name and module.parent != folder.resolve():
+            raise PolyprobeError(
+                f"{folder} is not the metric of the installed package, which is {module.parent}: "
+                "give that folder, or install the checkout of this one (pip install -e)"
+            )
+        return module
     sibling = folder / f"{name.split('.')[0]}.py"  # none for a package, such as numpy
     return sibling if sibling.is_file() else None
 

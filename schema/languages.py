@@ -11,10 +11,13 @@ No test compares the branches and the names of FLORES-200 (CC-BY-SA-4.0) with a 
 """
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
+
+from polyprobe.system.errors import PolyprobeError, guess
 
 STANZA = {"iw": "he", "no": "nb", "zh": "zh-hans"}  # codes that Stanza spells otherwise
 TRAITS = ("script", "family", "branch")
@@ -62,6 +65,42 @@ def show_language(split: str) -> str:
     """Return the English name of the language of a split, or the split itself if it is unknown."""
     language = find_language(split)
     return language.name if language else split
+
+
+def find_code(name: str) -> str | None:
+    """Return the code of a language by its English name or ISO 639-2 or -3 code.
+
+    >>> find_code("French"), find_code("deu"), find_code("arb")
+    ('fr', 'de', 'ar')
+    """
+    codes = {
+        text.casefold(): code
+        for code, language in reversed(read_languages().items())  # of a language's codes the first
+        for text in (language.flores[:3], language.iso, language.name)
+    }
+    with suppress(ImportError):  # without Babel the languages of the table alone, and not `cmn`
+        from babel import Locale
+        from babel.core import get_global
+
+        codes = get_global("language_aliases") | codes
+        codes = {x.casefold(): code for code, x in Locale("en").languages.items()} | codes
+    return codes.get(name.casefold())
+
+
+def refuse_languages(languages: Iterable[str], place: str, available: Collection[str]) -> None:
+    """Refuse languages that are not available; suggest the codes of other names for them."""
+    unknown = [language for language in languages if language not in available]
+    if not unknown:
+        return
+    splits = {x.replace("_", "-").casefold(): x for x in available}
+    codes = (find_code(x) or getattr(find_language(x), "code", "") for x in unknown)
+    names = [splits.get(code) for code in codes]
+    hint = f" did you mean {','.join(filter(None, names))!r}?" if names[0] else ""
+    # The code of a language is no mistake for that of another; a variant may be.
+    if not hint and (len(unknown[0]) > 3 or unknown[0].casefold() not in read_languages()):
+        hint = guess(unknown[0], available)
+    listing = ", ".join(sorted(available))
+    raise PolyprobeError(f"unknown language {unknown[0]!r} in {place};{hint} available: {listing}")
 
 
 def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:

@@ -13,14 +13,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import ParquetFragmentScanOptions
 
-from polyprobe.system.errors import PolyprobeError, guess, one_line, unknown
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 from .card import check_card
 from .checks import REMEDY as CORRECTION
 from .checks import check
 from .columns import UNREADABLE, split_name
+from .languages import refuse_languages
 from .locate import FORMATS, REMEDY, check_dataset_name, find_formats, locate
-from .names import find_code, split_list
+from .names import split_list
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name
@@ -140,15 +141,7 @@ def _known(languages: str | Iterable[str] | None, available: list[str], name: st
         raise PolyprobeError(f"no languages were named; available in {name}: {listing}")
     folded = {split.casefold(): split for split in available}
     names = [x if x in available else folded.get(split_name(x).casefold(), x) for x in names]
-    for language in names:
-        if language not in available:
-            code = find_code(language)
-            hint = f" did you mean {code!r}?" if code in available else ""
-            if not hint and len(language) > 2:  # two letters are a language, not a mistake
-                hint = guess(language, available)
-            raise PolyprobeError(
-                f"unknown language '{language}' in {name};{hint} available: {listing}"
-            )
+    refuse_languages(names, name, available)
     return list(dict.fromkeys(names))
 
 

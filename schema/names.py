@@ -25,16 +25,6 @@ def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(item.replace("_", "-") for item in split_list(texts)))
 
 
-def find_code(name: str) -> str | None:
-    """Return the code of a language by its English name, if Babel is installed."""
-    try:
-        from babel import Locale
-    except ImportError:
-        return None
-    codes = {text.casefold(): code for code, text in Locale("en").languages.items()}
-    return codes.get(name.casefold())
-
-
 def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
     """Return the relations and flags to leave out; `none` is an empty list, None the default.
 

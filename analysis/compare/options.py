@@ -36,8 +36,9 @@ class SignificanceOptions(SampleOptions):
     )
     resamples: int = option(
         10_000,
-        "Number of permutations and bootstrap resamples; below 40: no intervals.",
-        minimum=1,
+        "Number of permutations and bootstrap resamples: 40 or more, or 0 for neither tests nor "
+        "intervals.",
+        minimum=0,
         maximum=10_000_000,
     )
     by_relation: bool = option(False, "Also test the means of each relation.")

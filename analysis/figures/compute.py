@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
-from polyprobe.metrics.shared.intervals import estimate, name_pairs
+from polyprobe.metrics.shared.intervals import MIN_RESAMPLES, estimate, name_pairs
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
@@ -180,7 +180,8 @@ def _test_second(
     p_values = {}
     for figure, (places, values, mask) in tests.items():
         # Without pairs, as of languages with their own candidates, nothing is tested.
-        if units.n_resamples and figure in names and values.shape[1] and mask.any():
+        enough = units.n_resamples >= MIN_RESAMPLES and values.shape[1] and mask.any()
+        if enough and figure in names:
             columns = np.column_stack([values, values.mean(axis=1)])
             p = flip_signs(columns, units.second.clusters, units.n_resamples, units.seed)
             p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=True))

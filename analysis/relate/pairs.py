@@ -16,10 +16,10 @@ from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy,
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
 from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.metrics.shared.intervals import Figure
-from polyprobe.schema.languages import find_language
+from polyprobe.schema.languages import find_language, refuse_languages
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import Choice
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.errors import PolyprobeError
 
 OVERLAP = "coverlap"
 EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
@@ -66,7 +66,7 @@ def read_run_rows(
 ) -> tuple[dict[str, pa.Table], dict[str, int]]:
     """Read the chosen rows of a run in some languages (None: all), and count the other rows."""
     tables, left_out = read_chosen(run, choice)
-    refuse_unknown("language", languages or (), str(run.folder), tables)
+    refuse_languages(languages or (), str(run.folder), tables)
     tables = {x: table for x, table in tables.items() if languages is None or x in languages}
     if len(tables) < FEWEST:
         raise PolyprobeError(

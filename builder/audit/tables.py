@@ -7,9 +7,10 @@ import pyarrow as pa
 from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
 from polyprobe.schema.card import list_splits, read_card
 from polyprobe.schema.columns import split_name
+from polyprobe.schema.languages import refuse_languages
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import locate
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.errors import PolyprobeError
 
 from .templates import TemplateCounts, tally_templates
 
@@ -29,7 +30,7 @@ def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[
     if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
-    refuse_unknown("language", languages or (), dataset, tables)
+    refuse_languages(languages or (), dataset, tables)
     return {language: tables[language] for language in languages or tables}
 
 
@@ -45,7 +46,7 @@ def count_templates(
         for language, table in read_tables(dataset, config, languages).items():
             counts[language] = tally_templates(table, f"{dataset}: {language}")
     else:
-        refuse_unknown("language", languages or (), dataset, set().union(*splits.values()))
+        refuse_languages(languages or (), dataset, set().union(*splits.values()))
         for name, names in splits.items():
             part = [language for language in names if languages is None or language in languages]
             for language, table in read_tables(dataset, name, part).items() if part else ():

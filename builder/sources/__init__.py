@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.errors import refuse_unknown
 
 if TYPE_CHECKING:  # polars is an extra
@@ -38,7 +39,7 @@ def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
     """Return the module of the source `name`; PolyprobeError for an unknown language."""
     refuse_unknown("source", [name], "polyprobe", FACT_SOURCES)
     source = import_module(FACT_SOURCES[name])
-    refuse_unknown("language", languages, name, source.LANGUAGES)
+    refuse_languages(languages, name, source.LANGUAGES)
     return source
 
 

@@ -42,8 +42,7 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.shared.intervals import Resampling, estimate_figure
 from polyprobe.report.findings.groups import describe_test
 from polyprobe.schema.columns import UNREADABLE
-from polyprobe.schema.languages import list_traits
-from polyprobe.schema.names import find_code
+from polyprobe.schema.languages import find_code, list_traits
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 COLUMNS = ("model", "language", "dataset_id")

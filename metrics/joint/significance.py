@@ -57,12 +57,10 @@ def compare_figures(
     """Compute the differences of two models' figures over the same facts, in the figure's order.
 
     With `clusters` whole clusters are swapped and drawn. A p-value is at least 1 / (1 + resamples):
-    after Holm over k names it is at least k / (1 + resamples).
+    after Holm over k names it is at least k / (1 + resamples). Below MIN_RESAMPLES there is none.
     """
     intervals.check_name(test, TESTS, "test")
     intervals.check_name(correction, CORRECTIONS, "correction")
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples is {n_resamples}; expected 1 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
     options = intervals.Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]
@@ -74,7 +72,9 @@ def compare_figures(
     values = _pair(first, second, first.table.sum(axis=0), second.table.sum(axis=0))
     observed = values[0] - values[1]
     differences, freedom = _bootstrap(first, second, units, n_resamples, seed)
-    if test == "bootstrap":
+    if n_resamples < intervals.MIN_RESAMPLES:
+        p = np.full(len(first.names), np.nan)
+    elif test == "bootstrap":
         p = invert_intervals(differences, freedom)
     else:
         p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
@@ -251,7 +251,7 @@ def compare_averages(
     n_resamples = options.get("n_resamples", 10_000)
     columns = 2 * (len(languages) + 1) * len(set(relations))
     # Measures are compared in parts that fit into memory; all draw the same units.
-    size = max(1, _SUMS // (columns * n_resamples))
+    size = max(1, _SUMS // (columns * max(1, n_resamples)))
     band: dict[str, Any] = {name: options[name] for name in ("seed", "clusters") if name in options}
     band["n_resamples"] = min(n_resamples, intervals.choose_resamples(len(relations), columns))
     averages: dict[str, Averages] = {}

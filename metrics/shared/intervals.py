@@ -21,7 +21,7 @@ from scipy.special import ndtr, stdtrit
 
 AVERAGES, EMPTY = ("macro", "micro"), ("skip", "zero")
 _MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
-_FEWEST, _LAST = 40, 10_000_000  # resamples of an interval; at all
+MIN_RESAMPLES, _LAST = 40, 10_000_000  # of an interval or a test; at all
 _CHUNK = 2**21  # draws at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
@@ -288,7 +288,7 @@ def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list
     # kappa of few facts) may all be beside it.
     finite = samples[~np.isnan(samples)]
     # 40 = 2 / 0.05 are enough for one beyond each end.
-    if freedom <= 0 or len(finite) < _FEWEST:
+    if freedom <= 0 or len(finite) < MIN_RESAMPLES:
         return None
     # The level at which a normal quantile is as far out as Student's.
     tail = ndtr(stdtrit(freedom, 0.025))
@@ -414,7 +414,7 @@ def _bound(
     is_share, variance = ~np.isnan(shares[0]), _vary(samples)
     alike, counts = is_share & (variance <= _NOTHING), np.ones_like(values)
     counts[alike] = _count_units(shares[:, alike], codes, units)
-    degrees = np.broadcast_to(freedom * (len(samples) >= _FEWEST), values.shape)
+    degrees = np.broadcast_to(freedom * (len(samples) >= MIN_RESAMPLES), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
     samples = np.where(variance <= _NOTHING, values, samples)
     parts = zip(is_share, samples.T, rows, strict=True)

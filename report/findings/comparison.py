@@ -14,6 +14,7 @@ from polyprobe.analysis.compare.sentences.compare import VersionComparison
 from polyprobe.analysis.compare.sentences.deltas import RECALL, ByRelation
 from polyprobe.analysis.figures.figures import BY_NAME
 from polyprobe.metrics.joint.significance import Difference, Paired
+from polyprobe.metrics.shared.intervals import MIN_RESAMPLES
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.show import NARROW, NO_WIDTH, has_no_width, name_units
 
@@ -98,6 +99,9 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
     yield from _list_left_out(comparison, comparison.names, " and ")
     for name, count in comparison.left_out_rows.items():
         yield f"{count:,} rows left out: {name}"
+    if settings["n_resamples"] < MIN_RESAMPLES:
+        yield f"neither tests nor intervals: they need {MIN_RESAMPLES} resamples"
+        return
     for figure, rows in comparison.differences.items():
         yield _count_significant(figure, rows[:-1], settings["correction"])
     for figure, rows in comparison.by_relation.items():

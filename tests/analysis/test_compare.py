@@ -221,6 +221,15 @@ def test_columns_have_the_names_of_the_runs(run):
 CORRECTIONS = ("holm", "bh", "none")
 
 
+@pytest.mark.parametrize("resamples", [0, 1, 39])
+def test_with_few_resamples_nothing_is_tested(resamples, run):
+    rows = compare_runs(run("a"), run("b"), n_resamples=resamples).differences["accuracy"]
+    assert all(row.difference is not None and row.p is row.ci is None for row in rows)
+    text = show(run("c").folder, run("d").folder, "--resamples", resamples)
+    assert "neither tests nor intervals: they need 40 resamples" in text
+    assert "differ at p" not in text
+
+
 def explained(n_units, names, correction, resamples, *, test="randomisation", clusters="none"):
     """Return the message for a number of names per figure; the names do not matter."""
     row = Difference("x", 1.0, 0.0, 1.0, None, 0.5, 0.5)

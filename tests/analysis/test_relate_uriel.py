@@ -12,8 +12,7 @@ import pytest
 from polyprobe.analysis.compare.sentences.deltas import compute_pearson
 from polyprobe.analysis.relate import DISTANCES, sources
 from polyprobe.analysis.relate.sources import read_table, read_uriel
-from polyprobe.schema.languages import Language, read_languages
-from polyprobe.schema.names import find_code
+from polyprobe.schema.languages import Language, find_code, read_languages
 from polyprobe.system.errors import PolyprobeError
 
 ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "polyglot-or-not-errors.zip"

@@ -349,6 +349,14 @@ WORDS = {
     "mask": (TEMPLATES.replace(": [Y]", ": [MASK]"), r"\[capital\] fr: expected .*\[MASK\]"),
     "language name": (TEMPLATES.replace("fr =", "france =  "), "'france' is not a language code"),
     "no French": (TEMPLATES.replace(FRENCH, ""), "templates.toml has no template in 'fr'; add one"),
+    "another code": (
+        TEMPLATES.replace("fr =", "fr_CA ="),
+        r"no template in 'fr'; did you mean 'fr-ca'\? name both alike; add one",
+    ),
+    "workbook": (
+        b"PK\x03\x04" + bytes(9),
+        "templates.toml is an Excel workbook or",
+    ),
     "bad name": (TEMPLATES.replace("[capital]", '["a:b"]'), "relation 'a:b' contains ':'; rename"),
 }
 OPTIONS = {
@@ -417,3 +425,11 @@ def test_a_table_of_facts_is_no_dataset_yet(tmp_path, monkeypatch):
     (tmp_path / "facts.csv").write_text(BOTH, encoding="utf-8")
     with pytest.raises(PolyprobeError, match="facts.csv is a file; .* polyprobe build own facts"):
         load_facts("facts.csv")
+
+
+@pytest.mark.parametrize(("missing", "notes"), [("None", 1), ("NULL", 1), ("Nana", 0)])
+def test_a_word_for_a_missing_value_is_noted(missing, notes, own, capsys):
+    rows = make(own(HEAD + CAPITALS + f"capital,Nauru,{missing},Nauru,{missing}\n")).rows
+    assert missing in {label for row in rows["en"] for label in row.candidates}
+    text = f"labels, not missing values: {missing} (line 5), {missing} (line 5); otherwise empty"
+    assert capsys.readouterr().err.count(text) == notes

@@ -27,9 +27,8 @@ from docs.reproduce.polyglot_errors import (
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.polyglot import build as recipe
 from polyprobe.builder.sources import mpararel, polyglot
-from polyprobe.schema.languages import find_language
+from polyprobe.schema.languages import find_code, find_language
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.names import find_code
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny import place_archive
 from tests.builder.tiny_polyglot import ROWS, known

@@ -86,7 +86,7 @@ MISTAKES = {
     ),
     "unknown language": (
         lambda here: ["facts", "--languages", "en,ro"],
-        "unknown language 'ro' in facts; did you mean 'ru'? available: en, ru, zh_hans",
+        "unknown language 'ro' in facts; available: en, ru, zh_hans",
     ),
     "unknown language of raw files": (
         lambda here: ["raw", "--languages", "en,fra"],

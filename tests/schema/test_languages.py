@@ -12,7 +12,14 @@ import pytest
 import yaml
 from babel import Locale
 
-from polyprobe.schema.languages import find_language, list_traits, read_languages, show_language
+from polyprobe.schema.languages import (
+    find_language,
+    list_traits,
+    read_languages,
+    refuse_languages,
+    show_language,
+)
+from polyprobe.system.errors import PolyprobeError
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = read_languages()
@@ -77,3 +84,27 @@ def test_splits_with_suffixes_and_unknown_ones():
     assert show_language("pt_br") == "Portuguese"
     assert show_language("tlh") == "tlh"
     assert list_traits(["en", "tlh", "qya"], "family") == {"en": "Indo-European"}
+
+
+@pytest.mark.parametrize(
+    ("languages", "available", "hint"),
+    [
+        ("cmn,eng", "en,fr,zh", " did you mean 'zh,en'?"),
+        ("en,deu", "de,en", " did you mean 'de'?"),
+        ("ger", "de,en", " did you mean 'de'?"),
+        ("pt-BR", "en,pt", " did you mean 'pt'?"),
+        ("zho_Hans", "zh,zh_hans", " did you mean 'zh_hans'?"),
+        ("Japanese", "en,ja", " did you mean 'ja'?"),
+        ("zh_hant", "en,zh_hans", " did you mean 'zh_hans'?"),
+        ("fx", "en,fr", " did you mean 'fr'?"),
+        ("sw", "en,sv", ""),  # Swahili, not a slip for Swedish
+        ("deu", "en,fr", ""),
+    ],
+)
+def test_other_names_of_a_language_are_suggested(languages, available, hint):
+    names, known = languages.split(","), available.split(",")
+    first = next(name for name in names if name not in known)
+    with pytest.raises(PolyprobeError) as error:
+        refuse_languages(names, "it", known)
+    expected = f"unknown language '{first}' in it;{hint} available: {', '.join(known)}"
+    assert str(error.value) == expected

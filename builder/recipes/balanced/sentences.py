@@ -16,8 +16,9 @@ from polyprobe.builder.annotated.languages import load_inflector
 from polyprobe.builder.annotated.render import UNKNOWN, Renderer
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import xfactr
+from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import read_files
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 UNLABELLED = "facts without a sentence: no label in the language"
@@ -39,7 +40,7 @@ def render_sentences(
     """Return the facts with a sentence of each in each language with labels of both its ends."""
     # `unimorph` is a folder with UniMorph's tables. Marks that could not be applied, and facts
     # without a label, are counted among the repairs, as `LANGUAGE: description`.
-    refuse_unknown("language", languages, "xfactr's prompts", xfactr.LANGUAGES)
+    refuse_languages(languages, "xfactr's prompts", xfactr.LANGUAGES)
     if unimorph and not any(find_table(unimorph, language) for language in languages):
         raise PolyprobeError(
             f"{unimorph} has no UniMorph table of {', '.join(languages)}; expected files as rus or "

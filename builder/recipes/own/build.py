@@ -6,16 +6,17 @@ from dataclasses import replace
 
 import polars as pl
 
-from polyprobe.builder.facts import TEMPLATES, Facts
+from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
 from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.schema.languages import refuse_languages
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
 
-from .read import read_own_facts, read_own_templates
+from .read import OwnTemplates, read_own_facts, read_own_templates
 from .request import OwnRequest
 
 __all__ = ["DEFAULT_CONFIG", "describe", "dump", "make"]
@@ -33,7 +34,7 @@ def make(request: OwnRequest) -> Balanced:
         )
     templates = read_own_templates(request.templates)
     content, languages = read_own_facts(request.facts, templates)
-    request = replace(request, languages=check_languages(request, languages, content))
+    request = replace(request, languages=check_languages(request, languages, templates))
     balanced_request = BalancedRequest(
         OWN, request.languages, request.candidates, seed=request.seed
     )
@@ -57,10 +58,10 @@ def make(request: OwnRequest) -> Balanced:
 
 
 def check_languages(
-    request: OwnRequest, available: Sequence[str], content: Facts
+    request: OwnRequest, available: Sequence[str], templates: OwnTemplates
 ) -> tuple[str, ...]:
     """Return the requested languages, by default all; refuse fewer than two, or any mute one."""
-    refuse_unknown("language", request.languages, str(request.facts), available)
+    refuse_languages(request.languages, str(request.facts), available)
     languages = request.languages or tuple(available)
     if len(languages) < 2:
         raise PolyprobeError(
@@ -68,12 +69,15 @@ def check_languages(
             "the columns subject_LANG and object_LANG of another language"
             + (", or name more --languages" if len(available) > 1 else "")
         )
-    worded = set(content.templates["language"])
+    worded = {language for of_relation in templates.texts.values() for language in of_relation}
     for language in languages:
         if language not in worded:
+            base = language.partition("-")[0]
+            alike = [x for x in sorted(worded) if x.split("-")[0] == base and x not in languages]
+            hint = f"; did you mean '{alike[0]}'? name both alike" if alike else ""
             raise PolyprobeError(
-                f"{request.templates} has no template in '{language}'; add one to each relation, "
-                "or leave the language out with --languages"
+                f"{request.templates} has no template in '{language}'{hint}; add one to each "
+                "relation, or leave the language out with --languages"
             )
     return languages
 

@@ -30,6 +30,7 @@ EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …
 REPEATED = "rows repeat a fact"
 CLEANED = "labels cleaned (invisible characters, words in two alphabets, traditional Chinese in zh)"
 TITLE = "name"  # key of a relation's name among its templates
+MISSING = {"none", "null", "nan", "na", "n/a", "nil"}  # what programs write for a missing value
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]{2,8})*")
 
 
@@ -99,6 +100,7 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
     facts: Counter[tuple[str, ...]] = Counter()
     labels: dict[tuple[str, str], tuple[str, int]] = {}  # with the line of the first one
     changed = set()
+    doubtful = []
     for row in rows:
         relation = row.cells["relation"]
         if not relation:
@@ -110,10 +112,18 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
         for (role, entity), language in product(zip(ROLES, ends, strict=True), languages):
             text = row.cells[f"{role}_{language}"]
             label = clean(text, language)
+            if label.casefold() in MISSING:
+                doubtful.append(f"{label} (line {row.number})")
             if label != text:
                 changed.add((language, text))
             if label:
                 add_label(labels, row, (language, entity), label)
+    if doubtful:
+        more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
+        report(
+            f"{path}: labels, not missing values: {', '.join(doubtful[:3])}{more}; otherwise empty "
+            "these cells"
+        )
     if not facts:
         raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
     repairs = {REPEATED: facts.total() - len(facts), CLEANED: len(changed)}
@@ -201,6 +211,8 @@ def read_utf_text(path: Path) -> str:
         content = path.read_bytes()
     except OSError as error:
         raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise PolyprobeError(f"{path} is an Excel workbook or an archive; save it as CSV UTF-8")
     # Excel's `Unicode text` is UTF-16.
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     try:

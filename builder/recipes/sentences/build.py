@@ -23,7 +23,8 @@ from polyprobe.builder.output.folder import (
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.schema.languages import refuse_languages
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.progress import track
 
@@ -91,7 +92,7 @@ def choose_targets(base: Base, request: SentenceRequest) -> tuple[str, ...]:
     """Return the target languages, sorted: the requested ones (default: all) but the source."""
     source = request.source_language
     place = f"{request.dataset}/{request.config}"
-    refuse_unknown("language", (source, *request.languages), place, base)
+    refuse_languages((source, *request.languages), place, base)
     targets = sorted({*(request.languages or base)} - {source})
     if not targets:
         raise PolyprobeError(

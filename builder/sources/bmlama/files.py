@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.columns import SCHEMA, SLOT
+from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 PUBLISHED = ("17", "53")
@@ -213,7 +214,7 @@ def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, 
     # `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise
     # it is `block-N`. Without English, the blocks are those of the first language.
     paths = {path.stem.replace("-", "_"): path for path in sorted(folder.glob("*.tsv"))}
-    refuse_unknown("language", languages or (), str(folder), paths)
+    refuse_languages(languages or (), str(folder), paths)
     columns = {language: read_language_file(paths[language]) for language in languages or paths}
     first = columns.get("en") or next(iter(columns.values()))
     blocks = enumerate(groupby(blank_subjects(first)), start=1)

@@ -1,10 +1,13 @@
 """The files of a folder for the Hub, and their comparison with a repository."""
 
 import hashlib
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
+import polyprobe
 from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.source import read_source
 from polyprobe.system.errors import PolyprobeError
@@ -78,3 +81,15 @@ def test_the_plan(tmp_path):
     assert not plan.is_empty
     same = {path: file.sha256 for path, file in source.files.items()}
     assert compare(source, Remote(True, "head", True, same)).is_empty
+
+
+def test_a_metric_of_another_checkout_is_refused(tmp_path):
+    folder = tmp_path / "metrics" / "rankc"
+    shutil.copytree(ROOT / "metrics" / "rankc", folder)
+    with pytest.raises(PolyprobeError) as error:
+        read_source(folder)
+    ours = Path(polyprobe.__path__[0]) / "metrics" / "rankc"
+    assert str(error.value) == (
+        f"{folder} is not the metric of the installed package, which is {ours.resolve()}: give "
+        "that folder, or install the checkout of this one (pip install -e)"
+    )
