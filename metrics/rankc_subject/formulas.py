@@ -316,7 +316,7 @@ def measure_rankc_subject(
     if with_parts:
         tests["p_beyond"] = (terms.beyond, terms.matched)
     p_values: dict[str, Any] = dict.fromkeys(tests)
-    if resampling.n_resamples >= MIN_RESAMPLES:
+    if resampling.n_resamples and resampling.n_resamples >= MIN_RESAMPLES:
         macro = resampling.average == "macro"
         codes = index_labels(groups if macro else None, n, "groups")[1]
         parts = [
