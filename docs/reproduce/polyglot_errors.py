@@ -12,7 +12,8 @@ and P(a and not b) over the facts of both. --by prints right and wrong rows by g
 tests the groups: script, family or branch of the languages; relation, English subject or object of
 the facts; location or gender of the English subject, as tagged by the authors, without subjects
 tagged as unsure. The rows of a subject are those of its facts in all languages. Tags are read from
-the zip, or from your own TSV file. The 13 English rows missing from the logs are unknown: groups of
+the zip, or from your own TSV file. Up to 10 groups are also tested in pairs. Shares of relations are
+means over the languages, as in the released tables; counts are of all. The 13 English rows missing from the logs are unknown: groups of
 languages leave out 13 right rows, groups of facts count all rows.
 """
 
@@ -31,15 +32,22 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.analysis.groups import OF_LANGUAGES
-from polyprobe.analysis.groups.groups import GroupTable, MarkedRows, group_facts, group_languages
+from polyprobe.analysis.groups.groups import (
+    Group,
+    GroupTable,
+    MarkedRows,
+    group_facts,
+    group_languages,
+)
 from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
+from polyprobe.metrics.joint.groups import share_errors
 from polyprobe.metrics.joint.measures import (
     find_right_alone,
     find_right_given_right,
     find_right_in_both,
 )
-from polyprobe.metrics.shared.intervals import Resampling, estimate_figure
+from polyprobe.metrics.shared.intervals import Resampling, estimate_figure, sum_by
 from polyprobe.report.findings.groups import describe_test
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.languages import find_code, list_traits
@@ -305,13 +313,35 @@ def find_groups(
         return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
     ids_of = english["dataset_id"]
     if by in OF_ROWS:
-        return "fact", group_facts(MarkedRows(marks, english[by], ids_of, ids_of), DRAWS)
+        found = group_facts(MarkedRows(marks, english[by], ids_of, ids_of), DRAWS)
+        if by == "relation":  # as released
+            found = found._replace(groups=average_languages(found.groups, marks, english[by]))
+        return "fact", found
     groups = [tags.get(subject) for subject in english["subject"]]
     return "subject", group_facts(MarkedRows(marks, groups, ids_of, english["subject"]), DRAWS)
 
 
+def average_languages(
+    groups: Sequence[Group], marks: np.ndarray, names: Sequence[str]
+) -> list[Group]:
+    """Replace share and change of each group by their means over the languages that have rows."""
+    places = {group.name: place for place, group in enumerate(groups)}
+    codes = np.array([places[name] for name in names])
+    figures = np.full((2, len(groups), marks.shape[1]), nan)  # share and change
+    for language, column in enumerate(marks.T):
+        counts = sum_by(codes, np.column_stack([column == 1, column == 0]).astype(float))
+        rows = counts.sum(axis=1) > 0
+        figures[0, rows, language] = counts[rows, 0] / counts[rows].sum(axis=1)
+        figures[1, rows, language] = share_errors(counts[rows])
+    means = np.nanmean(figures, axis=2).T.tolist()
+    return [
+        group._replace(share=share, change=change)
+        for group, (share, change) in zip(groups, means, strict=True)
+    ]
+
+
 def print_groups(model: str, by: str, unit: str, found: GroupTable) -> None:
-    """Print a line for each group, in the order of their shares, and the test."""
+    """Print a line for each group, in the order of their shares, and the tests."""
     for group in sorted(found.groups, key=lambda group: group.share):
         counts = (f"{count:.0f}" for count in (group.size, group.right, group.wrong))
         change = "–" if group.change is None else f"{group.change:+.3f}%"
@@ -319,6 +349,11 @@ def print_groups(model: str, by: str, unit: str, found: GroupTable) -> None:
         print("\t".join(cells))
     test = describe_test(found.test, found.permutation, unit, found.n_units)
     print(f"{model}\t{by}\t{len(found.groups):,} groups\t{test}")
+    for pair in found.pairs:
+        if pair.permutation and pair.test.chi2 is not None:
+            names = " - ".join(found.groups[place].name for place in (pair.first, pair.second))
+            p = f"p = {pair.test.p:.2g}\tpermuted p = {pair.permutation.p:.2g}"
+            print(f"{model}\t{by}\t{names}\tχ²(1, Yates) = {pair.test.chi2:.4f}\t{p}")
 
 
 if __name__ == "__main__":

@@ -106,6 +106,32 @@ def test_groups_by_hand(grouped, tmp_path):
         grouped("--by", "gender", "--tags", str(tags))
 
 
+def test_shares_of_relations_are_means_over_languages(grouped):
+    """P1 has 2 of 3 right in en, 1 of 3 in ru, 0 of 1 in sr, which have 1/6, 2/4, 1/4 wrong."""
+    first, second, test, *pairs = grouped("--by", "relation", "--rows")
+    assert first == [
+        "relation",
+        "P1",
+        "3",
+        "3",
+        "4",
+        "33.333",
+        f"+{(100 + 100 / 3 + 300) / 3:.3f}%",
+    ]
+    assert second == ["relation", "P2", "3", "7", "0", "100.000", "-100.000%"]
+    assert test[2].startswith("χ²(1, Yates)")
+    assert pairs == []  # of two groups the test is that of the pair
+
+
+def test_up_to_ten_groups_are_tested_in_pairs(grouped):
+    (
+        *_,
+        test,
+    ) = [x for x in grouped("--by", "subject", "--rows") if x[1] == "Rome - Oslo"]
+    want = chi2_contingency([[2, 2], [1, 2]])
+    assert test[2:4] == [f"χ²(1, Yates) = {want.statistic:.4f}", f"p = {want.pvalue:.2g}"]
+
+
 def test_languages_that_are_not_built_are_named(report):
     found = report(("m", "fr", "a"), ("m", "uk", "a"), ("m", "bg", "a"))
     assert found[1:3] == [["m", "not listed", "de, en"], ["m", "not built", "bg, uk"]]
