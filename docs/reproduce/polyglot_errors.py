@@ -12,9 +12,10 @@ and P(a and not b) over the facts of both. --by prints right and wrong rows by g
 tests the groups: script, family or branch of the languages; relation, English subject or object of
 the facts; location or gender of the English subject, as tagged by the authors, without subjects
 tagged as unsure. The rows of a subject are those of its facts in all languages. Tags are read from
-the zip, or from your own TSV file. Up to 10 groups are also tested in pairs. Shares of relations are
-means over the languages, as in the released tables; counts are of all. The 13 English rows missing from the logs are unknown: groups of
-languages leave out 13 right rows, groups of facts count all rows.
+the zip, or from your own TSV file. Up to 10 groups are also tested in pairs. Shares of relations
+are means over the languages, as in the released tables; counts are of all. The 13 English rows
+missing from the logs are unknown: groups of languages leave out 13 right rows, groups of facts
+count all rows.
 """
 
 import csv

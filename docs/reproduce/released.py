@@ -2,6 +2,8 @@
 
 import csv
 import re
+from ast import literal_eval
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,19 +14,22 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     measure_factual_accuracy,
 )
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
 
 PER_PREDICTION = ("prediction", "is_same")
-FLAGS = {"True": True, "False": False}
+FLAGS = {"True": True, "False": False, "1": True, "0": False}
+GOLD = ("gold",), ("gold_inflection", "gold_original")  # columns of the accepted texts
 SEPARATOR = " | "
 _SPECIAL = re.compile(r"\[(CLS|SEP|PAD)\]")
 _MASKS = re.compile(r"(\[MASK\]\s*)+")
+_PIECES = re.compile(r"(?<=\S):\d+(?=\s|$)")  # the number of a word's sub-words
 
 
 class Released(NamedTuple):
     """One prediction: sentence with `[Y]`, prediction, accepted texts, and whether it is right.
 
-    `single` says whether the object has one token; None in a file without `is_single_word`.
+    `single` says whether the object has one token; None in a file without `is_single_word`, as is
+    the log-probability without `log_prob`.
     """
 
     prompt: str
@@ -32,6 +37,7 @@ class Released(NamedTuple):
     gold: list[str]
     right: bool
     single: bool | None
+    log_probability: float | None = None
 
 
 class Flags(NamedTuple):
@@ -52,43 +58,89 @@ def read_decodings(path: Path | str) -> list[list[Released]]:
 
     The columns are `sentence` with special tokens and masks, `prediction`, `gold` (texts with ` | `
     between them), `is_same` and, not in all files, `is_single_word`. Files with two predictions a
-    line have `prediction1`, `is_same1`, `prediction2`, `is_same2`.
+    line have `prediction1`, `is_same1`, `prediction2`, `is_same2`. Files with `log_prob` have
+    `gold_inflection`, `is_same`, `gold_original`, `is_same`: a prediction is right by either. Their
+    numbers of sub-words after a word (`Grenada:2`) are removed.
 
     Raises:
         PolyprobeError: a file that cannot be read or lacks a column, or a flag other than True and
-            False, with the line.
+            False (1 and 0), or a log-probability that is no number, with the line.
     """
     try:
         with open(path, encoding="utf-8", newline="") as file:
             reader = csv.DictReader(file)
-            lines, names = list(reader), reader.fieldnames or []
+            names = [*(reader.fieldnames or [])]
+            for place in (n for n, name in enumerate(names) if name in names[:n]):
+                names[place] += " again"
+            reader.fieldnames = names
+            lines = list(reader)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise PolyprobeError(f"cannot read {path} as CSV: {error}") from error
     numbers = ("1", "2") if "prediction1" in names else ("",)
-    for column in ("sentence", "gold", *(f"{x}{n}" for n in numbers for x in PER_PREDICTION)):
+    gold = GOLD["gold_inflection" in names]
+    for column in ("sentence", *gold, *(f"{x}{n}" for n in numbers for x in PER_PREDICTION)):
         if column not in names:
             raise PolyprobeError(f"{path} has no column {column!r}; it has {', '.join(names)}")
-    return [[*_read_lines(lines, number, path)] for number in numbers]
+    return [[*_read_lines(lines, number, path, gold)] for number in numbers]
 
 
 def _read_lines(
-    lines: Sequence[dict[str, str]], number: str, path: Path | str
+    lines: Sequence[dict[str, str]], number: str, path: Path | str, columns: Sequence[str]
 ) -> Iterator[Released]:
+    marks = [f"is_same{number}", "is_same again"][: len(columns)]
     for place, line in enumerate(lines, start=1):
-        flag = line[f"is_same{number}"]
-        if flag not in FLAGS:  # also of a line with too few fields
+        for mark in marks:
+            if line.get(mark) not in FLAGS:  # also of a line with too few fields
+                raise PolyprobeError(
+                    f"{path}, row {place}: {mark} is {line.get(mark)!r}; expected True or False"
+                )
+        sentence, prediction, *gold = (
+            _PIECES.sub("", line[x]) if len(columns) > 1 else line[x]
+            for x in ("sentence", f"prediction{number}", *columns)
+        )
+        prompt = _MASKS.sub(f"{SLOT} ", _SPECIAL.sub("", sentence)).strip()
+        texts = [text for part in gold for text in part.split(SEPARATOR)]
+        try:
+            value = float(line["log_prob"]) if "log_prob" in line else None
+        except (TypeError, ValueError):
             raise PolyprobeError(
-                f"{path}, row {place}: is_same{number} is {flag!r}; expected True or False"
-            )
-        prompt = _MASKS.sub(f"{SLOT} ", _SPECIAL.sub("", line["sentence"])).strip()
-        gold, single = line["gold"].split(SEPARATOR), FLAGS.get(line.get("is_single_word", ""))
-        yield Released(prompt, line[f"prediction{number}"], gold, FLAGS[flag], single)
+                f"{path}, row {place}: log_prob is {line['log_prob']!r}; expected a number"
+            ) from None
+        yield Released(
+            prompt,
+            prediction,
+            [*dict.fromkeys(texts)],
+            any(FLAGS[line[mark]] for mark in marks),
+            FLAGS.get(line.get("is_single_word", "")),
+            value,
+        )
+
+
+def count_languages(path: Path) -> dict[int, int]:
+    """Count the facts of `report/count.csv` by the number of languages that know them (figure 5).
+
+    Raises:
+        PolyprobeError: a file that cannot be read, or a row whose number is not that of its list.
+    """
+    counts: Counter[int] = Counter()
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            for place, line in enumerate(csv.DictReader(file), start=1):
+                languages = literal_eval(line["langs"])
+                if len({*languages}) != int(line["number of langs"]):
+                    raise ValueError(f"row {place}: expected a number of {len({*languages})}")
+                counts[len(languages)] += 1
+    except (OSError, LookupError, SyntaxError, TypeError, ValueError, csv.Error) as error:
+        raise PolyprobeError(
+            f"cannot read {path} as a CSV of `langs` and `number of langs`: {one_line(error)}"
+        ) from error
+    return dict(sorted(counts.items()))
 
 
 def check_flags(path: Path | str, language: str) -> Flags:
     """Count how many flags of a file are those of `match` in a language (X-FACTR, section 3.4)."""
     rows = read_released(path)
-    prompts, texts, gold, flags, _ = zip(*rows, strict=True) if rows else ((),) * 5
+    prompts, texts, gold, flags, *_ = zip(*rows, strict=True) if rows else ((),) * 5
     matches = find_matches(texts, gold, language, prompts)
     differ = tuple(place for place, flag in enumerate(flags) if matches[place] != flag)
     return Flags(len(rows) - len(differ), len(rows), differ)
@@ -100,7 +152,7 @@ def classify_released(path: Path | str, language: str) -> list[str]:
     A file is one relation, or one sample of all relations.
     """
     rows = read_released(path)
-    prompts, texts, gold, right, _ = zip(*rows, strict=True) if rows else ((),) * 5
+    prompts, texts, gold, right, *_ = zip(*rows, strict=True) if rows else ((),) * 5
     return classify(texts, prompts, gold, language, right=right)
 
 
@@ -112,7 +164,7 @@ def score_released(paths: Iterable[Path | str], language: str, **options: Any) -
     """
     parts = [(Path(path).stem, row) for path in paths for row in read_released(path)]
     groups, rows = zip(*parts, strict=True) if parts else ((), ())
-    prompts, texts, gold, _, single = zip(*rows, strict=True) if rows else ((),) * 5
+    prompts, texts, gold, _, single, *_ = zip(*rows, strict=True) if rows else ((),) * 5
     return measure_factual_accuracy(
         texts,
         gold,

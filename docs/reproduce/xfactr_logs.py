@@ -2,12 +2,16 @@
 
     python docs/reproduce/xfactr_logs.py en results/multi_word/best_decode
     python docs/reproduce/xfactr_logs.py el results/cs_ana/el_en_raw05
+    python docs/reproduce/xfactr_logs.py en results/en_pred_left --gold results/en_gold
+    python docs/reproduce/xfactr_logs.py en report/count.csv
 
 The folder has a CSV file for each relation, as the released code writes them: `prediction` and
 `is_same`, or those of two decodings (`prediction1`, `is_same1`, …, or RELATION.1.csv and
 RELATION.2.csv, with the same sentences and accepted forms in the same order). Accepted forms are
-`gold`, separated by ` | `. Accuracy is averaged over relations; one without objects of a length
-counts as 0 there, as in the released code.
+`gold`, separated by ` | `, or `gold_inflection` and `gold_original`. With --gold, the log of the
+right answers, it counts the predictions that are at least as probable (`log_prob`). The file
+count.csv has the facts by the number of languages that know them (figure 5). Accuracy is averaged
+over relations; one without objects of a length counts as 0 there, as in the released code.
 """
 
 import sys
@@ -21,10 +25,11 @@ import pyarrow as pa
 from polyprobe.analysis.compare.decodings import compare_decodings
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.builder.sources.xfactr import LANGUAGES
-from polyprobe.docs.reproduce.released import Released, read_decodings
+from polyprobe.docs.reproduce.released import Released, count_languages, read_decodings
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
 from polyprobe.system.errors import PolyprobeError, unknown
 
+Rows = list[dict[str, Any]]  # of a decoding
 Log = tuple[Path, list[Released]]  # one decoding of a relation, and its file
 
 
@@ -32,10 +37,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Print the figures of a folder of logs."""
     parser = ArgumentParser(description=__doc__, formatter_class=RawDescriptionHelpFormatter)
     parser.add_argument("language", help="of the prompts and the accepted forms, such as en")
-    parser.add_argument("folder", type=Path, help="CSV files, one for each relation")
+    parser.add_argument("folder", type=Path, help="CSV files, one for each relation; or count.csv")
+    parser.add_argument("--gold", type=Path, help="folder of the right answers")
     given = parser.parse_args(argv)
     if given.language not in LANGUAGES:
         raise unknown("language", given.language, "X-FACTR", LANGUAGES)
+    if given.folder.suffix == ".csv":
+        show_counts(given.folder)
+        return
     decodings = read_logs(given.folder)
     known = all(row["single_token"] is not None for rows in decodings for row in rows)
     parts = ("all", "single", "multi") if known else ("all",)
@@ -53,6 +62,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             f"matching: {agree:,}"
         )
         show_accuracy(tables[-1][given.language], given.language, parts)
+    if given.gold:
+        show_search(decodings, read_logs(given.gold)[0], given.gold)
     if len(decodings) == 2:
         for count in compare_decodings((tables[0], tables[1]), (marks[0], marks[1])).counts:
             if count.part in parts:
@@ -79,7 +90,30 @@ def show_accuracy(table: pa.Table, language: str, parts: Sequence[str]) -> None:
     print("  accuracy: " + ", ".join(f"{part} {figures[part]:.4f}" for part in parts))
 
 
-def read_logs(folder: Path) -> list[list[dict[str, Any]]]:
+def show_counts(file: Path) -> None:
+    """Print the facts by the number of languages that know them."""
+    counts = count_languages(file)
+    total = sum(counts.values())
+    print(f"{total:,} facts that some language knows")
+    for number, n in counts.items():
+        print(f"  in {number} languages: {n:,} ({n / total:.4f})")
+
+
+def show_search(decodings: Sequence[Rows], gold: Rows, folder: Path) -> None:
+    """Print how many predictions are at least as probable as the right answer."""
+    for rows in decodings:
+        facts = [[(row["relation"], row["answer_forms"]) for row in side] for side in (rows, gold)]
+        if facts[0] != facts[1]:
+            raise PolyprobeError(f"{folder}: expected the facts of the predictions, in their order")
+        values = [[row["log_probability"] for row in side] for side in (rows, gold)]
+        if None in values[0] + values[1]:
+            raise PolyprobeError(f"{folder} or the predictions have no column log_prob")
+        n = sum(x >= y for x, y in zip(*values, strict=True))
+        share = f"{n:,} of {len(rows):,} ({n / len(rows):.4f})"
+        print(f"at least as probable as the right answer: {share}")
+
+
+def read_logs(folder: Path) -> list[Rows]:
     """Return the rows of each decoding in a folder, one or two of the same facts.
 
     `single_token` is None where the log does not have it.
@@ -95,7 +129,7 @@ def read_logs(folder: Path) -> list[list[dict[str, Any]]]:
         files.setdefault(path.name.partition(".")[0], []).append(path)
     if not files:
         raise PolyprobeError(f"{folder} has no CSV files; expected one for each relation")
-    found: list[list[dict[str, Any]]] = []
+    found: list[Rows] = []
     for relation, paths in files.items():
         logs = [(path, rows) for path in paths for rows in read_decodings(path)]
         found = found or [[] for _ in logs]
@@ -137,6 +171,7 @@ def make_row(relation: str, place: int, row: Released) -> dict[str, Any]:
         "answer_forms": row.gold,
         "single_token": row.single,
         "prediction": row.prediction,
+        "log_probability": row.log_probability,
         "right": row.right,
     }
 

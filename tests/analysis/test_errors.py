@@ -137,7 +137,7 @@ LINE = ("[CLS] Lima is in [MASK] [MASK] . [SEP] [PAD]", "peru", "Peru | Republic
 def test_a_released_file(tmp_path):
     file = write(tmp_path / "P17.csv", HEAD, LINE, (LINE[0], "Lima", "Peru", "False"))
     assert read_released(file)[0] == (
-        "Lima is in [Y] .", "peru", ["Peru", "Republic of Peru"], True, None,
+        "Lima is in [Y] .", "peru", ["Peru", "Republic of Peru"], True, None, None,
     )  # fmt: skip
     assert check_flags(file, "en") == (2, 2, ())
     assert classify_released(file, "en") == ["subject"]

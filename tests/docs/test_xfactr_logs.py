@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import binomtest
 
+from docs.reproduce.released import check_flags, read_released
+from polyprobe.system.errors import PolyprobeError
 from tests.conftest import UPSTREAM
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "reproduce" / "xfactr_logs.py"
@@ -82,6 +84,84 @@ def test_pairs_of_decodings_agree_with_the_released_flags(logs, check, name):
         for part, (one, other) in parts
     ]
     assert sum(expected[0]) == n
+
+
+MORE = LOGS.with_name("x-factr-more.zip")
+
+
+@pytest.mark.upstream
+@pytest.mark.parametrize(
+    ("name", "agree", "share"),
+    [("en_pred_default", "28,322", "18,152 of 28,352 (0.6402)"),
+     ("en_pred_left", "28,329", "25,366 of 28,352 (0.8947)")],
+)  # fmt: skip
+def test_logs_with_log_probabilities(check, tmp_path, name, agree, share):
+    """The released flags see case, ours do not: no other row differs."""
+    if not MORE.exists():
+        pytest.skip(f"needs the released logs in {MORE}")
+    with zipfile.ZipFile(MORE) as archive:
+        archive.extractall(tmp_path)
+    folder = tmp_path / "results" / "multi_word" / "model_vs_search"
+    counts, _, search = check("en", folder / name, "--gold", folder / "en_gold")
+    assert counts.endswith(
+        f"28,352 facts of 46 relations; flags that agree with our matching: {agree}"
+    )
+    assert search == f"at least as probable as the right answer: {share}"
+    for file in (folder / name).glob("*.csv"):
+        rows = read_released(file)
+        for place in check_flags(file, "en").differ:
+            assert rows[place].prediction.lower() in [text.lower() for text in rows[place].gold]
+
+
+TWO_GOLD = "sentence,prediction,gold_inflection,is_same,gold_original,is_same,log_prob"
+SEARCH = ["Peru [MASK],lima:2,Lima:2,1,Limas,0,-1.5", "Chile 12:30 [MASK],x,Santiago,0,S,0,-2"]
+
+
+def test_two_gold_columns_by_hand(check, tmp_path):
+    for name, values in (("pred", (-1.5, -2)), ("gold", (-1.5, -1.9))):
+        (tmp_path / name).mkdir()
+        rows = [row.rpartition(",")[0] for row in SEARCH]
+        lines = [f"{row},{value}" for row, value in zip(rows, values, strict=True)]
+        write(tmp_path / name / "P36.csv", lines, TWO_GOLD)
+    first, _ = read_released(tmp_path / "pred" / "P36.csv")
+    assert first == ("Peru [Y]", "lima", ["Lima", "Limas"], True, None, -1.5)
+    said = check("en", tmp_path / "pred", "--gold", tmp_path / "gold")
+    assert said[0] == "2 facts of 1 relations; flags that agree with our matching: 2"
+    assert said[2] == "at least as probable as the right answer: 1 of 2 (0.5000)"
+    write(tmp_path / "gold" / "P36.csv", SEARCH[:1], TWO_GOLD)
+    with pytest.raises(SystemExit, match="expected the facts of the predictions, in their order"):
+        check("en", tmp_path / "pred", "--gold", tmp_path / "gold")
+    write(tmp_path / "gold" / "P36.csv", FACTS)
+    write(tmp_path / "pred" / "P36.csv", FACTS)
+    with pytest.raises(SystemExit, match="or the predictions have no column log_prob"):
+        check("en", tmp_path / "pred", "--gold", tmp_path / "gold")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("a,b,c,1,d", r"row 1: is_same again is None; expected True or False"),
+     ("a,b,c,1,d,0,low", r"row 1: log_prob is 'low'; expected a number")],
+)  # fmt: skip
+def test_a_damaged_row_of_two_gold_columns_is_named(tmp_path, line, message):
+    write(tmp_path / "P36.csv", [line], TWO_GOLD)
+    with pytest.raises(PolyprobeError, match=message):
+        read_released(tmp_path / "P36.csv")
+
+
+def test_facts_by_the_number_of_languages(check, tmp_path):
+    """The released file has the facts that some language knows, those of most languages first."""
+    head = "fact,label,sentence,langs,number of langs"
+    rows = ["f,l,,\"['mbert_base__el', 'mbert_base__fr']\",2", "g,l,s,['mbert_base__el'],1"]
+    write(tmp_path / "count.csv", [*rows, rows[1]], head)
+    assert check("en", tmp_path / "count.csv") == [
+        "3 facts that some language knows",
+        "  in 1 languages: 2 (0.6667)",
+        "  in 2 languages: 1 (0.3333)",
+    ]
+    for damaged in ("f,l,,\"['el', 'fr']\",3", "f,l,,nothing,1", "f"):
+        write(tmp_path / "count.csv", [rows[0], damaged], head)
+        with pytest.raises(SystemExit, match=r"cannot read .*count\.csv as a CSV of `langs`"):
+            check("en", tmp_path / "count.csv")
 
 
 def test_a_small_log_by_hand(check, tmp_path):
