@@ -8,11 +8,11 @@ from io import TextIOWrapper
 from typing import Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 from typer.core import TyperGroup
 
 from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.progress import report as report_line
 
 from .audit import audit
 from .board import board
@@ -23,6 +23,7 @@ from .eval import demo, evaluate
 from .groups import groups
 from .list import list_kinds
 from .metrics import metrics, report
+from .options import say
 from .publish import export, install, push
 from .relate import relate
 from .tokens import tokens
@@ -86,7 +87,7 @@ def start(
 ) -> None:
     """Measure whether a language model knows the same facts in every language."""
     if version:
-        typer.echo(f"polyprobe {__version__}")
+        say(f"polyprobe {__version__}")
         raise typer.Exit
 
 
@@ -128,11 +129,11 @@ def main() -> None:
         fail("out of memory; ask for fewer --resamples or languages")
     except SystemExit as end:
         if end.code == INTERRUPTED:
-            Console(stderr=True).print("interrupted; run the same command again to resume")
+            report_line("interrupted; run the same command again to resume")
         raise
 
 
 def fail(message: str, status: int = 1) -> NoReturn:
     """End with one line on standard error."""
-    Console(stderr=True, soft_wrap=True).print(f"error: {message}", markup=False, highlight=False)
+    report_line(f"error: {message}")
     sys.exit(status)

@@ -5,12 +5,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import Outputs, check_dataset, parse_splits, take_options, write_json
+from .options import Outputs, check_dataset, parse_splits, say, take_options, write_json
 
 
 @dataclass(frozen=True)
@@ -60,13 +59,13 @@ def audit(
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
     if options.templates:
         counts = count_templates(dataset, options.config, splits)
-        Console().print(tabulate_counts(counts, f"Templates of {name}"))
+        say(tabulate_counts(counts, f"Templates of {name}"))
         if options.json_file:
             write_json(options.json_file, templates_json(counts))
         return
     tables = read_tables(dataset, options.config, splits)
     result = audit_tables(tables, f"{name}/{options.config or 'default'}")
-    Console().print(audit_table(result))
+    say(audit_table(result))
     if options.json_file:
         write_json(options.json_file, to_json(result))
     if options.html_file:

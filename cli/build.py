@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
@@ -16,8 +15,9 @@ from polyprobe.builder.recipes.sentences.request import SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.names import split_list
+from polyprobe.system.progress import Console
 
-from .options import one_of, take_options
+from .options import one_of, say, take_options
 
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
@@ -62,7 +62,7 @@ def add_recipe(name: str) -> None:
         from polyprobe.builder.build import build_dataset
 
         folder = build_dataset(name, split_list(config), mirror, output)
-        typer.echo(f"Wrote {name} to {folder}.")
+        say(f"Wrote {name} to {folder}.")
 
     line = f"Example: polyprobe build {name} --config {configs[0]}"
     app.command(name, help=f"Build {RECIPES[name].title}.", epilog=line)(build)
@@ -103,8 +103,8 @@ def balanced(
     )
     show_notes(notes)
     places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
-    typer.echo(f"Wrote {BALANCED}/{notes.config} to {folder}.")
-    typer.echo(f"To build it again: {notes.command}{''.join(places)}")
+    say(f"Wrote {BALANCED}/{notes.config} to {folder}.")
+    say(f"To build it again: {notes.command}{''.join(places)}")
 
 
 @app.command(OWN, epilog="Example: polyprobe build own facts.csv --templates templates.toml")
@@ -141,7 +141,7 @@ def own(
 
     folder, notes = build.build_own(request, output)
     show_notes(notes)
-    typer.echo(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
+    say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
 @app.command(
@@ -184,29 +184,28 @@ def sentences(
         output=output,
         **options,
     )
-    console, settings = Console(), notes.settings
-    console.print(draw_table(SENTENCE_HEAD, notes.costs))
+    settings = notes.settings
+    say(draw_table(SENTENCE_HEAD, notes.costs))
     if notes.lost.height:
-        console.print(draw_table(LOST, notes.lost))
+        say(draw_table(LOST, notes.lost))
     names = ", ".join(f"{lang}: {name}" for lang, name in settings.lemmatizers.items())
-    typer.echo(f"translator: {settings.translator}; lemmatizer: {names}")
+    say(f"translator: {settings.translator}; lemmatizer: {names}")
     name = notes.settings.twin_of + "-sentence"
-    typer.echo(f"Wrote {dataset}/{name} to {folder}.")
-    typer.echo(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
+    say(f"Wrote {dataset}/{name} to {folder}.")
+    say(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
 
 
 def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
     """Print the cost of each chosen language, then of the `limit` cheapest others, or all."""
-    console = Console()
     steps, rest = (costs.filter(asked=is_step).drop("asked") for is_step in (True, False))
     if steps.height:
-        console.print(draw_table(HEAD, steps))
-        console.print(MEANING, highlight=False)
+        say(draw_table(HEAD, steps))
+        Console().print(MEANING)  # lines are wrapped
     cheapest = rest if limit is None else rest.head(limit)
     if cheapest.height:
-        console.print(draw_table(OTHERS, cheapest))
+        say(draw_table(OTHERS, cheapest))
     if more := rest.height - cheapest.height:
-        console.print(f"and {more} more: --plan shows all", highlight=False)
+        say(f"and {more} more: --plan shows all")
 
 
 def show_notes(notes: "Notes") -> None:
@@ -214,25 +213,23 @@ def show_notes(notes: "Notes") -> None:
     from polyprobe.builder.recipes.balanced.build import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
-    typer.echo(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
+    say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")
     if notes.left_out.height:
         rows = notes.left_out.with_columns(notes.left_out["detail"].replace("", IN_TOTAL))
-        Console().print(draw_table(("reason", "where", "facts"), rows))
-        typer.echo(
-            f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages"
-        )
+        say(draw_table(("reason", "where", "facts"), rows))
+        say(f"{IN_TOTAL}: each fact counts once; its labels may be missing in several languages")
     for source, count in notes.borrowed.items():
-        Console().print(f"{count:,} labels of {source}, in all languages", highlight=False)
+        say(f"{count:,} labels of {source}, in all languages")
     borrowed = [source.source for source in notes.sources if source.role == "templates"]
     if borrowed:
-        Console().print(f"missing templates were taken from {borrowed[0]}", highlight=False)
+        say(f"missing templates were taken from {borrowed[0]}")
     for reason, count in notes.repairs.items():
-        Console().print(f"in the source: {count:,} {reason}", highlight=False, markup=False)
+        say(f"in the source: {count:,} {reason}")
     if notes.used_templates.height:  # several were requested
         relations = Counter(notes.used_templates["templates"].to_list())
         parts = [f"{count} ({n})" for count, n in sorted(relations.items(), reverse=True)]
         made = f"{notes.rows:,} rows of {notes.facts:,} facts"
-        typer.echo(f"{made}; templates (relations): {', '.join(parts)}")
+        say(f"{made}; templates (relations): {', '.join(parts)}")
 
 
 def draw_table(head: tuple[str, ...], rows: "pl.DataFrame") -> Table:

@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
 from rich.filesize import decimal
 from rich.table import Table
-from rich.text import Text
 
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import cache_folder
@@ -49,9 +47,8 @@ def info() -> None:
         date = datetime.fromtimestamp(store.last_use).strftime("%Y-%m-%d")
         values += [settings[store.file]] if any(settings.values()) else []
         cells = (_name_store(store), revision[:12], *values, f"{store.rows:,}", decimal(store.size))
-        table.add_row(*map(Text, (*cells, date)))
-    Console().print(table)
-    say(f"{_count_total(stores)} in {folder}")
+        table.add_row(*cells, date)
+    say(table, f"{_count_total(stores)} in {folder}")
 
 
 @cache.command(epilog="Example: polyprobe cache clear --model bloom --dry-run")

@@ -4,12 +4,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.extras import explain_missing_extras
-from polyprobe.system.progress import report
+from polyprobe.system.progress import Console, report
 
 from .metrics import show_run
 from .options import take_options
@@ -72,6 +71,6 @@ def demo(
     for pair, value in run.results["rankc_subject"].items():
         groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
     for group, values in groups.items():
-        show(f"  {group}: {format_value(mean_known(values))}", highlight=False)
-    show("\nTo evaluate your own model:", highlight=False)
-    show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run", highlight=False)
+        show(f"  {group}: {format_value(mean_known(values))}")
+    show("\nTo evaluate your own model:")
+    show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run")

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES
 from polyprobe.builder.sources import FACT_SOURCES
@@ -18,7 +18,7 @@ from polyprobe.publish.export import RUN_FORMATS
 from polyprobe.publish.harness import HARNESSES
 from polyprobe.scoring.options import SCORING_NAMES
 
-from .options import one_of
+from .options import one_of, say
 
 Rows = Iterator[tuple[str, str]]
 
@@ -71,7 +71,7 @@ def list_kinds(
     """List datasets, metrics, scorings, translators and export formats by name."""
     table = Table(show_header=False, box=None, pad_edge=False)
     for title in [kind] if kind else KINDS:
-        table.add_row(f"[bold]{title}[/bold]", end_section=True)
+        table.add_row(Text(title, "bold"), end_section=True)
         for name, text in KINDS[title]():
             table.add_row(f"  {name}", text)
-    Console().print(table)
+    say(table)

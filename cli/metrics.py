@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.text import Text
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
 from polyprobe.schema.names import split_list
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
+from polyprobe.system.progress import Console
 
 from .options import MapOptions, PageOptions, say, take_options
 
@@ -123,7 +122,7 @@ def show_run(finished: "FinishedRun", parts: "Sequence[Part]" = ()) -> None:
 
     console = Console()
     for block in render(make_run_finding(finished.results, parts), console.width):
-        console.print(Text(block) if isinstance(block, str) else block)  # lines are wrapped
+        console.print(block)  # lines are wrapped
     file = finished.run.folder / "report.html"
     try:
         write_pages([finished], file)

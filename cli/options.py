@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
 from polyprobe.system.options import Declaration, Options, collect_options, option
+from polyprobe.system.progress import Console
 
 if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture
@@ -136,8 +137,7 @@ def parse_splits(text: str | None) -> list[str] | None:
 def say(*lines: RenderableType) -> None:
     """Print tables, and lines without wrapping."""
     for line in lines:
-        is_text = isinstance(line, str)
-        Console().print(line, markup=False, highlight=False, soft_wrap=is_text)
+        Console().print(line, soft_wrap=isinstance(line, str))
 
 
 def write_json(file: Path, data: Any) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 
-from .options import checked, one_of, parse_splits
+from .options import checked, one_of, parse_splits, say
 
 DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
 
@@ -67,8 +67,7 @@ def export(
         dataset, splits = find_dataset(source, format), parse_splits(languages)
         folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
         paths = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)
-    for path in paths:
-        typer.echo(path)
+    say(*map(str, paths))
 
 
 def find_dataset(source: Path, format: str) -> Path:
@@ -125,9 +124,8 @@ def push(
     from polyprobe.publish import push as steps
 
     target = steps.Target(repo, private, revision, create_pr)
-    console = Console(soft_wrap=True, highlight=False, markup=False)
     for line in steps.push(source, target, despite_license or (), dry_run):
-        console.print(line)
+        say(line)
 
 
 def install(
@@ -146,6 +144,6 @@ def install(
     if not folders:
         folders, skipped = find_folders()
         for folder in skipped:
-            typer.echo(f"skipped {folder}: no Parquet in it; see `polyprobe build`", err=True)
+            report(f"skipped {folder}: no Parquet in it; see `polyprobe build`")
     for folder in folders:
-        typer.echo(install_folder(folder))
+        say(install_folder(folder))

@@ -1,5 +1,6 @@
 """Install datasets and metrics under their bare names."""
 
+import json
 import os
 import shutil
 import sys
@@ -70,7 +71,8 @@ def install_dataset(folder: Path) -> str:
     for number, copy in enumerate(copies):  # a millisecond apart: the last one is the newest
         moment = now + (number - len(copies)) / 1000
         os.utime(copy, (moment, moment))
-    usage = f'load_dataset("{folder.name}", "{default or configs[0]}")'
+    names = [json.dumps(x, ensure_ascii=False) for x in (folder.name, default or configs[0])]
+    usage = f"load_dataset({', '.join(names)})"
     return f"dataset {folder.name} ({', '.join(configs)}) from {folder}: {usage}"
 
 

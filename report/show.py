@@ -1,7 +1,6 @@
 """Write findings: numbers as text, tables for the terminal, CSV, Markdown and LaTeX."""
 
 import csv
-import html
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from polyprobe.metrics.pictures.charts import format_number, shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
+from polyprobe.system.text import clean, clean_lines, escape_cell, escape_markdown
 
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 UNDEFINED = "–"
@@ -198,7 +198,8 @@ def to_csv(table: Table) -> str:
     writer.writerow(keys)
     for row in table.rows:
         cells = zip(row, table.columns, strict=True)
-        writer.writerow([raw for value, column in cells for raw in _list_raw(value, column.role)])
+        values = [raw for value, column in cells for raw in _list_raw(value, column.role)]
+        writer.writerow(map(escape_cell, values))
     return text.getvalue()
 
 
@@ -217,13 +218,10 @@ def _list_raw(value: Any, role: Role) -> list[Any]:
 
 
 def to_markdown(table: Table) -> str:
-    """Write a table in Markdown; HTML is shown as text."""
+    """Write a table in Markdown; the signs of Markdown and HTML in cells are shown as text."""
     head, rows = format_table(table)
     rule = ["---" if column.role.is_text else "---:" for _, column in _list_columns(table)]
-    lines = [
-        [html.escape(x, quote=False).replace("|", "\\|").replace("\n", "; ") for x in row]
-        for row in (head, rule, *rows)
-    ]
+    lines = [[escape_markdown(x.replace("\n", "; ")) for x in row] for row in (head, rule, *rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
@@ -248,13 +246,14 @@ def to_latex(table: Table, caption: str = "") -> str:
         if any(below for *_, below in cells):
             lines.append(join_cells([rf"\scriptsize {x}" if x else "" for *_, x in cells]))
     lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\caption{{{_escape_signs(caption)}}}"] if caption else []
+    lines += [rf"\caption{{{_escape_signs(clean(caption))}}}"] if caption else []
     return "\n".join([*lines, r"\end{table*}"]) + "\n"
 
 
 def join_cells(cells: Sequence[str]) -> str:
     """Join cells to a line of a table in LaTeX."""
-    return " & ".join(cells) + r" \\"
+    # Behind the end of a line, `[` and `*` would begin its options.
+    return "{}" * cells[0].startswith(("[", "*")) + " & ".join(cells) + r" \\"
 
 
 def escape(text: str) -> str:
@@ -263,7 +262,7 @@ def escape(text: str) -> str:
     >>> print(escape("zh_hans, 95%"))
     zh\_hans, 95\%
     """
-    return "".join(_ESCAPES.get(char, char) for char in text)
+    return "".join(_ESCAPES.get(char, char) for char in clean_lines(text))
 
 
 def _escape_signs(text: str) -> str:

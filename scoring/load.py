@@ -12,11 +12,12 @@ from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import choose_device, find_dtype
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import MAX_LENGTH, PolyprobeError, one_line
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.options import with_keywords
 from polyprobe.system.progress import report as say
 from polyprobe.system.sending import run_async
+from polyprobe.system.text import clean_field
 
 from .chat import Chat, render_chat
 from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
@@ -188,9 +189,10 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         engine = ServedEngine(kind, n_tokens, model_type)
         handshake = run_async(shake(engine, tokenizer, probe))
     scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
+    served = f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-")
     extra = {
         "tokenizer": f"{place.label}@{place.exact_revision()}",
-        "server": f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-"),
+        "server": clean_field(served)[:MAX_LENGTH],
         "handshake": "+".join(handshake.passed),
     }
     same = earlier and probe and handshake.probe == [*probe]

@@ -5,12 +5,17 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
+from .text import clean
+
 MAX_LENGTH = 200  # characters of a foreign message
 _LISTED = 60  # known names in a message
 
 
 class PolyprobeError(Exception):
     """A mistake that the user can correct: one line that names the value, the place, the remedy."""
+
+    def __init__(self, message: object) -> None:
+        super().__init__(clean(message))  # parts of it come from files and servers
 
 
 def unknown(kind: str, name: str, place: str, names: Collection[str]) -> PolyprobeError:
@@ -41,10 +46,14 @@ def check_option(option: str, value: str, names: Collection[str]) -> None:
 known: float32, bfloat16, float16
     """
     if value not in names:
-        more = len(names) - _LISTED
-        listed = ", ".join([*names][:_LISTED]) + (f" and {more} more" if more > 0 else "")
         hint = guess(str(value), names)
-        raise PolyprobeError(f"unknown {option} {value!r};{hint} known: {listed}")
+        raise PolyprobeError(f"unknown {option} {value!r};{hint} known: {list_first(names)}")
+
+
+def list_first(names: Collection[str]) -> str:
+    """List at most 60 names, and the number of the others."""
+    more = len(names) - _LISTED
+    return ", ".join([*names][:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:

@@ -1,21 +1,40 @@
-"""Progress bars and counts on standard error."""
+"""The terminal: what is printed, and progress bars."""
 
 from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from rich.console import Console
-from rich.progress import track as rich_track
+import rich.console
+from rich.progress import Progress, TextColumn
+from rich.segment import Segment
+
+from .text import clean, clean_lines
 
 Item = TypeVar("Item")
+DESCRIPTION = "{task.description}"
+
+
+class Console(rich.console.Console):
+    """The only kind of console: values are printed as they are, without commands to a terminal."""
+
+    def __init__(self, stderr: bool = False, **options: Any) -> None:
+        plain = {"markup": False, "emoji": False, "highlight": False}
+        super().__init__(stderr=stderr, **plain, **options)
+
+    def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+        """Render anything to text, of which rich cleans only a part."""
+        for segment in super().render(*arguments, **options):
+            yield segment if segment.control else segment._replace(text=clean_lines(segment.text))
 
 
 def track(items: Iterable[Item], description: str) -> Iterator[Item]:
     """Yield the items under a progress bar, which disappears at the end."""
     console = Console(stderr=True)
     hidden = not console.is_terminal  # a pipe or a log
-    return iter(rich_track([*items], description, console=console, transient=True, disable=hidden))
+    columns = (TextColumn(DESCRIPTION, markup=False), *Progress.get_default_columns()[1:])
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bars:
+        yield from bars.track([*items], description=description)
 
 
 def report(line: str) -> None:
-    """Print one line, such as a count of excluded rows."""
-    Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False)
+    """Print one line on standard error, such as a count of excluded rows."""
+    Console(stderr=True, soft_wrap=True).print(clean(line))

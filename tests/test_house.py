@@ -79,6 +79,22 @@ def test_metric_folders_import_only_polyprobe_metrics():
                 )
 
 
+def test_there_is_one_kind_of_console():
+    """Another would read `[red]` and `:name:` in values, and pass on commands to the terminal."""
+    for path in (p for room in ROOMS for p in modules(room)):
+        console = path.relative_to(ROOT) == Path("system/progress.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module in ("rich", "rich.console"):
+                names = {alias.name for alias in node.names}
+                assert console or not names & {"Console", "get_console", "print"}, path
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func)
+                assert name not in ("print", "typer.echo", "sys.stdout.write"), path
+                assert name not in ("Text.from_markup", "sys.stderr.write"), path
+                if name == "TextColumn":
+                    assert "markup=False" in ast.unparse(node), path
+
+
 def test_no_test_file_imports_another():
     """What several need is in tests/making, or beside them in a module of another name."""
     for path in (ROOT / "tests").rglob("*.py"):

@@ -10,6 +10,8 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from polyprobe.system.text import clean, escape_markdown
+
 from .config import Config
 
 TEXTS = tomllib.loads(files(__package__).joinpath("columns.toml").read_text(encoding="utf-8"))
@@ -23,7 +25,8 @@ ranked by how many other facts of the relation they answer. Compare accuracy wit
 def markdown_table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
     """Return a table in Markdown, with commas in numbers and bars in cells escaped."""
     texts = [[f"{x:,}" if isinstance(x, int) else str(x) for x in row] for row in rows]
-    lines = ([x.replace("|", "\\|") for x in line] for line in (head, ("---",) * len(head), *texts))
+    rule = ("---",) * len(head)
+    lines = ([re.sub(r"(?<!\\)\|", r"\|", clean(x)) for x in line] for line in (head, rule, *texts))
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
@@ -75,11 +78,13 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
     rows = []
     for relation in dict.fromkeys(name for config in configs for name in config.relations):
         place = f"https://www.wikidata.org/wiki/Property:{relation}"
-        title = f"[{relation}]({place})" if re.fullmatch(r"P\d+", relation) else relation
+        title = escape_markdown(relation)
+        title = f"[{title}]({place})" if re.fullmatch(r"P\d+", relation) else title
+        name = escape_markdown(names.get(relation, ""))
         numbers = [c.relations[relation] for c in configs if relation in c.relations or not is_sum]
         # Numbers of single configurations are text, as they have no commas.
         sums = (len(numbers), sum(numbers), min(numbers), max(numbers))
-        rows.append((title, names.get(relation, ""), *(sums if is_sum else map(str, numbers))))
+        rows.append((title, name, *(sums if is_sum else map(str, numbers))))
     return markdown_table(("relation", "name", *columns), rows)
 
 

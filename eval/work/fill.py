@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from polyprobe.eval.options import EvaluationOptions
@@ -22,6 +21,7 @@ from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import is_hash
+from polyprobe.system.progress import DESCRIPTION, Console
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray
@@ -57,9 +57,9 @@ def fill_scores(
     store = open_store(run, settings, cache)
     work = plan_work(queries, store)
     if announce and work.tasks:
-        console.print(announce(work), highlight=False)
+        console.print(announce(work))
     elif work.n_stored:
-        console.print(f"{work.n_stored:,} queries are known from earlier runs", highlight=False)
+        console.print(f"{work.n_stored:,} queries are known from earlier runs")
     waiting = list(tables)
     n_left = Counter(task.language for task in work.tasks)
     with ProgressBars(console, len(tables), work) as bars:
@@ -182,7 +182,6 @@ def _read_scores(
         console.print(
             f"warning: language '{language}': {len(unknown)} of {total} candidates consist of "
             f"unknown tokens only (the first is {unknown[0]!r})",
-            markup=False,
         )
     return scores
 
@@ -253,7 +252,7 @@ class CountBars(Progress):
     """Progress bars that show how many items are done, the first one languages; the time left."""
 
     def __init__(self, console: Console, n_languages: int) -> None:
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        columns = (TextColumn(DESCRIPTION, markup=False), BarColumn(), MofNCompleteColumn())
         super().__init__(*columns, TimeRemainingColumn(), console=console)
         self.languages = self.add_task("languages", total=n_languages)
 

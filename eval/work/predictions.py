@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from rich.console import Console
 from rich.progress import TaskID
 
 from polyprobe.schema.run.folder import PREDICTIONS, Run
@@ -16,6 +15,7 @@ from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
 from polyprobe.system.errors import naming_language
+from polyprobe.system.progress import Console
 
 from .fill import CountBars
 
@@ -40,7 +40,6 @@ def fill_predictions(
                     f"warning: language '{language}': {len(left_out)} of {len(table)} facts are "
                     "excluded: their label contains an unknown token (the first is "
                     f"{left_out[0]!r})",
-                    markup=False,
                 )
             run.write(language, made)
             bars.remove_task(bar)

@@ -9,6 +9,7 @@ from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import MEAN, FigureRow, is_above_floor
 from polyprobe.report.finding import Column, Table
 from polyprobe.report.show import escape, join_cells, percent, to_csv
+from polyprobe.system.text import clean
 
 from .exported import MARK, Exported, write_export
 
@@ -50,7 +51,7 @@ def make_table(exported: Exported) -> str:
     width = len(means) + min(WIDTH, len(languages))
     lines = [
         f"% {MARK}",
-        f"% {'|'.join([exported.settings.signature, *exported.listed_options])}",
+        clean(f"% {'|'.join([exported.settings.signature, *exported.listed_options])}"),
         r"% \usepackage{booktabs}",
         r"\begin{table*}",
         r"\centering\small\setlength{\tabcolsep}{2pt}",
@@ -121,7 +122,7 @@ def make_caption(exported: Exported, means: Sequence[FigureRow]) -> str:
         sentences.append("Bold: values whose interval is not above their floor")
     if n := exported.results["resampling"]["n_resamples"]:
         sentences.append(f"95% intervals by bootstrap, {n:,} resamples")
-    return escape(" ".join(f"{sentence}." for sentence in sentences))
+    return escape(clean(" ".join(f"{sentence}." for sentence in sentences)))
 
 
 def _emphasise(row: FigureRow, results: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
+from polyprobe.system.text import escape_markdown
 
 from .page import write_finding
 
@@ -48,9 +49,9 @@ def _make_card(finding: Finding) -> str:
     models, *trends = (to_markdown(table) for table in finding.tables if table.limit != 0)
     parts = [
         f"---\n{yaml_dump(head, sort_keys=False)}---",
-        f"# {finding.title}",
+        f"# {escape_markdown(finding.title)}",
         models,
-        "".join(f"- {line}.\n" for line in (*finding.notes, *finding.cautions)),
+        "".join(f"- {escape_markdown(line)}.\n" for line in (*finding.notes, *finding.cautions)),
         *trends,
         "Made by `polyprobe board`. `board.csv` and `board.json` have all figures.",
     ]

@@ -10,6 +10,7 @@ from typing import Any, Self
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import HASH, is_hash
+from polyprobe.system.text import clean, clean_field
 
 # Increase when scores change for the same model and query.
 FORMAT = "1"
@@ -26,7 +27,7 @@ def versions() -> dict[str, str]:
 
 def _short(name: str) -> str:
     """Cut a path to its last part; names and ids on the Hub are unchanged."""
-    return Path(name).name if Path(name).is_absolute() or name.startswith(".") else name
+    return clean(Path(name).name if Path(name).is_absolute() or name.startswith(".") else name)
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,7 @@ class Settings:
             "donor": "subject" if self.donor else "none",
             **self._way,
         }
-        text = "|".join(f"{key}:{value}" for key, value in parts.items())
+        text = "|".join(f"{key}:{clean_field(value)}" for key, value in parts.items())
         return re.sub(rf"({HASH}\w{{12}})\w+", r"\1", text)
 
     @property

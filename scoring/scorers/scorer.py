@@ -12,7 +12,7 @@ import torch
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
 from polyprobe.scoring.served.engine import ServedEngine
-from polyprobe.system.collector import without_collector
+from polyprobe.system.devices import without_collector
 from polyprobe.system.errors import PolyprobeError
 
 from .queries import Queries, check_queries, only_unknown

@@ -6,7 +6,7 @@ from heapq import nlargest
 from typing import Any
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.errors import PolyprobeError, guess, list_first
 from polyprobe.system.sending import BrokenAnswerError, hide_password
 
 from .cover import Prompt, Reach
@@ -38,7 +38,7 @@ class Completions(Server):
         if models and model not in models:
             raise PolyprobeError(
                 f"the server {hide_password(url)} has no model {model!r};{guess(model, models)} "
-                f"it has: {', '.join(models)}"
+                f"it has: {list_first(models)}"
             )
         limit = models.get(model, {}).get("max_model_len")
         return ServedModel(url, model, "", limit if isinstance(limit, int) else None)

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Console
 from scipy.stats import pearsonr
 
 from polyprobe.analysis.compare.match import Pair, Tables
@@ -16,6 +15,7 @@ from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing, recall_probability
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.rows import take
+from polyprobe.system.progress import Console
 
 from .texts import FormPair, WordingTexts
 

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 
 from polyprobe.analysis.compare.options import REFERENCE_FREE, Comet
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import missing
-from polyprobe.system.progress import track
+from polyprobe.system.progress import Console, track
 
 from .deltas import WordingTest
 from .texts import ENGLISH, WordingTexts

@@ -12,7 +12,9 @@ from transformers import AutoTokenizer
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
+from polyprobe.publish.export import export_run
 from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.naming import split_signature
 from polyprobe.scoring.served import TopCompletions
 from polyprobe.scoring.served.cover import Prompt
 from polyprobe.scoring.served.server import ServedModel
@@ -203,6 +205,57 @@ def test_pages_and_refusals_of_other_servers(path, status, page, words, monkeypa
             return
         with pytest.raises(PolyprobeError, match=words):
             load_scorer("geolm", server=server.url)
+
+
+HOSTILE = "1|path:tree|dtype:bfloat16\n\\input{/etc/passwd}\n% \x1b]0;pwned\x07\u202e"
+PLAIN = "1/path:tree/dtype:bfloat16 \\input{/etc/passwd} % ]0;pwned"
+
+
+def test_what_a_server_says_of_itself_is_one_field_on_one_line(tmp_path, monkeypatch, capfd):
+    """It gets neither into the other fields of the signature nor behind a comment in LaTeX."""
+    send = Handler.send
+
+    def send_hostile(handler, value, status=200):
+        if handler.path == "/version":
+            value = {"version": HOSTILE}
+        elif handler.path == "/v1/models":
+            value["data"][0]["root"] = "/a/r\n\\write18{id}"
+        send(handler, value, status)
+
+    monkeypatch.setattr(Handler, "send", send_hostile)
+    with serving("vllm") as server:
+        asked = {"languages": ["en", "es"], "sample": 5, "server": server.url, "cache": False}
+        evaluate_model("geolm", "geofacts", output=tmp_path / "run", **asked)
+    settings = Run(tmp_path / "run").settings()
+    parts = split_signature(settings.signature)
+    assert (parts["path"], parts["dtype"]) == ("vllm", settings.dtype)
+    assert parts["server"] == f"vllm-{PLAIN}-r \\write18{{id}}"
+    latex = export_run(tmp_path / "run", "latex").read_text("utf-8").splitlines()
+    live = [line for line in latex if "\\input{" in line or "\\write18" in line]
+    assert [line[:2] for line in live] == ["% "]
+    shown = capfd.readouterr()
+    assert not {*"\x1b\x07\u202e"} & {*shown.out, *shown.err}
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/completions"])
+def test_what_a_server_names_is_one_line_of_an_error(path, monkeypatch):
+    send = Handler.send
+
+    def send_hostile(handler, value, status=200):
+        if handler.path == path == "/v1/completions":
+            handler.send_response(400)
+            handler.send_header("Content-Length", str(len(HOSTILE.encode())))
+            handler.end_headers()
+            handler.wfile.write(HOSTILE.encode())
+            return
+        names = {"data": [{"id": f"{HOSTILE}{k}"} for k in range(5000)]}
+        send(handler, names if handler.path == path else value, status)
+
+    monkeypatch.setattr(Handler, "send", send_hostile)
+    with serving("completions") as server, pytest.raises(PolyprobeError) as caught:
+        load_scorer("geolm", server=server.url)
+    assert not {*"\n\x1b\x07\u202e"} & {*str(caught.value)}
+    assert len(str(caught.value)) < 6000
 
 
 def test_a_password_is_not_shown():
