@@ -1,5 +1,6 @@
 """Checks before a push: card, licence and files of a dataset, a metric or a board."""
 
+import hashlib
 import json
 import re
 import sys
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from packaging.utils import canonicalize_name
 
-from polyprobe.analysis.board import JSON
+from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
 from polyprobe.builder.output.card import describe_feature
 from polyprobe.schema.card import (
     CardSplit,
@@ -24,6 +25,7 @@ from polyprobe.schema.card import (
 )
 from polyprobe.schema.checks import check
 from polyprobe.schema.columns import SCHEMA, UNREADABLE, has_prompts
+from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_json
 
@@ -231,17 +233,19 @@ def not_loading(metric: Subject) -> Iterator[str]:
         yield f"{metric.folder.name}.py: evaluate cannot load it: {reason}"
 
 
-def other_page(board: Subject) -> Iterator[str]:
-    """Find a page that is not of the figures in board.json."""
+def changed_file(board: Subject) -> Iterator[str]:
+    """Find a file that was changed after `board` wrote it; README.md is meant to be edited."""
     try:
         content = json.loads((board.folder / JSON).read_text(encoding="utf-8"))
-        page = (board.folder / board.card["app_file"]).read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        yield f"{JSON} or the page cannot be read ({one_line(error)}); {REMAKE}"
+        seal, hashes = content.pop(SEAL, None), {**content[SEALED]}
+        changed = [JSON] if seal != hash_json(content) else []
+        for name in (x for x in FILES if x not in (CARD, JSON) and not changed):
+            digest = hashlib.sha256((board.folder / name).read_bytes()).hexdigest()
+            changed += [name] if digest != hashes.get(name) else []
+    except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
+        yield f"{JSON}, or a file that it names, cannot be read ({one_line(error)}); {REMAKE}"
         return
-    # The page embeds its figures with their seal.
-    if f'"seal":"{hash_json(content)}"' not in page:
-        yield f"the page is not of the figures in {JSON}; {REMAKE}"
+    yield from (f"{name} was changed after it was written; {REMAKE}" for name in changed)
 
 
 # By kind of the folder. A stage runs if the one before found nothing, and relies on that.
@@ -253,7 +257,7 @@ STAGES: dict[str, tuple[list[Callable[[Subject], Iterator[str]]], ...]] = {
         [wrong_columns],
         [other_features, wrong_rows],
     ),
-    "board": ([incomplete_card, missing_app], [other_page]),
+    "board": ([incomplete_card, missing_app], [changed_file]),
     "space": (
         [incomplete_card, missing_app],
         [missing_sibling, missing_requirement],

@@ -1,5 +1,6 @@
-"""Damaged files of eight kinds: one line of error, or the same result; never another one."""
+"""Damaged files of twelve kinds: one line of error, or the same result; never another one."""
 
+import json
 import random
 import shutil
 from dataclasses import replace
@@ -7,14 +8,19 @@ from pathlib import Path
 
 import pytest
 
+from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval.work.score_store import ScoreStore
+from polyprobe.publish.checks import check_source
 from polyprobe.publish.export import export_run
+from polyprobe.publish.source import read_source
+from polyprobe.report.page.board import write_board
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore
+from tests.making.boards import write_table_5
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run
 from tests.making.stores import IDENTITY, queries
@@ -68,6 +74,12 @@ def read_rows(folder: Path):
     return load_facts(str(folder))
 
 
+def read_board(folder: Path):
+    check_source(read_source(folder))
+    texts = [(folder / name).read_bytes() for name in ("index.html", "board.csv", "board.tex")]
+    return {"texts": texts, "figures": json.loads((folder / "board.json").read_bytes())}
+
+
 def read_scores(folder: Path):
     return ScoreStore(folder, IDENTITY).find(*queries(*range(40))[:2])
 
@@ -86,6 +98,10 @@ FILES = {
     "results.json": ("run/results.json", read_export, TEXT),
     "Parquet": ("small/data/default/fr.parquet", read_rows, BINARY),
     "card": ("small/README.md", read_rows, TEXT),
+    "page": ("board/index.html", read_board, TEXT),
+    "board.csv": ("board/board.csv", read_board, TEXT),
+    "board.tex": ("board/board.tex", read_board, TEXT),
+    "board.json": ("board/board.json", read_board, TEXT),
     "score store": ("scores/{store}", read_scores, BINARY),
     "translations": ("translations.sqlite", read_translations, BINARY),
 }
@@ -102,6 +118,7 @@ def place(tmp_path_factory):
     free.open(replace(settings, scoring="xfactr", languages=["en"], fingerprint={"en": "0"}))
     free.write("en", table)
     small_dataset(folder / "small")
+    write_board(make_board(write_table_5(folder / "table 5")), folder / "board")
     ScoreStore(folder, IDENTITY).add(*queries(*range(40)))
     store = ContentStore(folder / "translations.sqlite", "translations", seal=b"")
     store.add(TRANSLATIONS)

@@ -6,6 +6,7 @@ from polyprobe.system.errors import PolyprobeError
 
 CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
 FILES = (CARD, PAGE, JSON, TABLE, LATEX)
+SEALED = "files"  # in board.json: SHA-256 by name of the files that only `board` writes
 REMEDY = "choose another --output"
 TABLES = (".csv", ".tex", ".md")  # of --table
 

@@ -1,36 +1,39 @@
 """Write a board as a folder: the page, tables, and a card, which together are a static Space."""
 
+import hashlib
 import json
 from pathlib import Path
 
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, TABLE, check_folder
+from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, SEALED, TABLE, check_folder
 from polyprobe.analysis.board.board import Board
 from polyprobe.report.finding import Finding
 from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
+from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 from polyprobe.system.text import escape_markdown
 
-from .page import write_finding
+from .page import render_page
 
 
 def write_board(board: Board, folder: Path) -> None:
-    """Write the page, README.md for a static Space, board.csv, board.tex and board.json."""
+    """Write a static Space: README.md, page, tables, and board.json with the hashes of these."""
     check_folder(folder)
-    finding, numbers = make_board_finding(board), board.as_json()
-    files = {
-        JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    finding = make_board_finding(board)
+    sealed = {
+        PAGE: render_page(finding, (TABLE, LATEX)),
         TABLE: write_models(board, ".csv"),
         LATEX: write_models(board, ".tex"),
-        CARD: _make_card(finding),
     }
-    for name, content in files.items():
+    hashes = {x: hashlib.sha256(text.encode("utf-8")).hexdigest() for x, text in sealed.items()}
+    numbers = {**board.as_json(), SEALED: hashes}
+    numbers[SEAL] = hash_json(numbers)
+    files = {JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
+    for name, content in (files | sealed | {CARD: _make_card(finding)}).items():
         write_text(folder / name, content, REMEDY)
-    # publish/checks.py compares the seal with board.json
-    write_finding(finding, folder / PAGE, (TABLE, LATEX), seal=hash_json(numbers))
 
 
 def _make_card(finding: Finding) -> str:

@@ -57,8 +57,18 @@ def write_finding(
     drawings: Mapping[str, Sequence[Drawing]] | None = None,  # by the title of their part
     **data: Any,  # further values for the page's script; `runs` are those with examples
 ) -> None:
-    """Write a finding as a page; pictures without `drawings` are chosen by their names."""
+    """Write a finding as a page, see `render_page`."""
     check_ending("--output", output, ENDINGS)
+    write_text(output, render_page(finding, files, drawings, **data), "choose another --output")
+
+
+def render_page(
+    finding: Finding,
+    files: Sequence[str] = (),
+    drawings: Mapping[str, Sequence[Drawing]] | None = None,
+    **data: Any,
+) -> str:
+    """Render a finding as a page; pictures without `drawings` are chosen by their names."""
     parts = []
     for part in finding.parts:
         pictures = (drawings or {}).get(part.title)
@@ -81,7 +91,7 @@ def write_finding(
     compact = {"ensure_ascii": False, "separators": (",", ":"), "allow_nan": False}
     environment.policies["json.dumps_kwargs"] = compact
     environment.filters["cells"] = list_cells
-    text = environment.get_template(f"{name}.html").render(
+    return environment.get_template(f"{name}.html").render(
         title=f"polyprobe: {finding.title}",
         finding=finding,
         parts=parts,
@@ -90,7 +100,6 @@ def write_finding(
         style=(HERE / "report.css").read_text(encoding="utf-8"),
         script="\n".join((HERE / x).read_text(encoding="utf-8") for x in scripts),
     )
-    write_text(output, text, "choose another --output")
 
 
 def _choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:

@@ -122,7 +122,7 @@ BOARDS = {
         lambda folder: (folder / "index.html").unlink(),
         "app_file is 'index.html': no such file",
     ),
-    "other-page": (change_figure, "the page is not of the figures in board.json; make it again"),
+    "changed-file": (change_figure, "board.json was changed after it was written; make it again"),
 }
 CHECKS = {"dataset": DATASETS, "space": METRICS, "board": BOARDS}
 NO_FILES = "lists no data_files"
@@ -145,7 +145,12 @@ FURTHER = [
         "requirements.txt: yaml is missing, which app.py imports",
     ),
     ("space", write("rankc.py", b"raise SystemExit(3)\n"), "evaluate cannot load it"),
-    ("board", write("board.json", b"{"), "board.json or the page cannot be read"),
+    ("board", write("board.json", b"{"), "a file that it names, cannot be read"),
+    ("board", lambda folder: (folder / "board.csv").unlink(), "No such file or directory"),
+    *(
+        ("board", write(name, b"9.999"), f"{name} was changed after it was written; make it again")
+        for name in ("index.html", "board.csv", "board.tex")
+    ),
 ]
 
 
@@ -182,6 +187,13 @@ def test_a_folder_that_is_fit(kind, sdk, tmp_path):
     card = check_source(read_source(make(kind, tmp_path)))
     assert card.get("sdk") == sdk
     assert card["license"] == ("other" if kind == "dataset" else "apache-2.0")
+
+
+def test_the_card_of_a_board_may_be_edited(tmp_path):
+    folder = make("board", tmp_path)
+    text = (folder / "README.md").read_text(encoding="utf-8")
+    (folder / "README.md").write_text(f"{text}\nMore.\n", encoding="utf-8")
+    check_source(read_source(folder))
 
 
 def test_a_package_may_have_another_name_than_its_module(tmp_path):
