@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from polyprobe import __version__
 from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.progress import hide_secrets_in_logs
 from polyprobe.system.progress import report as report_line
 
 from .audit import audit
@@ -110,6 +111,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):  # a terminal that knows no emoji shows a question mark
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
+    hide_secrets_in_logs()
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()

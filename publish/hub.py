@@ -19,7 +19,7 @@ from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import hide_password
+from polyprobe.system.text import hide_secrets
 
 from .source import Source, is_published
 
@@ -31,7 +31,6 @@ _MADE, _MADE_STATIC = {".gitattributes", "README.md"}, {"index.html", "style.css
 WAIT = 60  # seconds without a byte of an answer; by default the client waits without limit
 AGAIN = "run the same command again: uploaded files are not sent twice"
 _XET_STATUS = re.compile(r"HTTP status (?:client|server) error \((\d{3}) ?([^)]*)\)")
-_TOKEN = re.compile(r"\bhf_(?:oauth_)?[A-Za-z0-9._-]{8,}")
 
 
 def check_repository_name(name: str, remedy: str = "correct --dataset-id") -> str:
@@ -212,7 +211,7 @@ def how_to_log_in() -> str:
 
 def endpoint() -> str:
     """Read the Hub's address, without a user and password."""
-    return hide_password(constants.ENDPOINT)
+    return hide_secrets(constants.ENDPOINT)
 
 
 def _redact(error: object) -> str:
@@ -221,4 +220,4 @@ def _redact(error: object) -> str:
     with suppress(Exception):  # some sources of a token ask a server
         if token := get_token():
             text = text.replace(token, "…")
-    return _TOKEN.sub("…", text)[:300]
+    return hide_secrets(text, constants.ENDPOINT)[:300]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import PolyprobeError
+from .sending import check_address, extend
 from .store import cache_folder
 
 ENDPOINT = "https://github.com"
@@ -43,8 +44,9 @@ class Repository(NamedTuple):
     @property
     def url(self) -> str:
         """The address of the zipball: on GitHub, or the server of POLYPROBE_GITHUB."""
-        endpoint = os.environ.get(ENDPOINT_VARIABLE, ENDPOINT).rstrip("/")
-        return f"{endpoint}/{self.name}/archive/{self.commit}.zip"
+        address = os.environ.get(ENDPOINT_VARIABLE, ENDPOINT)
+        endpoint = check_address(ENDPOINT_VARIABLE, address)
+        return extend(endpoint, f"/{self.name}/archive/{self.commit}.zip")
 
 
 def read_sums(package: str, name: str) -> dict[str, str]:
@@ -172,7 +174,7 @@ def _download(url: str, file: Path, sha256: str | None) -> None:
         raise PolyprobeError(
             f"cannot download {url} ({reason}); try again, or give the folder with {file.name} as "
             "--mirror"
-        ) from error
+        ) from None  # its text has the whole address
     except ValueError as error:  # another hash: pooch deleted the download
         raise PolyprobeError(f"{url}: {error}") from error
     except OSError as error:

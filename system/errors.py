@@ -1,11 +1,11 @@
-"""Errors that a user can correct, each in one line."""
+"""Errors that a user can correct, each in one line, without secrets."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 
-from .text import clean
+from .text import clean, hide_secrets
 
 MAX_LENGTH = 200  # characters of a foreign message
 _LISTED = 60  # known names in a message
@@ -15,7 +15,7 @@ class PolyprobeError(Exception):
     """A mistake that the user can correct: one line that names the value, the place, the remedy."""
 
     def __init__(self, message: object) -> None:
-        super().__init__(clean(message))  # parts of it come from files and servers
+        super().__init__(hide_secrets(clean(message)))  # it has parts of files and answers
 
 
 def unknown(kind: str, name: str, place: str, names: Collection[str]) -> PolyprobeError:
@@ -89,9 +89,9 @@ def guess(name: str, names: Collection[str]) -> str:
     return f" did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
-def one_line(error: BaseException) -> str:
+def one_line(error: object) -> str:
     """Write the text of an error as one line, cut at a word; its class if it has no text."""
-    text = " ".join(str(error).split())
+    text = " ".join(hide_secrets(str(error)).split())
     if len(text) > MAX_LENGTH:
         # a first word of that length, such as an address, is cut inside
         words = text[: MAX_LENGTH - 1].rpartition(" ")[0]

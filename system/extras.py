@@ -13,7 +13,7 @@ EXTRAS = {
     "figures": "vl_convert",
     "quantized": "bitsandbytes",
     "ray": "ray",
-    "sentences": "googletrans langcodes openai pymorphy3 rapidfuzz sacrebleu simplemma stanza",
+    "sentences": "googletrans langcodes pymorphy3 rapidfuzz sacrebleu simplemma stanza",
     "served": "aiolimiter anyio httpx tenacity",
     "typology": "lang2vec",
 }

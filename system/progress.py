@@ -1,16 +1,19 @@
-"""The terminal: what is printed, and progress bars."""
+"""The terminal: what is printed, progress bars, and the logs of libraries."""
 
+import logging
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import rich.console
 from rich.progress import Progress, TextColumn
 from rich.segment import Segment
 
-from .text import clean, clean_lines
+from .text import clean, clean_lines, hide_secrets
 
 Item = TypeVar("Item")
 DESCRIPTION = "{task.description}"
+_make_record = logging.getLogRecordFactory()
 
 
 class Console(rich.console.Console):
@@ -37,4 +40,16 @@ def track(items: Iterable[Item], description: str) -> Iterator[Item]:
 
 def report(line: str) -> None:
     """Print one line on standard error, such as a count of excluded rows."""
-    Console(stderr=True, soft_wrap=True).print(clean(line))
+    Console(stderr=True, soft_wrap=True).print(hide_secrets(clean(line)))
+
+
+def hide_secrets_in_logs() -> None:
+    """Cut secrets from what libraries log: the Hub's client logs its address with each retry."""
+
+    def make(*values: Any, **keywords: Any) -> logging.LogRecord:
+        record = _make_record(*values, **keywords)
+        with suppress(Exception):  # arguments that do not fit: the library's own mistake
+            record.msg, record.args = hide_secrets(clean_lines(record.getMessage())), ()
+        return record
+
+    logging.setLogRecordFactory(make)

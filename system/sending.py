@@ -1,6 +1,7 @@
-"""Requests to a server over HTTP: rate, retries and waits, and failures."""
+"""Requests to a server over HTTP: rate, retries and waits, limits of answers, and failures."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -8,7 +9,8 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from .errors import PolyprobeError
+from .errors import PolyprobeError, one_line
+from .text import hide_secrets
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -22,18 +24,35 @@ REMEDIES = {
     403: "check the key and its permissions",
     404: "check the address and the model's name",
 }
+# Of an answer after decompression; of all tokens of a vocabulary llama.cpp sends 25 MB.
+SMALL, LARGE = 4 * 2**20, 64 * 2**20
+VALUES = 4 * 2**20  # of the JSON of an answer: each takes some 60 bytes of memory
+# A part of 64 kB has 64 MB with one of them, and no bound with two, or with brotli.
+ENCODINGS = ("", "identity", "gzip", "deflate")
+CONTENT = (b"content-encoding", b"content-length", b"transfer-encoding")
 
 
 class NoAnswerError(Exception):
     """No answer: a timeout, a lost connection, HTTP 429 or 5xx. The request is retried."""
+
+    state = "does not answer"
 
     def __init__(self, reason: str, retry_after: float | None = None) -> None:
         super().__init__(reason)
         self.retry_after = retry_after  # seconds; None if the server does not say
 
 
+class BusyError(NoAnswerError):
+    """HTTP 429: the server has too many requests."""
+
+    state = "is busy"
+
+
 class BrokenAnswerError(Exception):
     """An answer without its content: `no JSON`, `several lines`. The request is retried."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(one_line(reason))  # it may have a value of the answer
 
 
 class WrongNumberError(Exception):
@@ -52,6 +71,7 @@ class Pace(NamedTuple):
     first_wait: float = 1.0  # seconds before the second request
     longest_wait: float = 60.0  # seconds
     give_up: int = 6  # consecutive failed batches after which a run stops
+    busy_tries: int | None = None  # requests while the server is busy; None: `tries`
 
 
 def run_async(work: Coroutine[Any, Any, Result]) -> Result:
@@ -92,12 +112,11 @@ class Requests:
 
     async def send(self, send: Send[Result]) -> Result:
         """Await `send`, retried; the message of the last failure counts the tries."""
-        from tenacity import AsyncRetrying, retry_if_exception_type, stop_after_attempt
+        from tenacity import AsyncRetrying, retry_if_exception_type
 
         retrying = AsyncRetrying(
             retry=retry_if_exception_type((NoAnswerError, BrokenAnswerError)),
-            stop=stop_after_attempt(self._pace.tries)
-            | (lambda state: _read_wait(state) > self._pace.longest_wait),
+            stop=self._is_over,
             wait=self._choose_wait,
             reraise=True,
         )
@@ -106,7 +125,8 @@ class Requests:
         except (NoAnswerError, BrokenAnswerError) as error:
             tries = retrying.statistics["attempt_number"]
             times = "once" if tries == 1 else f"{tries} times"
-            raise type(error)(f"{error}, {times}") from error
+            error.args = (f"{error}, {times}",)
+            raise
 
     async def _send_once(self, send: Send[Result]) -> Result:
         remaining = self._quiet_until - asyncio.get_running_loop().time()
@@ -119,6 +139,12 @@ class Requests:
                 return await send()
         except TimeoutError as error:
             raise NoAnswerError("timeout") from error
+
+    def _is_over(self, state: "RetryCallState") -> bool:
+        error = state.outcome.exception() if state.outcome else None
+        busy = self._pace.busy_tries if isinstance(error, BusyError) else None
+        tries = busy or self._pace.tries
+        return state.attempt_number >= tries or _read_wait(state) > self._pace.longest_wait
 
     def _choose_wait(self, state: "RetryCallState") -> float:
         seconds = _read_wait(state)
@@ -139,7 +165,8 @@ def status_failure(
 ) -> Exception:
     """Make the exception for an HTTP status: retried, or a user's mistake with a remedy."""
     if status in RETRIED or status >= 500:
-        return NoAnswerError(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
+        kind = BusyError if status == 429 else NoAnswerError
+        return kind(f"HTTP {status}", read_retry_after(headers.get("retry-after")))
     remedy = remedies.get(status) or REMEDIES.get(status, "check the address")
     return PolyprobeError(f"{engine} refused the request with HTTP {status}; {remedy}")
 
@@ -163,7 +190,7 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 
 def check_address(engine: str, address: str) -> str:
-    """Check an engine's address, and cut its final slash; an error hides a password."""
+    """Check an engine's address; cut its final slash, and its fragment, which is never sent."""
     try:
         parts = urlsplit(address.strip())
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
@@ -171,35 +198,94 @@ def check_address(engine: str, address: str) -> str:
         good = False
     if not good:
         raise PolyprobeError(
-            f"invalid address of {engine}: {address.rpartition('@')[2]!r}; expected an address "
-            "such as http://127.0.0.1:8000"
+            f"invalid address of {engine}: {hide_secrets(address.rpartition('@')[2])!r}; expected "
+            "an address such as http://127.0.0.1:8000"
         )
-    return address.strip().rstrip("/")
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment=""))
 
 
-def hide_password(address: str) -> str:
-    """Write an address without its user name and password, to be shown or stored."""
+def extend(address: str, path: str) -> str:
+    """Write a path behind that of an address, in front of its query.
+
+    >>> extend("https://example.org/v1?key=abc", "/models")
+    'https://example.org/v1/models?key=abc'
+    """
     parts = urlsplit(address)
-    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+    return urlunsplit(parts._replace(path=parts.path.rstrip("/") + path))
+
+
+def open_client(timeout: float, variable: str = "", largest: int = SMALL) -> Any:
+    """Make an HTTP client, with the key of an environment variable and a limit to its answers."""
+    import httpx
+
+    key = os.environ.get(variable, "")
+    if strange := next((x for x in key if not "!" <= x <= "~"), ""):
+        name = "a blank or a line break" if strange.isspace() else f"the character {strange!r}"
+        raise PolyprobeError(f"the key in {variable} has {name}, which no key has; set it again")
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        client = httpx.AsyncClient(timeout=timeout, headers=headers)
+    except (ImportError, ValueError, httpx.InvalidURL):
+        raise PolyprobeError(
+            "the proxy of the environment cannot be used; correct http_proxy, https_proxy or "
+            "all_proxy"
+        ) from None
+    return limit_answers(client, largest)
+
+
+def limit_answers(client: Any, largest: int) -> Any:
+    """Let a client of httpx refuse answers that take more memory than any that is expected."""
+    send = client.send
+
+    async def send_limited(request: Any, **options: Any) -> Any:
+        response = await send(request, **options | {"stream": True})
+        try:
+            limit = SMALL if request.method == "GET" else largest
+            body = await _read_body(response, limit)
+        finally:
+            await response.aclose()
+        headers = [pair for pair in response.headers.raw if pair[0].lower() not in CONTENT]
+        return type(response)(response.status_code, headers=headers, content=body, request=request)
+
+    client.headers["Accept-Encoding"] = "gzip, deflate"
+    client.send = send_limited
+    return client
+
+
+async def _read_body(response: Any, largest: int) -> bytes:
+    if response.headers.get("content-encoding", "").strip().lower() not in ENCODINGS:
+        raise BrokenAnswerError("a compression that was not requested")
+    body, n_values = bytearray(), 0
+    async for part in response.aiter_bytes():
+        n_values += part.count(b",")
+        if len(body) + len(part) > largest or n_values > VALUES:
+            raise BrokenAnswerError(f"more than {largest >> 20} MB or {VALUES:,} values")
+        body += part
+    return bytes(body)
 
 
 @contextmanager
 def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
-    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module."""
+    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
+
+    Their texts and causes are left out: they have the whole address, or a key.
+    """
     import httpx
 
     try:
         yield
     except httpx.HTTPStatusError as error:
         response = error.response
-        raise status_failure(engine, response.status_code, response.headers, remedies) from error
-    except httpx.TimeoutException as error:
-        raise NoAnswerError("timeout") from error
-    except (httpx.DecodingError, httpx.RemoteProtocolError) as error:
-        raise NoAnswerError("connection cut") from error
-    except httpx.TransportError as error:
-        raise NoAnswerError("no connection") from error
-    except (httpx.InvalidURL, httpx.UnsupportedProtocol) as error:
-        raise PolyprobeError(f"{engine}: {error}; expected an address http://…") from error
-    except ValueError as error:  # of json
-        raise BrokenAnswerError("no JSON") from error
+        raise status_failure(engine, response.status_code, response.headers, remedies) from None
+    except httpx.TimeoutException:
+        raise NoAnswerError("timeout") from None
+    except (httpx.InvalidURL, httpx.UnsupportedProtocol, httpx.LocalProtocolError):
+        raise PolyprobeError(
+            f"{engine}: HTTP does not permit this address or key; expected an address http://…"
+        ) from None
+    except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.ReadError):
+        raise NoAnswerError("connection cut") from None
+    except httpx.TransportError:
+        raise NoAnswerError("no connection") from None
+    except (ValueError, RecursionError):  # of json
+        raise BrokenAnswerError("no JSON") from None

@@ -1,8 +1,13 @@
-"""Text of others: cleaned where it enters or is shown, escaped in the formats of our files."""
+"""Text of others: cleaned where it enters or is shown, escaped in our files; without secrets."""
 
+import base64
 import html
+import os
 import re
 import unicodedata
+from collections.abc import Iterable
+from contextlib import suppress
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 # Controls end lines and command terminals; embeddings, overrides and isolates of writing
 # directions reorder what follows. The marks and joiners of Arabic, Hebrew and Indic words stay.
@@ -14,6 +19,13 @@ _HIDDEN: dict[int, str | None] = {
 }
 _OF_LINES = {code: sign for code, sign in _HIDDEN.items() if code != ord("\n")}
 _FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # the first sign of one in a sheet
+_SECRET_NAME = re.compile(r"(?i)(key|token|secret|passw(or)?d)$")  # of an environment variable
+_SHORTEST = 8  # characters of a secret that is searched for by its value
+# A user and password in an address; a password may have a `/`, but a port has digits only.
+_USER = re.compile(r"(?<=://)([^\s/?#]*@|[^\s/?#:[\]]*:(?!\d*([/?#\s]|$))\S*@)")
+_QUERY = re.compile(r"(://[^\s?#]*)[?#][^\s'\"<>]*?(?=[),.;:]*([\s'\"<>]|$))")
+_KEY = re.compile(r"\b(hf_|sk-)[A-Za-z0-9_-]{16,}")
+_NAMED = re.compile(r"(?i)((?:api|access|secret|auth)[-_]?(?:key|token)|passw(?:or)?d)(=)[^\s'\"]+")
 
 
 def clean(text: object) -> str:
@@ -32,7 +44,7 @@ def clean_lines(text: str) -> str:
 
 def clean_field(text: object) -> str:
     """Clean a field of a signature, in which `|` is between two fields."""
-    return clean(text).replace("|", "/")
+    return hide_secrets(clean(text)).replace("|", "/")
 
 
 def escape_cell(value: object) -> object:
@@ -50,3 +62,32 @@ def escape_markdown(text: str) -> str:
     a\|\[b\](c) &lt;i&gt;
     """
     return re.sub(r"[\\`*\[\]|]", r"\\\g<0>", html.escape(clean(text), quote=False))
+
+
+def hide_secrets(text: str, *addresses: str) -> str:
+    """Cut secrets from a text that is shown or stored: user, password, query of any address, keys.
+
+    The secrets of the environment and of `addresses` are also found outside of an address.
+
+    >>> hide_secrets("no answer from http://me:word@127.0.0.1:8000/v1?key=abc; start it")
+    'no answer from http://127.0.0.1:8000/v1; start it'
+    """
+    for secret in sorted(_list_secrets(addresses), key=len, reverse=True):
+        text = text.replace(secret, "…")
+    text = _NAMED.sub(r"\1\2…", _KEY.sub("…", text))
+    return _QUERY.sub(r"\1", _USER.sub("", text))
+
+
+def _list_secrets(addresses: Iterable[str]) -> set[str]:
+    """List the secrets of the environment and of addresses, as a server may repeat them."""
+    secrets = {value for name, value in os.environ.items() if _SECRET_NAME.search(name)}
+    for address in (*addresses, *(x for x in os.environ.values() if "://" in x)):
+        with suppress(ValueError):
+            parts = urlsplit(address)
+            user = parts.netloc.rpartition("@")[0]
+            # A user without a password is a token; else it may be any word.
+            values = [user.partition(":")[2] or user, parts.fragment]
+            values += [value for _, value in parse_qsl(parts.query)] or [parts.query]
+            secrets |= {x for y in values for x in (y, unquote(y), quote(unquote(y), safe=""))}
+            secrets.add(base64.b64encode(unquote(user).encode()).decode())
+    return {secret for secret in map(str.strip, secrets) if len(secret) >= _SHORTEST}

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.builder.facts import Facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
 
 from . import mlama
 
@@ -40,9 +40,8 @@ def download() -> Path:
             NAME, repo_type="dataset", revision=REVISION, allow_patterns="*.parquet"
         )
     except Exception as error:  # huggingface_hub's, httpx's or the disk's
-        text = " ".join(str(error).split())[:200]
         raise PolyprobeError(
-            f"cannot download {NAME} from the Hub ({type(error).__name__}: {text}); "
+            f"cannot download {NAME} from the Hub ({type(error).__name__}: {one_line(error)}); "
             f"try again, or take {mlama.URL}: source mlama"
         ) from error
     return Path(folder)

@@ -26,7 +26,7 @@ from .server import TIMEOUT, Answer, RefusedError, Server, new_client
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
 PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
-REMEDY = "scores so far are kept: start the server and run the same command again"
+REMEDY = "scores so far are kept: run the same command again when the server answers"
 UNUSABLE = 3  # answers to the same request that cannot be used, before a run ends
 ENOUGH = 30  # prompts before a server is refused because most are without an answer
 
@@ -98,7 +98,7 @@ class ServedEngine:
         try:
             return await requests.send(send)
         except NoAnswerError as error:
-            raise self._end(f"does not answer ({error}); {REMEDY}") from error
+            raise self._end(f"{error.state} ({error}); {REMEDY}") from error
         except BrokenAnswerError as error:
             raise self._end(f"gives no usable answer ({error}); {REMEDY}") from error
         except RefusedError as error:
@@ -127,7 +127,7 @@ class ServedEngine:
             raise self._end(f"gives no usable answer ({error}); {REMEDY}") from error
         except NoAnswerError as error:
             if not self._away:
-                report(f"no answer from {self.server.where} ({error}): trying again")
+                report(f"the server {self.server.where} {error.state} ({error}): trying again")
             self._away = True
             raise
         return answers

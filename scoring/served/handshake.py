@@ -1,22 +1,26 @@
 """Which kind of server answers, and its checks before the first row."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit, urlunsplit
 
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.progress import report
 from polyprobe.system.sending import (
     BrokenAnswerError,
+    BusyError,
     NoAnswerError,
     Pace,
     Requests,
     check_address,
-    hide_password,
 )
+from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt
 from .engine import ServedEngine
@@ -34,6 +38,8 @@ SHORT, LONG = 48, 400  # tokens of the prompts
 PROBE = "probe"  # before the number that a served model has instead of a revision
 MIN_TOKENS = 8  # different tokens of the sample, and tokens of a prompt
 MIN_NOISE = 1e-6  # nats
+SILENCE = 3.0  # seconds until a server that has not answered yet is named
+LATER = "run the same command again later"
 STATE_DRIFT = 1e-2  # nats between two states of the same model
 
 
@@ -54,19 +60,27 @@ class Handshake(NamedTuple):
 async def connect(url: str, model: str) -> Server:
     """Recognise the server at an address, with what it says of the model."""
     # Addresses are often copied from a client of OpenAI, which has the version in them.
-    base = check_address("--server", url).removesuffix("/v1")
-    requests = Requests(Pace(tries=3, longest_wait=2.0), None, 30.0)
+    parts = urlsplit(check_address("--server", url))
+    base = urlunsplit(parts._replace(path=parts.path.removesuffix("/v1")))
+    shown = hide_secrets(base)
+    requests = Requests(Pace(tries=3, busy_tries=8), None, 30.0)
+    line = f"waiting for an answer of {shown}"
+    notice = asyncio.get_running_loop().call_later(SILENCE, report, line)
     async with new_client() as client:
         for kind in KINDS:
             try:
                 with readable():
                     served = await requests.send(partial(kind.find, client, base, model))
+            except BusyError as error:
+                raise PolyprobeError(f"the server {shown} is busy ({error}); {LATER}") from error
             except (NoAnswerError, BrokenAnswerError) as error:
                 scheme = " (http, not https?)" if base.startswith("https:") else ""
                 raise PolyprobeError(
-                    f"no model server answers at {hide_password(base)} ({error}); start it, or "
+                    f"no model server answers at {shown} ({error}); start it, or "
                     f"correct --server{scheme}"
                 ) from error
+            finally:
+                notice.cancel()
             if served:
                 return kind(served)
     raise AssertionError(url)
@@ -83,7 +97,8 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
     checks = Checks(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
-            outcome = await checks.run(client)
+            with readable():
+                outcome = await checks.run(client)
         except LimitedError as error:
             remedy = "only --scoring letters is left, if it gives the most probable tokens"
             problem = f"an answer has {error}"
@@ -93,7 +108,8 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
         except RefusedError as error:
             raise _refusal(server, f"it refuses the request: {error}") from error
         except NoAnswerError as error:
-            raise _refusal(server, f"it does not answer: {error}") from error
+            line = f"the server {server.where} {error.state} ({error}); {LATER}"
+            raise PolyprobeError(line) from error
 
     if len(before) == len(outcome.probe):  # of the same kind of server, else the settings differ
         _check_same(server, outcome, outcome.probe, before)
@@ -101,7 +117,9 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
         outcome = outcome._replace(probe=[*before])
 
     async def check_again(client: Any) -> None:
-        _check_same(server, outcome, await checks.read_probe(client), outcome.probe)
+        probe = await checks.read_probe(client)
+        with readable():  # a probe of another length
+            _check_same(server, outcome, probe, outcome.probe)
 
     engine.check = check_again
     return outcome
@@ -267,7 +285,7 @@ class Checks:
     async def _ask(self, client: Any, *batches: Sequence[Prompt]) -> list[Answer]:
         """Return the checked answers; each batch is one HTTP request, if the kind has batches."""
         # HTTP requests are sent at the same time, as many as in a run
-        sender = Requests(Pace(tries=3, first_wait=0.2, longest_wait=2.0), None, 120.0)
+        sender = Requests(Pace(tries=3, first_wait=0.2, busy_tries=10), None, 120.0)
         size = self._server.prompts
         parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
         answers: dict[int, list[Answer]] = {}
@@ -296,7 +314,12 @@ CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[str | None]]] = {
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:
     """Return the mean difference at the ends of two prompts: of children and last tokens."""
-    a, b = ([*answer.path[-3:], *_list_children(prompt, answer)] for answer in (first, second))
+    n = min(3, len(first.path), len(second.path))
+    ends = (answer.path[len(answer.path) - n :] for answer in (first, second))
+    a, b = (
+        [*end, *_list_children(prompt, answer)]
+        for end, answer in zip(ends, (first, second), strict=True)
+    )
     return float(np.abs(np.subtract(a, b)).mean())
 
 

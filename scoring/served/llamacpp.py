@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyprobe.system.progress import report
-from polyprobe.system.sending import BrokenAnswerError
+from polyprobe.system.sending import BrokenAnswerError, extend
 
 from .cover import Prompt, Reach
-from .server import Answer, ServedModel, Server, compare_ids, fetch_models, get
+from .server import Answer, ServedModel, Server, compare_ids, fetch_models, get, read_number
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
 FORCE = 1000.0  # added to the logit of a token, so that it is drawn; its log-probability is raw
@@ -29,18 +29,18 @@ class LlamaCpp(Server):
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server has /props with slots."""
-        props = await get(client, f"{url}/props")
+        props = await get(client, extend(url, "/props"))
         if not isinstance(props, dict) or "total_slots" not in props:
             return None
         name, entry = next(iter((await fetch_models(client, url)).items()), ("", {}))
         short, meta = name.rpartition("/")[2], entry.get("meta") or {}
         precision = props.get("model_ftype") or meta.get("ftype") or ""
-        limit = (props.get("default_generation_settings") or {}).get("n_ctx")
+        limit = read_number((props.get("default_generation_settings") or {}).get("n_ctx"))
         version = f"{props.get('build_info', 'unknown')} {precision}".strip().replace(" ", "-")
         about = f"{short} {meta.get('n_params', '')}".strip().replace(" ", "-")
         if model not in (name, short, *entry.get("aliases", ())):
             report(f"note: llama.cpp ignores the name {model!r}; its model is {name!r}")
-        return ServedModel(url, model, version, limit, about, meta.get("n_vocab"))
+        return ServedModel(url, model, version, limit, about, read_number(meta.get("n_vocab")))
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the server's tokens of a text differ from these, special tokens aside."""

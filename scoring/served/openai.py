@@ -7,7 +7,8 @@ from typing import Any
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError, guess, list_first
-from polyprobe.system.sending import BrokenAnswerError, hide_password
+from polyprobe.system.sending import BrokenAnswerError, extend
+from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, Reach
 from .server import (
@@ -19,6 +20,7 @@ from .server import (
     compare_ids,
     fetch_models,
     get,
+    read_number,
 )
 
 LOGPROBS, FEWER_LOGPROBS = 20, 5  # the limits of vLLM (--max-logprobs) and of OpenAI
@@ -37,11 +39,10 @@ class Completions(Server):
         models = await fetch_models(client, url)
         if models and model not in models:
             raise PolyprobeError(
-                f"the server {hide_password(url)} has no model {model!r};{guess(model, models)} "
+                f"the server {hide_secrets(url)} has no model {model!r};{guess(model, models)} "
                 f"it has: {list_first(models)}"
             )
-        limit = models.get(model, {}).get("max_model_len")
-        return ServedModel(url, model, "", limit if isinstance(limit, int) else None)
+        return ServedModel(url, model, "", read_number(models.get(model, {}).get("max_model_len")))
 
     async def complete(
         self, client: Any, prompts: Sequence[Any], **options: Any
@@ -161,12 +162,12 @@ class Vllm(Completions):
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server has /version and lists it as vLLM's."""
-        version = await get(client, f"{url}/version")
+        version = await get(client, extend(url, "/version"))
         entry = (await fetch_models(client, url)).get(model, {})
         if not isinstance(version, dict) or entry.get("owned_by") != "vllm":
             return None
         about = str(entry.get("root") or "").rstrip("/").rpartition("/")[2]
-        limit = entry.get("max_model_len")
+        limit = read_number(entry.get("max_model_len"))
         return ServedModel(url, model, str(version.get("version")), limit, about)
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:

@@ -1,7 +1,6 @@
 """What every kind of server has: a model, prompts in, checked answers out."""
 
 import math
-import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,17 +8,38 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import BrokenAnswerError, hide_password, http_failures, run_copies
+from polyprobe.system.errors import one_line
+from polyprobe.system.sending import (
+    LARGE,
+    BrokenAnswerError,
+    extend,
+    http_failures,
+    open_client,
+    run_copies,
+)
+from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, PromptReads, Reach
 
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
+# What an answer raises that has values of other types, sizes or depths than expected.
+OTHER_FORM = (
+    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
+)  # fmt: skip
 ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
 
 Item = TypeVar("Item")
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """Turn the errors of an answer that has another form than expected into BrokenAnswerError."""
+    try:
+        yield
+    except OTHER_FORM as error:
+        raise BrokenAnswerError("another form than that of this kind of server") from error
 
 
 class LimitedError(BrokenAnswerError):
@@ -39,6 +59,7 @@ class Answer(NamedTuple):
     n_tokens: int | None
     best: float | None = None  # of the most probable token behind the prompt; None if it is unknown
 
+    @readable()
     def check(self, prompt: Prompt, exact: bool, vocabulary: int) -> None:
         """Refuse an answer that does not fit its prompt."""
         n = len(prompt.ids)
@@ -91,7 +112,7 @@ class Server(ABC):
     @property
     def where(self) -> str:
         """Return address and kind, for messages."""
-        return f"{hide_password(self.served.url)} ({self.name})"
+        return f"{hide_secrets(self.served.url)} ({self.name})"
 
     async def answers(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
         """Return the answers of `ask`; those of another form are a BrokenAnswerError."""
@@ -145,32 +166,22 @@ class Server(ABC):
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""
         remedies = {404: "check the model's name, and give the address without a path"}
-        with http_failures(f"the server {hide_password(self.served.url)}", remedies):
-            response = await client.post(f"{self.served.url}{path}", json=body)
+        with http_failures(f"the server {hide_secrets(self.served.url)}", remedies):
+            response = await client.post(extend(self.served.url, path), json=body)
             if response.status_code in (400, 413, 422):
-                raise RefusedError(" ".join(response.text.split())[:300])
+                raise RefusedError(one_line(hide_secrets(response.text, self.served.url)))
             response.raise_for_status()
             return response.json()
 
 
 def new_client() -> Any:
     """Return an HTTP client, with the key of POLYPROBE_API_KEY if it is set."""
-    import httpx
-
-    key = os.environ.get(KEY)
-    if key and not (key.isascii() and key.isprintable()):
-        raise PolyprobeError(f"{KEY} has characters that no key has; set it again")
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    return httpx.AsyncClient(timeout=TIMEOUT, headers=headers)
+    return open_client(TIMEOUT, KEY, LARGE)
 
 
-@contextmanager
-def readable() -> Iterator[None]:
-    """Turn the errors of an answer that has another form than expected into BrokenAnswerError."""
-    try:
-        yield
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise BrokenAnswerError("another form than that of this kind of server") from error
+def read_number(value: Any) -> int | None:
+    """Return a number of tokens, None for anything else."""
+    return value if type(value) is int and value > 0 else None
 
 
 def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
@@ -187,7 +198,7 @@ def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
 
 async def get(client: Any, url: str) -> Any:
     """Return the JSON at an address, None if there is none (or a page, by some servers)."""
-    with http_failures(f"the server {hide_password(url)}", {401: "set POLYPROBE_API_KEY"}):
+    with http_failures(f"the server {hide_secrets(url)}", {401: "set POLYPROBE_API_KEY"}):
         response = await client.get(url)
         if response.status_code in (404, 405, 501):
             return None
@@ -199,7 +210,7 @@ async def get(client: Any, url: str) -> Any:
 
 async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
     """Return what /v1/models lists, by name."""
-    answer = await get(client, f"{url}/v1/models")
+    answer = await get(client, extend(url, "/v1/models"))
     try:
         return {model["id"]: model for model in answer["data"]}
     except (KeyError, TypeError):

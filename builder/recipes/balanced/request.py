@@ -9,12 +9,12 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.schema.names import SENTENCE, parse_languages, split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.options import Options, option, spell_options
+from polyprobe.system.text import hide_secrets
 
 WORDINGS = ("template", "sentence")
 DRAWS = ("frequency", "uniform")
 AGREEMENTS = ("template", "relation")
 
-PASSWORD = re.compile(r"(?<=://)[^/@\s]*@")
 _sentence = partial(option, panel="Sentences of the source")
 _template = partial(option, panel="Translated templates")
 
@@ -113,8 +113,8 @@ class BalancedRequest(Options):
         """Return the command that rebuilds the set, independent of future defaults."""
         request = replace(self, config=self.name)
         words = spell_options(request, ("templates", "agree"), ("template_translators", "trusted"))
-        # The command is published with the set: addresses of translators lose their passwords.
-        words = [PASSWORD.sub("", word) for word in words]
+        # The command is published with the set: addresses of translators lose their secrets.
+        words = [hide_secrets(word) for word in words]
         return shlex.join(["polyprobe", "build", "balanced", "--source", self.source, *words])
 
     def check(self) -> None:

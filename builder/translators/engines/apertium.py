@@ -6,6 +6,7 @@ import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
+from typing import Any
 from urllib.parse import urlsplit
 
 from polyprobe.system.errors import PolyprobeError
@@ -14,9 +15,12 @@ from polyprobe.system.sending import (
     NoAnswerError,
     Pace,
     check_address,
-    hide_password,
+    extend,
     http_failures,
+    open_client,
+    run_async,
 )
+from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code
 from ..translator import Terms, Translator
@@ -48,7 +52,7 @@ class Apertium(Translator):
         """Use the service at `url` (default: APERTIUM_APY, then ADDRESS)."""
         address = url or os.environ.get("APERTIUM_APY") or ADDRESS
         self.url = check_address(self.name, address)
-        self._shown = hide_password(self.url)
+        self._shown = hide_secrets(self.url)
         self.signature = f"apertium|{state_versions(self._shown)}"
         self.unknown_words = 0
 
@@ -67,25 +71,25 @@ class Apertium(Translator):
 
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the service's pairs, in its codes (ISO 639-3)."""
-        import httpx
-
         try:
-            with http_failures(self.name):
-                answer = httpx.get(f"{self.url}/listPairs", timeout=self.timeout)
-                pairs = answer.raise_for_status().json()["responseData"]
-                return [(pair["sourceLanguage"], pair["targetLanguage"]) for pair in pairs]
+            pairs = run_async(self._fetch_pairs())["responseData"]
+            return [(str(pair["sourceLanguage"]), str(pair["targetLanguage"])) for pair in pairs]
         except (NoAnswerError, BrokenAnswerError, KeyError, TypeError) as error:
             raise PolyprobeError(
                 f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
                 "give its address (option url, or APERTIUM_APY)"
             ) from error
 
+    async def _fetch_pairs(self) -> Any:
+        with http_failures(self.name):
+            async with open_client(self.timeout) as client:
+                answer = await client.get(extend(self.url, "/listPairs"))
+                return answer.raise_for_status().json()
+
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
         """Hold the connections of a run open."""
-        import httpx
-
-        async with httpx.AsyncClient(timeout=self.timeout) as self._client:
+        async with open_client(self.timeout) as self._client:
             yield
 
     async def ask(
@@ -105,7 +109,7 @@ class Apertium(Translator):
     async def _post(self, text: str, pair: str) -> str:
         fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
         with http_failures(self.name):
-            answer = await self._client.post(f"{self.url}/translate", data=fields)
+            answer = await self._client.post(extend(self.url, "/translate"), data=fields)
             content = answer.raise_for_status().json()
         try:
             return str(content["responseData"]["translatedText"])

@@ -5,7 +5,14 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyprobe.system.sending import BrokenAnswerError, check_address, hide_password, http_failures
+from polyprobe.system.sending import (
+    SMALL,
+    BrokenAnswerError,
+    check_address,
+    http_failures,
+    limit_answers,
+)
+from polyprobe.system.text import hide_secrets
 
 from ..codes import check_pair, current
 from ..translator import Terms, Translator
@@ -34,7 +41,7 @@ class Googletrans(Translator):
 
         self._base = check_address(self.name, base_url)
         # The package's version does not matter: it only transfers the service's answers.
-        suffix = "" if self._base == SERVICE else f" {hide_password(self._base)}"
+        suffix = "" if self._base == SERVICE else f" {hide_secrets(self._base)}"
         self.signature = f"googletrans{suffix}"
 
     def check(self, source: str, target: str) -> tuple[str, str]:
@@ -47,7 +54,7 @@ class Googletrans(Translator):
         import googletrans
 
         async with googletrans.Translator(raise_exception=True) as self._client:
-            http = self._client.client
+            http = limit_answers(self._client.client, SMALL)
             http.timeout = self.timeout
             http.event_hooks = {"request": [self._send_to_base], "response": [_refuse_errors]}
             yield
@@ -71,8 +78,9 @@ class Googletrans(Translator):
         import httpx
 
         base = httpx.URL(self._base)
-        path = base.raw_path.rstrip(b"/") + request.url.raw_path
-        request.url = base.copy_with(raw_path=path)
+        query = b"&".join(filter(None, (base.query, request.url.query)))
+        path = base.raw_path.partition(b"?")[0].rstrip(b"/") + request.url.path.encode()
+        request.url = base.copy_with(raw_path=path + b"?" + query)
         request.headers["host"] = base.netloc.decode()
 
 

@@ -9,8 +9,8 @@ import math
 import os
 import re
 import tomllib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from copy import copy
 from functools import cache
 from importlib.resources import files
@@ -18,7 +18,14 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, check_address, status_failure
+from polyprobe.system.sending import (
+    BrokenAnswerError,
+    check_address,
+    extend,
+    http_failures,
+    open_client,
+)
+from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code, name_language
 from ..translator import Terms, Translator
@@ -109,10 +116,8 @@ class OpenAI(Translator):
         examples: str | Sequence[tuple[str, Mapping[str, str], str]] = (),
         system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
-        import openai  # noqa: F401 - fail early if it is missing
-
         self._base = check_address(self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE)
-        self._shown = self._base.rpartition("@")[2]
+        self._shown = hide_secrets(self._base)
         self._model = model
         self._extra = _choose_extra(temperature, max_tokens)
         settings = json.dumps(self._extra, sort_keys=True)
@@ -151,15 +156,10 @@ class OpenAI(Translator):
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
-        """Hold the client open, without its own retries: `Requests` delays all of a run."""
-        from openai import AsyncOpenAI
-
-        key = os.environ.get(KEY, "")
-        if not key and self._base == SERVICE:
+        """Hold the client open."""
+        if not os.environ.get(KEY) and self._base == SERVICE:
             raise PolyprobeError(f"no key for {self._shown}: set the variable {KEY}")
-        async with AsyncOpenAI(
-            base_url=self._base, api_key=key or "none", max_retries=0, timeout=self.timeout
-        ) as self._client:
+        async with open_client(self.timeout, KEY) as self._client:
             yield
 
     async def ask(
@@ -171,10 +171,16 @@ class OpenAI(Translator):
         # One message by default: not every chat template accepts a system message.
         parts = {"system": task, "user": block} if self._system else {"user": f"{task}\n\n{block}"}
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
-        with self._failures():
-            create = self._client.chat.completions.with_raw_response.create
-            answer = await create(model=self._model, messages=messages, **self._extra)
-            content = read_content(answer.text)
+        body = {"model": self._model, "messages": messages, **self._extra}
+        name = f"{self.name} ({self._shown}, model {self._model})"
+        with http_failures(name, REMEDIES):
+            answer = await self._client.post(extend(self._base, "/chat/completions"), json=body)
+            code = read_code(answer.text) if answer.is_error else ""
+            if code in OF_A_SENTENCE:
+                raise BrokenAnswerError(f"refused with {code}")
+            if code == "insufficient_quota":  # a 429 that waiting does not resolve
+                raise PolyprobeError(f"{name}: the account has no credit left; add some")
+            content = read_content(answer.raise_for_status().text)
         return [clean_answer(content, sentence, name_language(target))]
 
     def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
@@ -184,26 +190,13 @@ class OpenAI(Translator):
             examples = self._own.choose(target, self._relation)
         return write_prompt(sentence, terms, languages, examples)
 
-    @contextmanager
-    def _failures(self) -> Iterator[None]:
-        """Turn the client's exceptions into ours, without their text, which may contain the key."""
-        import openai
 
-        try:
-            yield
-        except openai.APITimeoutError:
-            raise NoAnswerError("timeout") from None
-        except openai.APIConnectionError as error:
-            cut = re.search("Protocol|Read", type(error.__cause__).__name__)
-            raise NoAnswerError("connection cut" if cut else "no connection") from None
-        except openai.APIStatusError as error:
-            if error.code in OF_A_SENTENCE:
-                raise BrokenAnswerError(f"refused with {error.code}") from None
-            name = f"{self.name} ({self._shown}, model {self._model})"
-            if error.code == "insufficient_quota":  # a 429 that waiting does not resolve
-                raise PolyprobeError(f"{name}: the account has no credit left; add some") from None
-            headers = error.response.headers
-            raise status_failure(name, error.status_code, headers, REMEDIES) from None
+def read_code(text: str) -> str:
+    """Return the code of an error, "" without one."""
+    try:
+        return str(json.loads(text)["error"]["code"])
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return ""
 
 
 def read_content(text: str) -> str:
@@ -212,7 +205,7 @@ def read_content(text: str) -> str:
         choice = json.loads(text)["choices"][0]
         message, reason = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BrokenAnswerError("no JSON") from None
     except (LookupError, TypeError, AttributeError):
         raise BrokenAnswerError("no message in it") from None
