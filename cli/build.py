@@ -79,7 +79,10 @@ for name in RECIPES:
 def balanced(
     source: Annotated[
         str,
-        typer.Option(help=f"Source of the facts: {', '.join(FACT_SOURCES)}."),
+        typer.Option(
+            help=f"Source of the facts: {', '.join(FACT_SOURCES)}. Of several, comma-separated, "
+            "labels and templates are the first one's that has them."
+        ),
     ],
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")

@@ -33,13 +33,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from polyprobe.analysis.groups import OF_LANGUAGES
-from polyprobe.analysis.groups.groups import (
-    Group,
-    GroupTable,
-    MarkedRows,
-    group_facts,
-    group_languages,
-)
+from polyprobe.analysis.groups.groups import GroupTable, MarkedRows, group_facts, group_languages
 from polyprobe.builder.sources.polyglot import LANGUAGES
 from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
 from polyprobe.metrics.joint.groups import share_errors
@@ -314,31 +308,25 @@ def find_groups(
         return "language", group_languages(marks, [traits.get(language) for language in ids], DRAWS)
     ids_of = english["dataset_id"]
     if by in OF_ROWS:
-        found = group_facts(MarkedRows(marks, english[by], ids_of, ids_of), DRAWS)
-        if by == "relation":  # as released
-            found = found._replace(groups=average_languages(found.groups, marks, english[by]))
-        return "fact", found
+        table = group_facts(MarkedRows(marks, english[by], ids_of, ids_of), DRAWS)
+        return "fact", average_languages(table, marks, english[by]) if by == "relation" else table
     groups = [tags.get(subject) for subject in english["subject"]]
     return "subject", group_facts(MarkedRows(marks, groups, ids_of, english["subject"]), DRAWS)
 
 
-def average_languages(
-    groups: Sequence[Group], marks: np.ndarray, names: Sequence[str]
-) -> list[Group]:
-    """Replace share and change of each group by their means over the languages that have rows."""
-    places = {group.name: place for place, group in enumerate(groups)}
+def average_languages(table: GroupTable, marks: np.ndarray, names: Sequence[str]) -> GroupTable:
+    """Replace share and change of each group by their means over languages, as released."""
+    places = {group.name: place for place, group in enumerate(table.groups)}
     codes = np.array([places[name] for name in names])
-    figures = np.full((2, len(groups), marks.shape[1]), nan)  # share and change
+    figures = np.full((2, len(places), marks.shape[1]), nan)  # share and change
     for language, column in enumerate(marks.T):
         counts = sum_by(codes, np.column_stack([column == 1, column == 0]).astype(float))
-        rows = counts.sum(axis=1) > 0
+        rows = counts.sum(axis=1) > 0  # other relations are not in the language
         figures[0, rows, language] = counts[rows, 0] / counts[rows].sum(axis=1)
         figures[1, rows, language] = share_errors(counts[rows])
     means = np.nanmean(figures, axis=2).T.tolist()
-    return [
-        group._replace(share=share, change=change)
-        for group, (share, change) in zip(groups, means, strict=True)
-    ]
+    pairs = zip(table.groups, means, strict=True)
+    return table._replace(groups=[x._replace(share=y, change=change) for x, (y, change) in pairs])
 
 
 def print_groups(model: str, by: str, unit: str, found: GroupTable) -> None:

@@ -135,6 +135,36 @@ def test_labels_are_lent_in_order(monkeypatch):
     ]
 
 
+def test_facts_of_several_sources_are_one_set(monkeypatch):
+    """Chad has its French name in the second source alone, and Oslo is in it alone."""
+    serve(monkeypatch, "tiny", CAPITALS)
+    names = {"en": {"Q5": "Norway", "Q50": "Oslo"}, "el": {"Q5": "Νορβηγία", "Q50": "Όσλο"}}
+    names["fr"] = {"Q4": "Tchad", "Q40": "Ndjamena", "Q1": "Hellas", "Q5": "Norvège", "Q50": "Oslo"}
+    facts = [("P36", "Q5", "Q50"), ("P36", "Q1", "Q10"), ("P17", "Q50", "Q5")]
+    templates = {language: {"P17": "[X], [Y]"} for language in names}
+    templates["fr"]["P36"] = "[Y], capitale de [X]."
+    second = make_facts(facts, names, templates)
+    serve(monkeypatch, "more", second._replace(repairs={"r": 2}))
+    made = build(BalancedRequest("tiny,more", ("fr", "en")))
+    assert [(row.fact_id, row.prompt) for row in made.rows["fr"]] == [
+        ("P36:Q1:Q10", "Grèce : capitale [Y]."),
+        ("P36:Q2:Q20", "Pérou : capitale [Y]."),
+        ("P36:Q4:Q40", "Tchad : capitale [Y]."),
+        ("P36:Q5:Q50", "Norvège : capitale [Y]."),
+    ]
+    assert left_out(made)["one candidate", "P17"] == 1
+    assert (made.notes.config, made.notes.source_facts) == ("tiny-more-2", 6)
+    assert [s.source for s in made.notes.sources if s.role == "facts"] == ["tiny", "more"]
+    assert (made.notes.repairs, " --source tiny,more " in made.notes.command) == ({"r": 2}, True)
+    swapped = build(BalancedRequest("more,tiny", ("fr", "en"))).rows["fr"]
+    assert swapped[0].subject == "Hellas"
+    assert swapped[0].prompt == "[Y], capitale de Hellas."
+    with pytest.raises(PolyprobeError, match="--wording sentence: sentences are of one --source"):
+        BalancedRequest("tiny,more", wording="sentence")
+    with pytest.raises(PolyprobeError, match="unknown --source 'mor'"):
+        BalancedRequest("tiny,mor", ("en",)).check_names()
+
+
 def test_configurations_lie_side_by_side(monkeypatch, tmp_path):
     serve(monkeypatch, "tiny", CAPITALS)
     build_balanced(BalancedRequest("tiny", ("en", "fr")), None, tmp_path)
@@ -348,6 +378,19 @@ def test_rows_of_bmlama_that_come_back(rebuilt, upstream):
     _, relations, columns = bmlama_files.read_published("17", upstream)
     keys = zip(relations, columns["en"].subject, columns["en"].answer, strict=True)
     assert sum(key in made for key in keys) == 5_551 + 3 - 1
+
+
+@pytest.mark.acceptance
+def test_bmlama_from_both_of_its_sources(upstream):
+    """6,792 published facts: all are in mParaRel's tuples, 6,224 with X-FACTR's labels for 17."""
+    request = BalancedRequest("mpararel,xfactr", BMLAMA_17)
+    found = material.gather(request, upstream)
+    published = {*read_source("bmlama", upstream, ["en"]).facts.iter_rows()}
+    assert len(published) == 6_792 == len(published & {*found.content.facts.iter_rows()})
+    layers = found.coverage.within(BMLAMA_17)
+    facts = found.coverage.facts.filter(material.has_wording(layers))
+    assert facts.height == 9_402
+    assert len(published & {*facts.iter_rows()}) == 6_224
 
 
 @pytest.mark.acceptance

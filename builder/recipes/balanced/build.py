@@ -159,8 +159,8 @@ def take_notes(
     left_out: Iterable[tuple[str, str, int]],
 ) -> Notes:
     """Return the notes of the set, without sources of templates that no row uses."""
-    prefix = f"{request.source}:"
-    is_pure = all(row.template_id.startswith(prefix) for part in rows.values() for row in part)
+    prefixes = tuple(f"{source}:" for source in request.sources)
+    is_pure = all(row.template_id.startswith(prefixes) for part in rows.values() for row in part)
     first = rows[request.languages[0]]
     # A sentence counts as one template.
     counts = Counter((row.relation, row.fact_id) for row in first if request.templates > 1)

@@ -1,6 +1,8 @@
 """Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import reduce
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -66,34 +68,36 @@ class Material(NamedTuple):
 
 def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Read the material of a request, in every language of the source."""
-    source = load_source(request.source, request.languages)
+    modules = {name: load_source(name) for name in request.sources}
+    # of one source in its own order
+    languages = list(dict.fromkeys(x for module in modules.values() for x in module.LANGUAGES))
+    refuse_unknown("language", request.languages, request.source, languages)
     lenders = {name: load_source(name) for name in request.labels}
     for name, lender in lenders.items():
         check_lender(request, name, lender)
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
     # A missing archive is named before minutes of reading.
-    for module in (source, *lenders.values(), *truths.values()):
+    for module in (*modules.values(), *lenders.values(), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
-    report(f"reading the facts of {request.source}")
-    content = source.read_facts(mirror)
+    content = read_sources(modules, mirror)
     check_relations(request, content.facts["relation"].unique())
-    sources = [describe_source(request.source, source, "facts")]
+    sources = [describe_source(name, module, "facts") for name, module in modules.items()]
     borrowed = {}
     for name, lender in lenders.items():
-        shared = sorted({*source.LANGUAGES} & {*lender.LANGUAGES})
+        shared = sorted({*languages} & {*lender.LANGUAGES})
         before = content.labels.height
         report(f"reading the labels of {name}")
         content = complete_labels(content, lender.read_facts(mirror, shared).labels)
         borrowed[name] = content.labels.height - before
         sources.append(describe_source(name, lender, "labels"))
     if request.wording:
-        content = add_sentences(request, source, content, mirror)
+        content = add_sentences(request, modules[request.source], content, mirror)
     fallback = pl.DataFrame(schema=TEMPLATES)
-    part = content.templates.filter(pl.col("language").is_in(list(source.LANGUAGES)))
-    pairs = len(set(source.LANGUAGES)) * content.facts["relation"].n_unique()
+    part = content.templates.filter(pl.col("language").is_in(languages))
+    pairs = len(languages) * content.facts["relation"].n_unique()
     # A relation without a template in one of the languages gets one.
-    if request.source != FALLBACK and part.select("language", "relation").n_unique() < pairs:
+    if FALLBACK not in modules and part.select("language", "relation").n_unique() < pairs:
         lender = load_source(FALLBACK)
         fallback = pl.DataFrame(lender.read_fallback_templates(mirror), TEMPLATES, orient="row")
         sources.append(describe_source(FALLBACK, lender, "templates"))
@@ -103,8 +107,29 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
     # Every source of facts bars distractors, whichever gives the rows.
     sources += [describe_source(name, module, "truths") for name, module in truths.items()]
-    made = assemble(request, clean_facts(content), fallback, source.LANGUAGES)
+    made = assemble(request, clean_facts(content), fallback, languages)
     return made._replace(borrowed=borrowed, sources=tuple(sources))
+
+
+def read_sources(modules: Mapping[str, ModuleType], mirror: Path | None) -> Facts:
+    """Return the facts of all sources; the labels and templates of the first that has them."""
+    contents = []
+    for name, module in modules.items():
+        report(f"reading the facts of {name}")
+        contents.append(module.read_facts(mirror))
+    return reduce(merge_facts, contents)
+
+
+def merge_facts(first: Facts, second: Facts) -> Facts:
+    """Return the facts of both; labels and templates of the second where the first has none."""
+    tables = {
+        name: pl.concat([getattr(part, name) for part in (first, second)]).unique().sort(pl.all())
+        for name in ("facts", "aliases", "prompts")
+    }
+    templates = choose_templates(first.templates, second.templates)
+    merged = first._replace(**tables, templates=templates)
+    repairs = Counter(first.repairs) + Counter(second.repairs)
+    return complete_labels(merged, second.labels)._replace(repairs=dict(repairs))
 
 
 def check_lender(request: BalancedRequest, name: str, lender: ModuleType) -> None:

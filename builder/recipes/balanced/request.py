@@ -33,9 +33,9 @@ def check_config(name: str) -> None:
 
 @dataclass(frozen=True)
 class BalancedRequest(Options):
-    """A balanced set: its source, its languages, and the options of the draw."""
+    """A balanced set: its sources, its languages, and the options of the draw."""
 
-    source: str
+    source: str  # one, or several with commas, the preferred one first
     languages: tuple[str, ...] = option(
         (), "Comma-separated language codes.", parse=parse_languages
     )
@@ -101,10 +101,15 @@ class BalancedRequest(Options):
     )
 
     @property
+    def sources(self) -> tuple[str, ...]:
+        """Return the names of the sources of facts."""
+        return split_list(self.source)
+
+    @property
     def name(self) -> str:
         """Return the name, by default `SOURCE-N`, or `SOURCE-N-Kt` with K templates."""
         several = f"-{self.templates}t" if self.templates != 1 else ""
-        name = self.config or f"{self.source}-{len(self.languages)}{several}"
+        name = self.config or f"{'-'.join(self.sources)}-{len(self.languages)}{several}"
         suffix = SENTENCE if self.wording == "sentence" else ""
         return name.removesuffix(suffix) + suffix
 
@@ -138,14 +143,20 @@ class BalancedRequest(Options):
             )
         for name in self.labels:
             check_option("--labels", name, FACT_SOURCES)
-        if self.source in self.labels:
+        for name in sorted({*self.sources} & {*self.labels}):
             raise PolyprobeError(
-                f"--labels {self.source}: its labels are those of --source already; name another"
+                f"--labels {name}: its labels are those of --source already; name another"
+            )
+        if self.wording and len(self.sources) > 1:
+            raise PolyprobeError(
+                f"--wording {self.wording}: sentences are of one --source; name one of "
+                f"{', '.join(self.sources)}"
             )
 
     def check_names(self, plan: bool = False) -> None:
         """Refuse an unknown source, and a set without languages, which can only be planned."""
-        check_option("--source", self.source, FACT_SOURCES)
+        for name in self.sources or (self.source,):
+            check_option("--source", name, FACT_SOURCES)
         if not self.languages and not plan:
             raise PolyprobeError(
                 "--languages is needed to build; --plan alone shows what they cost"

@@ -147,7 +147,9 @@ def verbalise(
         for _, relation, name, text in material.templates.filter(language=language).iter_rows():
             templates[relation].append(Sentence(text, "", name))
         sentences = {
-            Fact(*ids): Sentence(prompt, form or "", f"{request.source}:{ids[0]}:sentence")
+            Fact(*ids): Sentence(
+                prompt, form or "", f"{'+'.join(request.sources)}:{ids[0]}:sentence"
+            )
             for _, *ids, prompt, form in first.filter(language=language).iter_rows()
         }
         made = [
