@@ -68,10 +68,7 @@ class Material(NamedTuple):
 
 def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Read the material of a request, in every language of the source."""
-    modules = {name: load_source(name) for name in request.sources}
-    # of one source in its own order
-    languages = list(dict.fromkeys(x for module in modules.values() for x in module.LANGUAGES))
-    refuse_unknown("language", request.languages, request.source, languages)
+    modules, languages = load_sources(request)
     lenders = {name: load_source(name) for name in request.labels}
     for name, lender in lenders.items():
         check_lender(request, name, lender)
@@ -109,6 +106,14 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     sources += [describe_source(name, module, "truths") for name, module in truths.items()]
     made = assemble(request, clean_facts(content), fallback, languages)
     return made._replace(borrowed=borrowed, sources=tuple(sources))
+
+
+def load_sources(request: BalancedRequest) -> tuple[dict[str, ModuleType], list[str]]:
+    """Return the modules of the sources, and all their languages."""
+    modules = {name: load_source(name) for name in request.sources}
+    languages = [*dict.fromkeys(x for module in modules.values() for x in module.LANGUAGES)]
+    refuse_unknown("language", request.languages, request.source, languages)
+    return modules, languages
 
 
 def read_sources(modules: Mapping[str, ModuleType], mirror: Path | None) -> Facts:
