@@ -19,8 +19,11 @@ DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
 
 
 def export(
-    source: Annotated[
-        Path, typer.Argument(help="Run folder; for a harness the folder or name of a dataset.")
+    sources: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Run folder, for latex several; for a harness the folder or name of a dataset."
+        ),
     ],
     format: Annotated[
         str,
@@ -61,9 +64,13 @@ def export(
     """Export results to other formats, or a dataset to tasks of other harnesses."""
     if format in RUN_FORMATS:
         refuse({"config": config, "languages": languages, "scoring": scoring}, format)
-        paths = [export_run(source, format, output, dataset_id=dataset_id, card=card)]
+        source, *peers = sources
+        paths = [export_run(source, format, output, dataset_id, card, peers)]
     else:
         refuse({"card": card}, format)
+        if len(sources) > 1:
+            raise PolyprobeError(f"--format {format} takes one dataset, not {len(sources)}")
+        source = sources[0]
         dataset, splits = find_dataset(source, format), parse_splits(languages)
         folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
         paths = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)

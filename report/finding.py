@@ -45,11 +45,12 @@ class Estimate(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A value with another role than its column, or in bold."""
+    """A value with another role than its column, in bold, or with a mark."""
 
     value: Any
     role: Role | None = None
-    bold: bool = False
+    bold: bool = False  # the best of its column
+    low: bool = False  # not above its floor
 
 
 class Column(NamedTuple):

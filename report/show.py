@@ -14,6 +14,7 @@ from polyprobe.system.text import clean, clean_lines, escape_cell, escape_markdo
 
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
 UNDEFINED = "–"
+LOW = " †"
 format_value = format_number  # three decimals, `–` where it is undefined
 NARROW = 9  # characters of a line of a long heading
 WIDE = 110  # characters of a terminal that shows the intervals of estimates
@@ -30,7 +31,7 @@ _ESCAPES = {
     "|": r"\textbar{}",
 }
 _SIGNS = {"–": "--", "±": r"$\pm$", "…": r"\ldots{}", "Δ": r"$\Delta$", "χ²": r"$\chi^2$",
-          "ρ": r"$\rho$"}  # fmt: skip
+          "ρ": r"$\rho$", "†": r"$^\dagger$"}  # fmt: skip
 
 
 def format_percent(share: float | None) -> str:
@@ -122,9 +123,13 @@ def format_cell(value: Any, role: Role) -> str:
 
 
 def mark_cell(value: Any, role: Role) -> str:
-    """Format a cell where nothing is bold: its first line gets a mark."""
+    """Format a cell; the first line of a low one gets a mark."""
     first, rule, rest = format_cell(value, role).partition("\n")
-    return first + (" †" if isinstance(value, Cell) and value.bold else "") + rule + rest
+    return first + (LOW if _is_low(value) else "") + rule + rest
+
+
+def _is_low(value: Any) -> bool:
+    return isinstance(value, Cell) and value.low
 
 
 def format_table(table: Table) -> tuple[list[str], list[list[str]]]:
@@ -180,6 +185,8 @@ def _render_cell(value: Any, role: Role, width: int) -> Text:
     if role is Role.ESTIMATE and width < WIDE:
         # Of two measures of uncertainty the shorter one stays, below the value.
         text = text.partition("\n")[0].replace(" ± ", "\n±")
+    # In front, so that numbers stay below each other.
+    text = LOW.strip() * _is_low(value) + text
     return Text(text, style="bold" if isinstance(value, Cell) and value.bold else "")
 
 
@@ -206,7 +213,7 @@ def to_csv(table: Table) -> str:
 def _list_raw(value: Any, role: Role) -> list[Any]:
     """List the values of a cell, one for each of its column's keys."""
     # The column decides how many values a cell has, the cell what its value means.
-    value, role_of_cell, _ = value if isinstance(value, Cell) else Cell(value)
+    value, role_of_cell, *_ = value if isinstance(value, Cell) else Cell(value)
     if (role_of_cell or role) in (Role.LOW, Role.HIGH) and value is not None:
         value = value[(role_of_cell or role) is Role.HIGH]
     if role is Role.ESTIMATE:
@@ -225,14 +232,19 @@ def to_markdown(table: Table) -> str:
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
 
-def to_latex(table: Table, caption: str = "") -> str:
-    """Write a table for the LaTeX package booktabs; intervals of estimates are below the values."""
+def to_latex(tables: Sequence[Table], caption: str = "") -> str:
+    """Write tables below each other, with the package booktabs; intervals are below the values."""
+    blocks = [line for table in tables for line in (*_list_latex(table), r"\par\medskip")][:-1]
+    head = [r"% \usepackage{booktabs}", r"\begin{table*}"]
+    blocks = [r"\centering\small\setlength{\tabcolsep}{3pt}", *blocks]
+    note = [rf"\caption{{{_escape_signs(clean(caption))}}}"] if caption else []
+    return "\n".join([*head, *blocks, *note, r"\end{table*}"]) + "\n"
+
+
+def _list_latex(table: Table) -> list[str]:
     columns = _list_columns(table)
     sides = "".join("l" if column.role.is_text else "r" for _, column in columns)
     lines = [
-        r"% \usepackage{booktabs}",
-        r"\begin{table*}",
-        r"\centering\small",
         rf"\begin{{tabular}}{{{sides}}}",
         r"\toprule",
         join_cells([_escape_signs(column.head.replace("\n", " ")) for _, column in columns]),
@@ -245,9 +257,7 @@ def to_latex(table: Table, caption: str = "") -> str:
         lines.append(join_cells([first for first, *_ in cells]))
         if any(below for *_, below in cells):
             lines.append(join_cells([rf"\scriptsize {x}" if x else "" for *_, x in cells]))
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    lines += [rf"\caption{{{_escape_signs(clean(caption))}}}"] if caption else []
-    return "\n".join([*lines, r"\end{table*}"]) + "\n"
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
 def join_cells(cells: Sequence[str]) -> str:
@@ -280,7 +290,7 @@ def percent(value: float | None) -> str:
 
 def _format_latex(cell: Any, column: Column) -> str:
     """Format a cell: values in percent or with two decimals, other roles as in the terminal."""
-    value, role, bold = cell if isinstance(cell, Cell) else Cell(cell)
+    value, role, bold, low = cell if isinstance(cell, Cell) else Cell(cell)
     role = role or column.role
     show: Callable[[float | None], str] = (
         percent if column.percent else lambda x: "--" if x is None else f"{x:.2f}"
@@ -288,6 +298,7 @@ def _format_latex(cell: Any, column: Column) -> str:
     if role not in _PERCENT or isinstance(value, str) or value is None:
         text = _escape_signs(format_cell(value, role))
     elif role is Role.ESTIMATE:
+        value = value._replace(half=None) if value.interval else value
         text = _format_estimate(value, show).replace("±", r"$\pm$")
     elif role in _NUMBERS:
         text = show(value)
@@ -295,4 +306,6 @@ def _format_latex(cell: Any, column: Column) -> str:
         text = " to ".join(map(show, value))
     else:
         text = show(value[role is Role.HIGH])
-    return rf"\textbf{{{text}}}" if bold else text
+    first, rule, rest = text.partition("\n")
+    first = rf"\textbf{{{first}}}" if bold else first
+    return first + (rf"\rlap{{{_SIGNS[LOW.strip()]}}}" if low else "") + rule + rest

@@ -90,6 +90,22 @@ class Board(NamedTuple):
             return [entry.parameters for entry in self.entries]
         return [entry.values[name].mean for entry in self.entries]
 
+    def mark_best(self, name: str, language: str = "") -> list[bool]:
+        """Mark the best of several entries with the same settings, as printed."""
+        lower = self.figures[name].scale.lower_is_better
+        values = [x.values[name].languages.get(language) for x in self.entries]
+        values = values if language else self.list_values(name)
+        rounded = [None if x is None or lower is None else round(x, 3) for x in values]
+        kinds = [*zip(*self.differing.values(), strict=True)] or [()] * len(values)
+        groups: dict[tuple[str, ...], list[float]] = {}
+        for kind, value in zip(kinds, rounded, strict=True):
+            groups.setdefault(kind, []).extend([] if value is None else [value])
+        best = {x: (min if lower else max)(group) for x, group in groups.items() if group[1:]}
+        return [
+            value is not None and best.get(kind) == value
+            for kind, value in zip(kinds, rounded, strict=True)
+        ]
+
     def fit_slope(self, name: str) -> Slope | None:
         """Fit the slope of a figure over the size of the model, see `fit_doublings`."""
         return fit_doublings(self.list_values(PARAMETERS), self.list_values(name))

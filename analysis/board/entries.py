@@ -1,6 +1,6 @@
 """The rows of a board: the figures of a model from results.json of one or several runs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
@@ -34,7 +34,7 @@ class Value(NamedTuple):
     halves: Mapping[str, float] = {}  # half the width of each language's or pair's interval
     floor: float | None = None  # the highest, which the interval should exceed
     floor_name: str = ""
-    is_low: bool = False  # see `is_above_floor`
+    low: Collection[str] = ()  # languages, and MEAN, that are not above it (`is_above_floor`)
 
     @property
     def plus_minus(self) -> float | None:
@@ -134,8 +134,8 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         mean, interval = results["mean"][name], bounds.get("mean", {}).get(name)
         values = list_by_language(results, figure) if with_languages else {}
         halves, floor = _halve(bounds.get(name, {})), find_floor(results, name)
-        is_low = is_above_floor(results, name, MEAN) is False
-        yield name, Value(mean, interval, values, halves, *floor, is_low)
+        low = [x for x in (*values, MEAN) if is_above_floor(results, name, x) is False]
+        yield name, Value(mean, interval, values, halves, *floor, low)
     for figure in (figure for figure in JOINT if figure.name in results):
         yield figure.name, Value(results[figure.name], results.get(f"{figure.name}_ci"))
     for module, figures in OF_MODULES.items():

@@ -50,7 +50,6 @@ class Presentation(NamedTuple):
     short: str = ""  # column heading where the title is too wide
     noted: bool = False  # printed below the terminal table
     training: str = ""  # logged during training: `each` value or only its `mean`
-    paper: tuple[str, str] = ("", "")  # heading and description in the LaTeX table
 
 
 class LeftOut(NamedTuple):

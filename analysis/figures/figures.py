@@ -70,7 +70,7 @@ FIGURES = (
         lambda facts: find_accuracy(facts.right),
         chance=lambda facts: facts.chance,
         compared=True,
-        display=Presentation(training="each", paper=("Acc", "mean accuracy (Acc)")),
+        display=Presentation(training="each"),
     ),
     *HEADLINE_OF_SECOND,
     _of_rankings(
@@ -80,9 +80,7 @@ FIGURES = (
         sums=lambda facts: find_rankc(facts.languages, facts.rankc),
         chance=lambda facts: float(rankc_chance(facts.sizes, facts.options.weights).mean()),
         compared=True,
-        display=Presentation(
-            training="each", paper=("CLC", "cross-lingual consistency (CLC, mean RankC)")
-        ),
+        display=Presentation(training="each"),
     ),
     _of_rankings(
         "rankc_adjusted",
@@ -98,9 +96,7 @@ FIGURES = (
             lambda facts, values: int((facts.sizes == 1).sum()),
         ),
         compared=True,
-        display=Presentation(
-            short="adjusted", training="mean", paper=("Adj", "CLC adjusted for chance (Adj)")
-        ),
+        display=Presentation(short="adjusted", training="mean"),
     ),
     _of_pair(
         "coverlap",

@@ -44,7 +44,7 @@ HEADLINE_OF_SECOND = (
         ),
         scale=Scale(lowest=-1.0),
         compared=True,
-        display=Presentation(short="gain", training="mean", paper=("Gain", "accuracy gain (Gain)")),
+        display=Presentation(short="gain", training="mean"),
     ),
     _of_terms(
         "rankc_subject",
@@ -58,9 +58,7 @@ HEADLINE_OF_SECOND = (
             lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
         ),
         compared=True,
-        display=Presentation(
-            short="centred", training="each", paper=("Cen", "centred RankC (Cen)")
-        ),
+        display=Presentation(short="centred", training="each"),
     ),
 )
 OF_SECOND = (

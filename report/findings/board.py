@@ -1,9 +1,11 @@
 """A board as a finding: a row for each model, trends over the models, pictures."""
 
 from collections.abc import Sequence
+from itertools import repeat
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.declaration import RunFigure
+from polyprobe.analysis.figures.results import MEAN
 from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
@@ -17,6 +19,7 @@ SLOPE = (
     "Change per doubling of the parameters, in percentage points for shares, with an interval by "
     "Student's t. A regression over several model families confounds size and family."
 )
+ACROSS = 17  # languages side by side in LaTeX
 PICTURES = {"size": "Figure by size", "": "Figure by model", "accuracy": "Figure and accuracy"}
 
 
@@ -60,7 +63,7 @@ def _is_share(figure: RunFigure) -> bool:
     return figure.scale.highest == 1.0
 
 
-def list_models(board: Board, figures: Sequence[str]) -> Table:
+def list_models(board: Board, figures: Sequence[str], with_titles: bool = False) -> Table:
     """List the models with figures, those that are no columns on the page and in CSV only."""
     columns = [
         Column("model", Role.LABEL),
@@ -72,21 +75,24 @@ def list_models(board: Board, figures: Sequence[str]) -> Table:
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
         options = (name, width, _is_share(figure), figure.definition)
-        columns.append(Column(figure.heading, Role.ESTIMATE, *options))
-    rows = []
+        head = figure.title if with_titles else figure.heading
+        columns.append(Column(head, Role.ESTIMATE, *options))
+    rows, marks = [], {name: board.mark_best(name) for name in figures}
     for place, entry in enumerate(board.entries):
         values = [entry.values[name] for name in figures]
         languages = len(entry.settings.languages)
         row: list[object] = [entry.name, entry.full_name, entry.parameters, languages]
         row += [settings[place] for settings in board.differing.values()]
         estimates = (Estimate(x.mean, x.interval, x.plus_minus) for x in values)
-        row += [Cell(x, bold=y.is_low) for x, y in zip(estimates, values, strict=True)]
+        best = (marks[name][place] for name in figures)
+        low = (MEAN in x.low for x in values)
+        row += map(Cell, estimates, repeat(None), best, low)
         rows.append(row)
     floors = [board.find_floor(name) for name in figures]
     if any(floor is not None for floor in floors):
         blank = [None] * (3 + len(board.differing))
         rows.append(["floor", *blank, *map(Estimate, floors)])
-    return Table(columns, rows, dense=True)
+    return Table(columns, rows, dense=True, sections=[len(board.entries)])
 
 
 def list_trends(board: Board) -> Table:
@@ -119,17 +125,31 @@ def list_trends(board: Board) -> Table:
     return Table(columns, rows)
 
 
-def _list_languages(board: Board, name: str) -> Table | None:
-    """List a figure of each model by language, on the page only."""
-    values = [entry.values[name].languages for entry in board.entries]
-    if not any(values):
+def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> Table | None:
+    """List a figure of each model by language (default: all), on the page and in LaTeX."""
+    values = [entry.values[name] for entry in board.entries]
+    if not any(x.languages for x in values):
         return None
-    columns = [Column("model", Role.LABEL), Column("mean"), *map(Column, board.languages)]
-    rows = [
-        [entry.name, entry.values[name].mean, *map(of_entry.get, board.languages)]
-        for entry, of_entry in zip(board.entries, values, strict=True)
-    ]
+    languages, percent = languages or board.languages, _is_share(board.figures[name])
+    head = [Column("model", Role.LABEL), Column("mean", percent=percent)]
+    columns = [*head, *(Column(x, percent=percent) for x in languages)]
+    best = {x: board.mark_best(name, x) for x in languages}
+    rows = []
+    for place, (entry, value) in enumerate(zip(board.entries, values, strict=True)):
+        cells = (
+            Cell(value.languages.get(x), None, best[x][place], x in value.low) for x in languages
+        )
+        rows.append([entry.name, value.mean, *cells])
     return Table(columns, rows, limit=0, folded=board.figures[name].title)
+
+
+def _explain_marks(board: Board) -> list[str]:
+    """Explain the marks of the table of the models, one line for each kind that it has."""
+    names = board.columns
+    best = any(any(board.mark_best(name)) for name in names)
+    low = any(MEAN in entry.values[name].low for entry in board.entries for name in names)
+    same = " of runs with the same settings" if board.differing else ""
+    return [f"bold: best{same}"] * best + [f"†: {NOT_ABOVE}"] * low
 
 
 def _list_notes(board: Board) -> list[str]:
@@ -137,23 +157,30 @@ def _list_notes(board: Board) -> list[str]:
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
     if any(board.find_floor(name) is not None for name in board.columns):
         notes.append("floor: the highest of any model's run, of a ranking without knowledge")
-    if any(entry.values[name].is_low for entry in board.entries for name in board.columns):
-        notes.append(f"bold or †: {NOT_ABOVE}")
+    notes += _explain_marks(board)
     for place, entry in enumerate(board.entries if board.differing else ()):
         settings = (f"{name} {values[place]}" for name, values in board.differing.items())
         notes.append(f"{entry.name}: {'; '.join(settings)}")
     return [*notes, *(f"the runs also differ in {line}" for line in board.loading)]
 
 
-def write_models(board: Board, ending: str) -> str:
+def write_models(board: Board, ending: str, data: str = "") -> str:
     """Write the table of the models in the format of a file's ending; CSV has all figures."""
     if ending == ".csv":
         return to_csv(list_models(board, [*board.figures]))
-    table = list_models(board, board.columns)
     if ending == ".md":
-        return to_markdown(table)
-    caption = f"Means over languages and pairs on {board.described}. {PLUS_MINUS}."
-    return to_latex(table, caption)
+        return to_markdown(list_models(board, board.columns))
+    tables, below = [list_models(board, board.columns, with_titles=True)], ""
+    if "accuracy" in board.figures and len(board.languages) > 1:
+        below = "; below, accuracy by language"
+        parts = (board.languages[i : i + ACROSS] for i in range(0, len(board.languages), ACROSS))
+        tables += filter(None, (_list_languages(board, "accuracy", part) for part in parts))
+    shared = "; ".join([data or board.data, *(f"{x} {y}" for x, y in board.shared.items())])
+    caption = (
+        f"Means over languages and pairs with 95% intervals, shares in percent, on {shared}{below}."
+    )
+    marks = "; ".join(_explain_marks(board))
+    return to_latex(tables, f"{caption} {marks[:1].upper()}{marks[1:]}." if marks else caption)
 
 
 def _draw(board: Board) -> dict[str, Picture]:

@@ -80,7 +80,7 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
     rows: list[list[Any]] = []
     for place in (*results["languages"], MEAN):
         cells = [
-            Cell(of_place[place], bold=is_above_floor(results, figure.name, place) is False)
+            Cell(of_place[place], low=is_above_floor(results, figure.name, place) is False)
             for figure, of_place in zip(figures, values, strict=True)
         ]
         rows.append([place, *cells, "" if place == MEAN else bounds.get(place)])
@@ -244,7 +244,7 @@ def _list_notes(
     yield from means
     places = (*results["languages"], MEAN)
     if any(is_above_floor(results, x.name, place) is False for x in columns for place in places):
-        yield f"bold: {NOT_ABOVE}"
+        yield f"†: {NOT_ABOVE}"
     if pairs and len(results["languages"]) < 2:
         yield f"at least two languages are needed for {measures}"
     if results.get("own_candidates"):

@@ -202,14 +202,14 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     return view | {"half": half, "values": values, "details": details}
 
 
-def list_cells(table: Table) -> list[list[tuple[str, Any]]]:
-    """List rows of (text, value); the page sorts by a value, else by the text."""
-    rows: list[list[tuple[str, Any]]] = []
+def list_cells(table: Table) -> list[list[tuple[str, Any, bool]]]:
+    """List rows of (text, value, is bold); the page sorts by a value, else by the text."""
+    rows: list[list[tuple[str, Any, bool]]] = []
     for row in table.rows:
         rows.append([])
         for cell, column in zip(row, table.columns, strict=True):
-            value, role, _ = cell if isinstance(cell, Cell) else Cell(cell)
+            value, role, bold, _ = cell if isinstance(cell, Cell) else Cell(cell)
             # the text of a size or p-value does not sort: `1.2B`, `1e-05`
             number = (role or column.role) in (Role.SIZE, Role.P) and isinstance(value, int | float)
-            rows[-1].append((mark_cell(cell, column.role), value if number else None))
+            rows[-1].append((mark_cell(cell, column.role), value if number else None, bold))
     return rows

@@ -108,11 +108,20 @@ def test_centred_rankc_sorts_and_floors_mark(tmp_path):
     table = list_models(board, board.columns)
     assert table.rows[-1][0] == "floor"
     assert [cell.value for cell in table.rows[-1][4:]] == [0.25, 0.3]
-    assert [[cell.bold for cell in row[4:]] for row in table.rows[:-1]] == [
-        [False, False], [False, True], [True, False],
+    assert [[(cell.bold, cell.low) for cell in row[4:]] for row in table.rows[:-1]] == [
+        [(False, False), (True, False)],
+        [(True, False), (False, True)],
+        [(False, True), (False, False)],
     ]  # fmt: skip
     assert "0.300 †" in write_models(board, ".md")
-    assert "bold or †: not above the highest floor" in "\n".join(make_board_finding(board).notes)
+    notes = make_board_finding(board).notes
+    assert "†: not above the highest floor with its 95% interval" in notes
+    assert "bold: best" in notes
+    text = write_models(board, ".tex")
+    assert r" & 50.0 & \textbf{60.0} \\" in text
+    assert r" & \textbf{90.0} & 30.0\rlap{$^\dagger$} \\" in text
+    assert text.count("\\caption{") == 1
+    assert "Bold: best; $^\\dagger$: not above the highest floor" in text
     figures = board.as_json()["models"][1]["figures"]
     assert (figures["accuracy"]["floor"], figures["accuracy"]["floor_name"]) == (0.25, "frequency")
 
@@ -125,8 +134,23 @@ def test_centred_rankc_is_marked_where_accuracy_is(tmp_path):
     more = {"floors": floors, "intervals": bounds}
     board = make_board([write_typed(tmp_path / "luck", "luck", figures, more)])
     [entry] = board.entries
-    assert entry.values["accuracy"].is_low
-    assert entry.values["rankc_subject"].is_low
+    assert "mean" in entry.values["accuracy"].low
+    assert "mean" in entry.values["rankc_subject"].low
+    assert "bold" not in "".join(make_board_finding(board).notes)  # of one model
+
+
+def test_the_best_is_that_of_runs_with_the_same_settings(tmp_path):
+    """Of four models, two on other facts; equal as printed counts as equal."""
+    values = {"a": 0.5, "b": 0.6, "c": 0.7, "d": 0.7001}
+    runs = []
+    for name, accuracy in values.items():
+        more = {"n_queries": 7} if name in "cd" else {}
+        runs.append(write_typed(tmp_path / name, name, {"accuracy": {"en": accuracy}}, more))
+    board = make_board(runs, sort="name", despite=True)
+    assert [*board.differing] == ["facts"]
+    assert board.mark_best("accuracy") == [False, True, True, True]
+    assert board.mark_best("accuracy", "en") == [False, True, True, True]
+    assert "bold: best of runs with the same settings" in make_board_finding(board).notes
 
 
 def test_a_run_of_the_earlier_definition_is_refused_in_one_line(tmp_path):
@@ -435,7 +459,8 @@ def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):
         latex = re.search(
             rf"^{re.escape(model)} & (.*) \\\\$", write_models(bmlama_board, ".tex"), re.M
         )
-        assert latex[1].split(" & ")[-2:] == [f"{accuracy:.1f}", f"{clc:.1f}"]
+        cells = [re.sub(r"\\textbf{(.*)}", r"\1", cell) for cell in latex[1].split(" & ")[-2:]]
+        assert cells == [f"{accuracy:.1f}", f"{clc:.1f}"]
     assert rows["BLOOM-560m"]["parameters"] == "560000000"
     assert rows["RoBERTa"]["parameters"] == ""
     assert json.loads(json.dumps(bmlama_board.as_json()))["slopes"]["rankc"]["n"] == 5

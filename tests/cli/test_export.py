@@ -30,7 +30,7 @@ def test_a_dataset_is_found_as_eval_and_push_find_it(place, tmp_path):
 
 
 def test_the_output_is_named_after_the_dataset(place, tmp_path, capsys):
-    export(tmp_path / "datasets" / "facts", "lighteval", languages="en,ru")
+    export([tmp_path / "datasets" / "facts"], "lighteval", languages="en,ru")
     stem = "polyprobe_facts_small"
     names = [f"facts-lighteval/{stem}.py", f"facts-lighteval/{stem}.data/README.md"]
     assert capsys.readouterr().out.split() == names
@@ -44,4 +44,4 @@ def test_a_run_is_not_a_dataset(place, tmp_path):
     for harness in ("lm-eval", "lighteval"):
         said = f"runs/a is a run; {harness} takes a dataset's folder"
         with pytest.raises(PolyprobeError, match=f"^{re.escape(said)}$"):
-            export(type(tmp_path)("runs/a"), harness)
+            export([type(tmp_path)("runs/a")], harness)

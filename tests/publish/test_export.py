@@ -12,8 +12,13 @@ import pytest
 import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
-from polyprobe.publish.export import RUN_FORMATS, export_run, tables
+from polyprobe.analysis.board.board import make_board
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.publish.export import RUN_FORMATS, export_run
+from polyprobe.report.findings.board import write_models
+from polyprobe.report.show import escape
 from polyprobe.schema.run.folder import Run
+from polyprobe.system.errors import PolyprobeError
 from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
 from tests.making.runs import reseal
 
@@ -223,34 +228,74 @@ def test_undefined_figures_are_left_out_or_empty(run, tmp_path):
             )
 
 
-def cells(table):
-    """Return the cells of each line of a LaTeX table, at ampersands that are not escaped."""
-    lines = [x for x in table.splitlines() if x.endswith(r"\\") and not x.startswith("%")]
-    return [[c.strip() for c in re.split(r"(?<!\\)&", line[:-2])] for line in lines]
+def read_tabulars(text):
+    """List the rows of cells of each `tabular`; each must fill its columns, with paired braces."""
+    tabulars = []
+    for sides, body in re.findall(r"\\begin{tabular}{(\w+)}(.*?)\\end{tabular}", text, re.DOTALL):
+        lines = [x for x in body.splitlines() if x and not re.fullmatch(r"\\\w+rule", x)]
+        assert all(line.endswith(r" \\") for line in lines)
+        rows = [re.split(r"(?<!\\)&", line[:-2]) for line in lines]
+        assert {len(row) for row in rows} == {len(sides)}
+        for cell in chain(*rows):
+            assert len(re.findall(r"(?<!\\){", cell)) == len(re.findall(r"(?<!\\)}", cell)), cell
+        tabulars.append([[cell.strip() for cell in row] for row in rows])
+    return tabulars
 
 
-def test_latex_has_the_columns_of_table_5(run):
+def plain(cell):
+    return re.sub(r"\\(textbf|scriptsize) ?|\\rlap{.*?}+|[{}]", "", cell)
+
+
+def test_latex_is_the_table_of_the_board(run):
     results = read_results(run)
     text = export_run(run, "latex").read_text(encoding="utf-8")
-    assert text.splitlines()[1] == f"% {results['signature']}"
-    head, values, low, high = cells(text)
-    assert head == ["Model", "CLC", "Adj", "Acc", "en", "ru", r"zh\_hans"]
-    means = [results["mean"][figure] for figure in ("rankc", "rankc_adjusted", "accuracy")]
-    shown = [*means, *results["accuracy"].values()]
-    assert [x.removeprefix(r"\textbf{").rstrip("}") for x in values] == [
-        "synthetic",
-        *(f"{100 * value:.1f}" for value in shown),
-    ]
-    # bold where the interval is not above the highest floor
-    figures, ends = ("rankc", "rankc_adjusted", "accuracy"), results["intervals"]["mean"]
-    floors = [max(x.get(f, -9) for x in results["floors"].values()) for f in figures]
-    assert [x.startswith(r"\textbf") for x in values[1:4]] == [
-        ends[figure][0] <= floor for figure, floor in zip(figures, floors, strict=True)
-    ]
-    bounds = results["intervals"]["accuracy"].values()
-    assert low[4:] == [rf"\scriptsize {100 * bound[0]:.1f}" for bound in bounds]
-    assert high[4:] == [rf"\scriptsize {100 * bound[1]:.1f}" for bound in bounds]
-    assert rf"\begin{{tabular}}{{l{'r' * 6}}}" in text
+    mark, signature, table = text.split("\n", 2)
+    assert (mark, signature) == ("% made by `polyprobe export`", f"% {results['signature']}")
+    board = make_board([run])
+    assert table == write_models(board, ".tex", "facts/small")
+    (head, values, ends, floor), (places, accuracies) = read_tabulars(table)
+    names = [*board.columns]
+    titles = [BY_NAME[name].title for name in names]
+    assert head == ["model", "size", "lang.", *titles]
+    assert [plain(x) for x in values[3:]] == [f"{100 * results['mean'][x]:.1f}" for x in names]
+    low, high = zip(*(results["intervals"]["mean"][x] for x in names), strict=True)
+    bounds = [f"{100 * x:.1f} to {100 * y:.1f}" for x, y in zip(low, high, strict=True)]
+    assert [plain(x).replace("$-$", "-") for x in ends[3:]] == bounds
+    # a dagger where the interval is not above the highest floor; of one run nothing is the best
+    floors = [max(x.get(f, -9) for x in results["floors"].values()) for f in names]
+    marks = [end <= level for end, level in zip(low, floors, strict=True)]
+    assert [r"$^\dagger$" in x for x in values[3:]] == marks
+    assert any(marks)
+    assert floor[0] == "floor"
+    assert r"\textbf" not in text
+    assert places == ["model", "mean", "en", "ru", r"zh\_hans"]
+    shown = [results["mean"]["accuracy"], *results["accuracy"].values()]
+    assert [plain(x) for x in accuracies[1:]] == [f"{100 * x:.1f}" for x in shown]
+    caption = re.search(r"\\caption{(.*)}", text)[1]
+    assert caption.endswith(r". $^\dagger$: not above the highest floor with its 95\% interval.")
+    assert len(re.findall(r"\. (?=\S)", caption)) == 1  # two sentences
+
+
+def test_latex_of_several_runs_is_one_table_with_the_best_in_bold(tmp_path):
+    runs = [make_wide(tmp_path / name, 2, model=f"someone/{name}") for name in "ab"]
+    results = read_results(runs[1])
+    results["mean"] |= {"accuracy": 0.3, "rankc": 0.4}
+    Run(runs[1]).write_results(results)
+    file = export_run(runs[0], "latex", tmp_path / "t.tex", peers=runs[1:])
+    text = file.read_text(encoding="utf-8")
+    assert text.count("\\begin{table*}") == 1
+    assert text.count("% model:someone/") == 2
+    (head, *rows), _ = read_tabulars(text)
+    columns = dict(zip(head, zip(*rows, strict=True), strict=True))
+    assert columns["model"] == ("b", "a")
+    assert columns["accuracy"] == (r"\textbf{30.0}", "25.0")
+    assert columns["RankC"] == ("40.0", r"\textbf{50.0}")
+    assert columns["adjusted RankC"] == (r"\textbf{50.0}", r"\textbf{50.0}")  # equal
+    with pytest.raises(PolyprobeError, match="several runs are for --format latex with --output"):
+        export_run(runs[0], "csv", tmp_path / "t.csv", peers=runs[1:])
+    other = make_wide(tmp_path / "c", 2, scoring="object")
+    with pytest.raises(PolyprobeError, match="cannot be compared: they differ in scoring"):
+        export_run(runs[0], "latex", tmp_path / "t.tex", peers=[other])
 
 
 def test_latex_has_a_minus_and_not_a_hyphen(tmp_path):
@@ -258,23 +303,24 @@ def test_latex_has_a_minus_and_not_a_hyphen(tmp_path):
     results = read_results(run)
     results["mean"]["rankc_adjusted"] = -0.125
     Run(run).write_results(results)
-    assert cells(export_run(run, "latex").read_text(encoding="utf-8"))[1][2] == "$-$12.5"
+    (head, values), _ = read_tabulars(export_run(run, "latex").read_text(encoding="utf-8"))
+    assert values[head.index("adjusted RankC")] == "$-$12.5"
 
 
 def test_latex_of_many_languages_goes_on_below(wide):
     text = export_run(wide, "latex").read_text(encoding="utf-8")
-    assert {len(row) for row in cells(text)} == {1 + 3 + 17}
-    heads, values = cells(text)[::2], cells(text)[1::2]
-    shown = dict(zip(chain(*heads), chain(*values), strict=True))
-    assert shown["Model"] == r"someone/model\_1"
-    assert (shown["CLC"], shown["Adj"], shown["Acc"]) == ("50.0", "50.0", "25.0")
-    assert "; scoring bmlama-eq10. Chance: CLC 20.0, Adj 0.0, Acc 10.0.}" in text
-    assert [shown[f"l{i}"] for i in range(53)] == [f"{i / 10:.1f}" for i in range(53)]
+    (head, values), *blocks = read_tabulars(text)
+    shown = dict(zip(head, values, strict=True))
+    assert shown["model"] == r"model\_1"
+    assert (shown["RankC"], shown["adjusted RankC"], shown["accuracy"]) == ("50.0", "50.0", "25.0")
+    assert [len(names) for names, _ in blocks] == [2 + 17, 2 + 17, 2 + 17, 2 + 2]
+    parts = (zip(names[2:], cells[2:], strict=True) for names, cells in blocks)
+    assert dict(chain(*parts)) == {f"l{i}": f"{i / 10:.1f}" for i in range(53)}
 
 
 @pytest.mark.parametrize("char", list(r"&%$#_{}\~^<>|"))
 def test_latex_escapes(char):
-    escaped = tables.escape(char)
+    escaped = escape(char)
     assert escaped == f"\\{char}" or re.fullmatch(r"\\text[a-z]+\{\}", escaped)
 
 

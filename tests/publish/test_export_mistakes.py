@@ -141,7 +141,7 @@ def test_a_run_without_rankings_exports_what_it_has(tmp_path):
     made = {name: export_run(run, name).read_text(encoding="utf-8") for name in RUN_FORMATS}
     assert "17_accuracy" in made["eval-results"]
     assert "rankc" not in "".join(made.values())
-    assert "Model & Acc & l0 & l1 & l2" in made["latex"]
+    assert "model & mean & l0 & l1 & l2" in made["latex"]
     assert "\nfactual_accuracy.multi,l0,,0.0,,,,8," in made["csv"]
     record = json.loads(made["every-eval-ever"])["evaluation_results"]
     assert record[0]["metric_config"]["metric_id"] == "polyprobe.accuracy"

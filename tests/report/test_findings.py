@@ -120,7 +120,7 @@ def test_markdown_and_latex_have_every_cell(finding):
         lines = to_markdown(table).splitlines()
         assert len(lines) == len(rows) + 2
         assert {len(findall(r"(?<!\\)\|", line)) for line in lines} == {len(head) + 1}
-        text = to_latex(table, "caption")
+        text = to_latex([table], "caption")
         assert not {*"±–…Δρ"} & {*text}
         cells = [line for line in text.splitlines() if line.endswith(r"\\")]
         assert {len(findall(r"(?<!\\)&", line)) for line in cells} == {len(head) - 1}

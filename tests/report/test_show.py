@@ -36,7 +36,11 @@ TABLE = Table(
         Column("accuracy", key="acc", percent=True),
         Column("95%", Role.INTERVAL, "ci"),
     ],
-    [["a_b", 0.5, [0.25, 0.75]], ["c|<d>", None, None], ["p", Cell(0.5, Role.P, bold=True), ""]],
+    [
+        ["a_b", 0.5, [0.25, 0.75]],
+        ["c|<d>", None, None],
+        ["p", Cell(0.5, Role.P, bold=True, low=True), ""],
+    ],
     sections=[2],
 )
 
@@ -102,19 +106,28 @@ def test_markdown_shows_html_as_text():
         "| --- | ---: | ---: |",
         "| a_b | 0.500 | 0.250 to 0.750 |",
         r"| c\|&lt;d&gt; | – | – |",
-        "| p | 0.5 † |  |",  # bold elsewhere
+        "| p | 0.5 † |  |",
     ]
 
 
 def test_latex_has_percent_where_asked_and_escapes_the_rest():
-    lines = to_latex(TABLE, "50% of χ²").splitlines()
+    lines = to_latex([TABLE], "50% of χ²").splitlines()
     assert r"a\_b & 50.0 & 0.25 to 0.75 \\" in lines
     assert r"c\textbar{}\textless{}d\textgreater{} & -- & -- \\" in lines
-    assert lines[lines.index(r"p & \textbf{0.5} &  \\") - 1] == r"\midrule"
+    assert lines[lines.index(r"p & \textbf{0.5}\rlap{$^\dagger$} &  \\") - 1] == r"\midrule"
     assert r"\caption{50\% of $\chi^2$}" in lines
 
 
 def test_latex_has_intervals_of_estimates_below():
-    rows = [["a", Estimate(0.5, [0.25, 0.75], 0.125)]]
-    text = to_latex(Table([Column("m", Role.NAME), Column("x", Role.ESTIMATE, percent=True)], rows))
-    assert "a & 50.0 $\\pm$ 12.5 \\\\\n & \\scriptsize 25.0 to 75.0 \\\\\n" in text
+    columns = [Column("m", Role.NAME), Column("x", Role.ESTIMATE, percent=True)]
+    best = Cell(Estimate(0.5, [0.25, 0.75], 0.125), bold=True, low=True)
+    text = to_latex([Table(columns, [["a", best], ["b", Estimate(0.5, None, 0.125)]])])
+    value = r"\textbf{50.0}\rlap{$^\dagger$}"
+    assert f"a & {value} \\\\\n & \\scriptsize 25.0 to 75.0 \\\\\n" in text
+    assert "b & 50.0 $\\pm$ 12.5 \\\\\n" in text  # without an interval of the mean
+
+
+def test_marks_leave_numbers_below_each_other():
+    rows = [[Cell(0.5, low=True)], [Cell(0.25)], [-0.125]]
+    lines = printed(Finding("", [Part("", [Table([Column("x")], rows)])]))
+    assert [line.rstrip() for line in lines] == ["     x", "†0.500", " 0.250", "-0.125"]

@@ -114,20 +114,20 @@ def test_the_headline_has_accuracy_and_gain_beside_it_and_its_parts_below():
         "centred RankC and accuracy gain: 90 donors (81 effective); 40 units (31 effective)",
         "centred RankC is not defined for 1 pairs, whose 1 - 2P + Q is not above 0.005 with its "
         "interval; their R - 2P + Q: fr-zh_hans 0.011",
-        "bold: not above the highest floor with its 95% interval",
+        "†: not above the highest floor with its 95% interval",
     ):
         assert line in text
 
 
-def test_values_whose_interval_is_not_above_the_highest_floor_are_bold():
+def test_values_whose_interval_is_not_above_the_highest_floor_are_marked():
     (table,) = make_run_finding({**RESULTS, **SECOND}).tables
-    bold = {
+    low = {
         (row[0], column.head)
         for row in table.rows
         for cell, column in zip(row, table.columns, strict=True)
-        if isinstance(cell, Cell) and cell.bold
+        if isinstance(cell, Cell) and cell.low
     }
     # accuracy .25 < .3; gains .05 and -.1 < .06; the headline's .1 > .099, but not its accuracy
     means = {("mean", "accuracy"), ("mean", "centred")}
-    assert bold == means | {("fr", "gain"), ("zh_hans", "gain")}
-    assert not any("bold:" in line for line in printed(RESULTS))
+    assert low == means | {("fr", "gain"), ("zh_hans", "gain")}
+    assert not any("†" in line for line in printed(RESULTS))
