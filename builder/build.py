@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from polyprobe.system.arguments import check_arguments, convert_value
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.files import locked
@@ -38,6 +39,7 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     from .recipes.sentences.build import SentenceNotes
 
 
+@check_arguments
 def build_dataset(
     name: str, configs: Sequence[str] = (), mirror: Path | None = None, output: Path | None = None
 ) -> Path:
@@ -62,7 +64,7 @@ def build_dataset(
 @contextmanager
 def open_folder(name: str, output: Path | None) -> Iterator[Path]:
     """Give the folder of a dataset, which no other process uses meanwhile."""
-    folder = output or Path("datasets", name)
+    folder = convert_value("the folder", output or Path("datasets", name), Path)
     with explain_missing_extras("building"), locked(folder, wait=True):
         yield folder
 
@@ -95,6 +97,7 @@ def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl
         return trace_costs(gather(request, mirror).coverage, request.languages)
 
 
+@check_arguments
 def build_balanced(
     request: "BalancedRequest",
     mirror: Path | None = None,
@@ -125,6 +128,7 @@ def build_balanced(
     return folder, made.notes
 
 
+@check_arguments
 def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
     """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
 
@@ -151,6 +155,7 @@ def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path,
     return folder, made.notes
 
 
+@check_arguments
 def build_sentences(
     dataset: str,
     config: str = "default",

@@ -15,7 +15,7 @@ from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError, check_ending, check_option
-from polyprobe.system.options import Declaration, Options, collect_options, option
+from polyprobe.system.options import LARGEST, Declaration, Options, collect_options, option
 from polyprobe.system.progress import Console
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     elif declaration.minimum is not None:
         kind = int
         limits = f"{declaration.minimum}<=x<={declaration.maximum}"
-        limits = f"x>={declaration.minimum}" if declaration.maximum is None else limits
+        limits = f"x>={declaration.minimum}" if declaration.maximum == LARGEST else limits
         keywords["metavar"] = f"<int range> [{limits}]"
     elif declaration.parse:
         kind = list[str]

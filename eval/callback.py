@@ -43,6 +43,7 @@ from polyprobe.scoring.model_objects import configuration_of, unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
 from polyprobe.scoring.scorers import SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
+from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError, naming_language
 from polyprobe.system.options import with_keywords
 
@@ -100,6 +101,7 @@ class ConsistencyCallback(TrainerCallback):
             PolyprobeError: any error that the caller can correct, in one line.
         """
         self._options = CallbackOptions.from_keywords(options, type(self))
+        convert_value("the trainer", trainer, Trainer)
         if trainer.is_fsdp_enabled or is_deepspeed_zero3_enabled():
             raise PolyprobeError(
                 "the trainer splits the model's weights over processes (FSDP or DeepSpeed ZeRO 3), "

@@ -65,6 +65,7 @@ class WorkerOptions(Options):
         1,
         "Number of processes, one device each; on CPUs they share the cores.",
         minimum=1,
+        maximum=256,
         local=True,
     )
     ray: str | None = _worker(
@@ -77,6 +78,7 @@ class WorkerOptions(Options):
         "Torch threads of each process (default: all cores, shared by --devices); on a machine "
         "shared with others fewer are faster.",
         minimum=1,
+        maximum=1024,
         local=True,
     )
     cache: bool = _worker(True, "Share scores with other runs in the cache.")

@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polyprobe
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 
@@ -29,6 +30,7 @@ def find_folders() -> tuple[list[Path], list[Path]]:
     return metrics + list(datasets.values()), skipped
 
 
+@check_arguments
 def install_folder(folder: Path) -> str:
     """Install a dataset or a metric; return a line with the call that loads it."""
     folder = find_folder(folder)

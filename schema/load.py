@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import ParquetFragmentScanOptions
 
+from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 from .card import check_card
@@ -64,6 +65,8 @@ def read_splits(
     languages: str | Sequence[str] | None = None,
 ) -> dict[str, pa.Table]:
     """Return the tables of `load_facts` without checks."""
+    config = convert_value("config", config, str | None)
+    languages = convert_value("languages", languages, str | Iterable[str] | None)
     if not isinstance(dataset, str | os.PathLike):
         splits = _check_splits(dataset, config)
         names = _known(languages, list(splits), _name(dataset, config))
@@ -91,6 +94,7 @@ def _check_splits(dataset: Any, config: str | None) -> Splits:
     if not isinstance(dataset, Mapping):
         raise PolyprobeError(f"the dataset is a {type(dataset).__name__}; expected {expected}")
     for language, split in dataset.items():
+        convert_value("the name of a split", language, str)
         if not isinstance(split, datasets.Dataset):
             kind = type(split).__name__
             raise PolyprobeError(f"split '{language}' is a {kind}; expected {expected}")

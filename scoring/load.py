@@ -26,6 +26,7 @@ from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
+from .weights.checks import check_files, check_fit
 from .weights.code import find_code_files
 from .weights.places import Place, find_parts, locate_model
 
@@ -130,6 +131,8 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     device, precision = choose_device(options.device), find_dtype(options.dtype)
     parts = find_parts(model, options.revision, options.adapter)
     kind = read_kind(parts.adapter) if parts.adapter else None
+    for place in {parts.base, parts.tokenizer}:
+        check_files(place)
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
     config = parts.base.load(AutoConfig.from_pretrained, **keywords)
@@ -140,6 +143,8 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     extra |= {"quantize": rounding} if rounding else {}
     extra |= {"code": code.hash} if code else {}
     tokenizer = parts.tokenizer.load(AutoTokenizer.from_pretrained, **keywords, config=config)
+    # Damaged ones fail only when they read a text, such as an unknown character.
+    parts.tokenizer.load(lambda *_, **options: tokenizer("\ue000 a"))
     chat = _render(tokenizer, options, model)  # its mistakes come before the weights
     keywords |= {"dtype": precision}
     if rounding:
@@ -238,7 +243,7 @@ def _spell(tokenizer: Any, token: int) -> str:
 def family_of(config: Any, model: str) -> Family:
     """Return the family of a configuration: by its class names, without any by its model type."""
     names = getattr(config, "architectures", None)
-    names = names if isinstance(names, list) else []
+    names = [x for x in names if isinstance(x, str)] if isinstance(names, list) else []
     for family in FAMILIES.values():
         # BART, say, has causal and encoder-decoder classes under one model type.
         if config.is_encoder_decoder == family.encoder_decoder:
@@ -289,12 +294,7 @@ def _load_weights(
         raise PolyprobeError(
             f"{flag} cannot be used with model '{place.name}' here ({cause}); {remedy}"
         ) from error
-    missing = sorted(info.get("missing_keys", ()))
-    if missing:
-        raise PolyprobeError(
-            f"model '{place.name}' has no language-model head, or its weights are incomplete: "
-            f"{len(missing)} tensors are missing, {missing[0]} the first"
-        )
+    check_fit(network, place, info)
     return network
 
 
@@ -322,7 +322,7 @@ def _engage(
         scorer = scorer_class(network, tokenizer, options.batch_tokens, **extra)
     except PolyprobeError:
         raise
-    except Exception as error:  # a model that needs more than text may raise anything
+    except (Exception, SystemExit) as error:  # a model that needs more than text may raise anything
         raise PolyprobeError(
             f"model '{model}' cannot be run here on text ({type(error).__name__}: "
             f"{one_line(error)})"

@@ -12,7 +12,7 @@ import torch
 from accelerate.utils import extract_model_from_parallel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, quote
 from polyprobe.system.hashing import HASH, hash_model
 
 from .options import OF_OBJECTS, check_attention
@@ -21,6 +21,11 @@ from .scorers import Scorer
 
 def unwrap_model(model: Any) -> Any:
     """Return the transformers model inside torch.compile, DistributedDataParallel or PEFT."""
+    if not isinstance(model, torch.nn.Module):
+        raise PolyprobeError(
+            f"the model is {quote(model)}; expected a name, a path, a transformers "
+            "model or a scorer"
+        )
     # Adapters of PEFT (LoRA and others) are layers of the model inside
     model = extract_model_from_parallel(model, keep_torch_compile=False)
     if callable(getattr(model, "get_base_model", None)):

@@ -38,7 +38,7 @@ SCORING_NAMES = {
 }
 BOS = ("auto", "always", "never")
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
-FEW_MASKS, MANY_MASKS = 5, 10
+FEW_MASKS, MANY_MASKS, MOST_MASKS = 5, 10, 100
 LETTERS = ascii_uppercase  # of options
 FINAL_STOP = "final_stop"  # the name of --final-stop in signatures
 FINAL_STOPS = ("none", ".", "。")
@@ -327,7 +327,10 @@ class DecodingOptions(Options):
         choices=("none", "order", "confidence"),
     )
     max_masks: int | None = _free(
-        None, "Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others).", minimum=1
+        None,
+        "Maximum number of masks (default: 5 for en, fr, nl, es; 10 for others).",
+        minimum=1,
+        maximum=MOST_MASKS,
     )
     length_norm: bool = _free(False, "Compare lengths by the mean log-probability.")
     recompute: bool = _free(
@@ -335,7 +338,7 @@ class DecodingOptions(Options):
         "After each change recompute the probability of every filled token, which the choice of "
         "the next one depends on (slow).",
     )
-    beam: int = _free(1, "Beam size.", minimum=1)
+    beam: int = _free(1, "Beam size.", minimum=1, maximum=1000)
     refresh: str = _free(
         "always",
         "Probability of a token that is predicted again and stays the same: always (the new one, "

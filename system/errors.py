@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
+from reprlib import repr as repr_short
 
 from .text import clean, hide_secrets
 
@@ -87,6 +88,11 @@ def guess(name: str, names: Collection[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in names}
     matches = get_close_matches(name.casefold(), folded, n=1, cutoff=0.5)
     return f" did you mean {folded[matches[0]]!r}?" if matches else ""
+
+
+def quote(value: object) -> str:
+    """Write a value of any type as in code, on one line and short."""
+    return one_line(repr_short(value))
 
 
 def one_line(error: object) -> str:

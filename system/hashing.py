@@ -47,7 +47,7 @@ def hash_files(files: Iterable[tuple[str, Path]]) -> str:
 
 def hash_model(folder: Path, file: str | None = None) -> str:
     """Compute the SHA-256 of a folder's weights, settings and tokenizer, or of one file in it."""
-    paths = [folder / file] if file else sorted(_list_files(folder))
+    paths = [folder / file] if file else sorted(list_model_files(folder))
     return hash_files((str(path.relative_to(folder)), path) for path in paths)
 
 
@@ -56,7 +56,8 @@ def is_hash(revision: str) -> bool:
     return revision.startswith(HASH)
 
 
-def _list_files(folder: Path) -> Iterator[Path]:
+def list_model_files(folder: Path) -> Iterator[Path]:
+    """Yield the files of a model's folder that its hash is made of."""
     for path in folder.rglob("*"):
         hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
         if path.is_file() and path.suffix not in _IGNORED and not hidden:

@@ -3,11 +3,12 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from inspect import Parameter, Signature, signature
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
+from .arguments import Function, convert_value
 from .errors import PolyprobeError, check_option, refuse_unknown
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+LARGEST = 10**9  # the largest number of an option that declares none
 
 
 class Declaration(NamedTuple):
@@ -17,7 +18,7 @@ class Declaration(NamedTuple):
     panel: str = ""  # the part of `--help` that lists it; the first part if empty
     choices: Collection[str] = ()  # the allowed values; any if there are none
     minimum: int | None = None  # the smallest allowed number
-    maximum: int | None = None  # the largest allowed number
+    maximum: int = LARGEST  # the largest allowed number
     check: Callable[[Any], None] | None = None  # refuses a wrong value; not called with None
     # Makes the value of the texts of a repeatable option on the command line.
     parse: Callable[[list[str]], Any] | None = None
@@ -30,13 +31,11 @@ class Declaration(NamedTuple):
         """Refuse a value that is not allowed."""
         if self.choices:
             check_option(self.flag, value, self.choices)
-        if self.minimum is not None:
-            integral = isinstance(value, int) and not isinstance(value, bool)
-            highest = float("inf") if self.maximum is None else self.maximum
-            if not (integral and self.minimum <= value <= highest):
-                limits = f"{self.minimum} to {self.maximum}"
-                limits = f"at least {self.minimum}" if self.maximum is None else limits
-                raise PolyprobeError(f"{self.flag} must be {limits}, got {value!r}")
+        if self.minimum is not None and not self.minimum <= value <= self.maximum:
+            limits = f"{self.minimum} to {self.maximum}"
+            if value < self.minimum and self.maximum == LARGEST:
+                limits = f"at least {self.minimum}"
+            raise PolyprobeError(f"{self.flag} must be {limits}, got {value!r}")
         if self.check:
             self.check(value)
 
@@ -51,13 +50,12 @@ class Options:
     """A group of options, whose values are checked when it is made."""
 
     def __post_init__(self) -> None:
-        defaults = {part.name: part.default for part in fields(self)}
-        for name, declaration in collect_options(type(self)).items():
-            value = getattr(self, name)
-            if isinstance(value, list) and isinstance(defaults[name], tuple):
-                value = tuple(value)  # typer makes lists of the values of repeatable options
-                object.__setattr__(self, name, value)
-            if value is not None or defaults[name] is not None:
+        declared = collect_options(type(self))
+        for part in fields(self):
+            declaration = declared.get(part.name, Declaration("", flag=part.name))
+            value = convert_value(declaration.flag, getattr(self, part.name), part.type)
+            object.__setattr__(self, part.name, value)
+            if value is not None:
                 declaration.refuse(value)
         self.check()
 

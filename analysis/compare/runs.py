@@ -27,6 +27,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import describe_differing, list_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -77,6 +78,7 @@ def _list_by_name(differences: Mapping[str, Sequence[Difference]]) -> dict[str, 
     }
 
 
+@check_arguments
 def compare_runs(
     first: Run,
     second: Run,

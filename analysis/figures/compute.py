@@ -13,6 +13,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.schema.run.settings import DEFINITION
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
@@ -31,6 +32,7 @@ from .units import Bootstrap, Units
 BOOTSTRAP, OPTIONS = Bootstrap(), MetricOptions()
 
 
+@check_arguments
 def compute_results(
     run: Run,
     bootstrap: Bootstrap = BOOTSTRAP,
@@ -43,6 +45,7 @@ def compute_results(
     return results
 
 
+@check_arguments
 def find_results(
     run: Run,
     bootstrap: Bootstrap = BOOTSTRAP,

@@ -23,11 +23,6 @@ def _check_value(flag: str, value: str) -> None:
     check_option(flag, value, values[flag])
 
 
-def _check_figures(names: Sequence[str]) -> None:
-    if isinstance(names, str):
-        raise PolyprobeError(f"figures={names!r}; expected a list of names")
-
-
 @dataclass(frozen=True)
 class CommonOptions(Options):
     """Options of the figures of every run."""
@@ -74,7 +69,6 @@ class RankingOptions(Options):
         None,
         "Figures to report, comma-separated: names of figures or modules, or default (the figures "
         "of every run).",
-        check=_check_figures,
         parse=split_list,
         metavar="<str>",
     )

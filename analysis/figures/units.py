@@ -9,6 +9,7 @@ import pyarrow as pa
 from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.identity import split_fact
+from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from . import CLUSTERS
@@ -33,11 +34,12 @@ class Bootstrap(NamedTuple):
 
     def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
         """Choose the number of resamples and the unit that the rows get."""
-        clusters, n_resamples = resolve_clusters(table, self.clusters), self.n_resamples
+        clusters = resolve_clusters(table, convert_value("clusters", self.clusters, str))
+        n_resamples = convert_value("n_resamples", self.n_resamples, int | None)
         if n_resamples is None:
             pairs = n_languages * (n_languages - 1) // 2
             n_resamples = choose_resamples(len(table), max(pairs, 1))
-        return Bootstrap(n_resamples, self.seed, clusters)
+        return Bootstrap(n_resamples, convert_value("seed", self.seed, int), clusters)
 
 
 @dataclass

@@ -28,6 +28,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 
 from .labels import Grouping, Labels, find_labels
@@ -119,6 +120,7 @@ class MarkedRows(NamedTuple):
     figures: Mapping[str, intervals.Figure] = {}  # RankC; empty without rankings
 
 
+@check_arguments
 def group_run(
     run: Run,
     by: str,

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
+from polyprobe.system.arguments import check_arguments
 
 from .baseline import Baseline, find_baselines
 from .ceiling import SEED, Ceiling, compute_ceiling
@@ -51,6 +52,7 @@ class Audit(NamedTuple):
     baselines: dict[str, Baseline]  # of the reference's rows, by relation, of all rows under ""
 
 
+@check_arguments
 def audit_tables(tables: Mapping[str, pa.Table], name: str) -> Audit:
     """Return the audit of {language: table}; row i is the same query in all languages."""
     splits = make_splits(tables, name)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
@@ -57,6 +58,7 @@ class Shared(NamedTuple):
     heads: frozenset[Word]  # words of head nouns, for `drop_heads`
 
 
+@check_arguments
 def find_objects(
     sentences: Sequence[str],
     labels: Sequence[str],

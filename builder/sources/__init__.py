@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from polyprobe.schema.languages import refuse_languages
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import refuse_unknown
 
 if TYPE_CHECKING:  # polars is an extra
@@ -43,6 +44,7 @@ def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
     return source
 
 
+@check_arguments
 def read_source(
     name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
 ) -> "Facts":

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.extras import explain_missing_extras
 
@@ -31,6 +32,7 @@ NUMBERS = {int: "a whole number", float: "a number"}
 LIMIT = 1e9  # clocks do not accept more seconds
 
 
+@check_arguments
 def load_translator(name: str, **options: str) -> Translator:
     """Return a translator, made with the parameters of its class, and SETTINGS, as texts."""
     refuse_unknown("translator", [name], "polyprobe", TRANSLATORS)

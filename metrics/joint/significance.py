@@ -61,6 +61,8 @@ def compare_figures(
     """
     intervals.check_name(test, TESTS, "test")
     intervals.check_name(correction, CORRECTIONS, "correction")
+    if type(n_resamples) is not int or n_resamples < 0:
+        raise ValueError(f"n_resamples is {n_resamples!r:.60}; expected 0 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
     options = intervals.Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]

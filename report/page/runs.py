@@ -15,6 +15,7 @@ from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError, check_ending
 
 from .decodings import make_decodings_finding
@@ -32,6 +33,7 @@ NEEDED = {
 }
 
 
+@check_arguments
 def write_report(
     runs: Sequence[Path], output: Path | None, choice: Choice = ALL_ROWS
 ) -> dict[str, Picture]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg, set_colours
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import check_ending
 from polyprobe.system.extras import require
 from polyprobe.system.files import write_whole
@@ -25,6 +26,7 @@ def check_figure(file: Path) -> None:
         require(f"--figure {file.name}", "vl_convert")
 
 
+@check_arguments
 def save_picture(picture: Picture, path: Path, names: bool = False) -> None:
     """Save a picture as SVG, PDF or PNG, by the ending of the file's name.
 

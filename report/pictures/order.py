@@ -10,6 +10,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from polyprobe.analysis.figures.results import mean_known
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 
 from . import ORDERS
@@ -58,6 +59,7 @@ def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | 
     return order
 
 
+@check_arguments
 def arrange(picture: Picture, order: str) -> Picture:
     """Put the languages of a picture in an order.
 

@@ -17,6 +17,7 @@ from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
+from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import hash_json
@@ -91,7 +92,7 @@ class Run:
     """A run folder: run.json, scores/ or predictions/LANG.parquet, results.json, report.html."""
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = convert_value("the run folder", folder, Path)
         self._settings: Settings | None = None
         self._files: dict[str, str] = {}  # SHA-256 by language
         self.seal: str | None = None  # SHA-256 of run.json

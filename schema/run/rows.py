@@ -10,6 +10,7 @@ import pyarrow as pa
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS
 from polyprobe.schema.names import parse_exclude, split_list
+from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 
 OTHERS = "other relations"
@@ -37,6 +38,7 @@ class Chosen(NamedTuple):
 ALL_ROWS = Choice()
 
 
+@check_arguments
 def make_choice(
     relations: str | Iterable[str] | None = None, exclude: str | Iterable[str] | None = None
 ) -> Choice:

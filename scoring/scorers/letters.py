@@ -12,7 +12,7 @@ from polyprobe.scoring.options import LETTERS
 from polyprobe.system.errors import PolyprobeError
 
 from .part import FirstPieceScorer, first_pieces
-from .queries import Queries, check_queries
+from .queries import Queries, list_queries
 
 BLANK = "___"
 ANSWER = f"Answer: {SLOT}"
@@ -51,7 +51,7 @@ class LettersScorer(FirstPieceScorer):
         orders = [choose_shifts(len(row), self.permutations) for row in rows]
         triples = zip(queries.prompts, rows, orders, strict=True)
         texts = [write_question(p, row, shift) for p, row, shifts in triples for shift in shifts]
-        check_queries(texts, [["A"]] * len(texts))  # a candidate may hold a slot
+        list_queries(texts, [["A"]] * len(texts))  # a candidate may hold a slot
         places, numbers = iter(self.places(texts)), []
         for row, shifts in zip(rows, orders, strict=True):
             n, first = len(row), plan.n_reads

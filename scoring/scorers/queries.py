@@ -1,11 +1,13 @@
 """Queries: prompts with one slot, and the candidates of each as they fit into it."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, quote
 
 BOUNDARY = "▁"
 
@@ -30,30 +32,48 @@ class Queries(NamedTuple):
             yield prompt, fit(prompt, [self.pieces[candidate] for candidate in row], tokenizer)
 
 
-def check_queries(prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> None:
-    """Refuse prompts without exactly one slot and candidates that are not non-empty texts."""
+def list_queries(prompts: Any, candidates: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """List prompts and candidates; each prompt has one slot, and each candidate is a text."""
     if isinstance(prompts, str):
         raise PolyprobeError(
             f"the prompts are the text {prompts!r}; expected a list of prompts and a list of "
             "candidates for each: score([prompt], [candidates])"
         )
+    prompts, candidates = _list("prompts", prompts), [*_list("candidates", candidates)]
     if len(prompts) != len(candidates):
         raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")
     for number, (prompt, row) in enumerate(zip(prompts, candidates, strict=True)):
+        _check_text(f"prompt {number}", prompt)
         if prompt.count(SLOT) != 1:
             raise PolyprobeError(
                 f"prompt {number} holds the slot {SLOT} {prompt.count(SLOT)} times, "
                 f"expected once: {prompt!r}"
             )
-        if isinstance(row, str):
-            raise PolyprobeError(
-                f"the candidates of prompt {number} are the text {row!r}; expected a list of texts"
-            )
+        candidates[number] = row = _list(f"candidates of prompt {number}", row)
         if not row:
             raise PolyprobeError(f"prompt {number} has no candidates: {prompt!r}")
         for candidate in row:
+            _check_text(f"a candidate of prompt {number}", candidate)
             if not candidate.strip():
                 raise PolyprobeError(f"prompt {number} has an empty candidate: {prompt!r}")
+    return prompts, candidates
+
+
+def _list(name: str, values: Any) -> Sequence[Any]:
+    if isinstance(values, list | tuple):
+        return values
+    if not isinstance(values, str | bytes | Mapping | Set):
+        with suppress(TypeError):
+            return [*values]
+    kind = "the text " if isinstance(values, str) else ""
+    raise PolyprobeError(f"the {name} are {kind}{quote(values)}; expected a list of texts")
+
+
+def _check_text(name: str, text: Any) -> None:
+    if not isinstance(text, str):
+        raise PolyprobeError(f"{name} is {quote(text)}; expected a text")
+    if not text.isascii() and re.search("[\ud800-\udfff]", text):
+        raise PolyprobeError(f"{name} has a lone surrogate, which UTF-8 has not: {text[:80]!a}")
 
 
 def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:

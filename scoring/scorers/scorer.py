@@ -15,7 +15,7 @@ from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
 from polyprobe.system.errors import PolyprobeError
 
-from .queries import Queries, check_queries, only_unknown
+from .queries import Queries, list_queries, only_unknown
 
 # The number of logits that fit into a CPU's cache while they are normalised.
 CACHED = 2**20
@@ -110,7 +110,7 @@ class Scorer(ABC):
     @without_collector()
     def prepare(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Prepared:
         """Tokenize and plan for `score_prepared`, without a call of the model."""
-        check_queries(prompts, candidates)
+        prompts, candidates = list_queries(prompts, candidates)
         queries = Queries(prompts, candidates, self._pieces(candidates))
         plan = Plan()
         numbers = self.plan(plan, queries)

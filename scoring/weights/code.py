@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from transformers.dynamic_module_utils import get_relative_imports
 from transformers.utils import TRANSFORMERS_DYNAMIC_MODULE_NAME
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, quote
 from polyprobe.system.hashing import HASH, hash_files
 from polyprobe.system.progress import report
 
@@ -80,7 +80,13 @@ def _list_references(place: Place) -> Iterator[str]:
         except (AttributeError, ValueError):  # a damaged file, which transformers names
             continue
         for value in classes.values() if isinstance(classes, dict) else ():
-            yield from filter(None, value if isinstance(value, list) else [value])
+            for reference in filter(None, value if isinstance(value, list) else [value]):
+                if not isinstance(reference, str):
+                    raise PolyprobeError(
+                        f"auto_map in {name} of '{place.name}' names {quote(reference)}; expected "
+                        "the text FILE.CLASS"
+                    )
+                yield reference
 
 
 def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Path]]:

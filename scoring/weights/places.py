@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 from huggingface_hub import hf_hub_download
-from huggingface_hub.errors import EntryNotFoundError
+from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 
 from polyprobe.scoring.options import (
     ADAPTER,
@@ -76,7 +76,7 @@ class Place(NamedTuple):
         """Load a part of the model; damaged files raise errors of many classes."""
         try:
             return loader(self.path, **self.options, **keywords)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # SystemExit: of the model's own code
             raise cannot_load(self.name, error) from error
 
     def exact_revision(self) -> str:
@@ -204,7 +204,7 @@ def one_line_errors(adapter: Place) -> Iterator[None]:
         ) from error
 
 
-def cannot_load(model: str, error: Exception) -> PolyprobeError:
+def cannot_load(model: str, error: BaseException) -> PolyprobeError:
     """Return the one-line error for a model, or a part of it, that cannot be loaded."""
     text = one_line(error)
     if "trust_remote_code" in str(error):
@@ -212,9 +212,12 @@ def cannot_load(model: str, error: Exception) -> PolyprobeError:
             f"model '{model}' has its own code (auto_map in its config.json), which is not run "
             "unless you add --trust-remote-code; read its .py files first"
         )
-    if not isinstance(error, OSError | ValueError):
+    if "ignore_mismatched_sizes" in text:
+        text = "its weights have other shapes than its configuration says"
+    elif not isinstance(error, OSError | ValueError):
         text = f"{type(error).__name__}: {text}"
-    if os.path.isdir(model) or model.endswith(".gguf"):
+    unknown = isinstance(error, OSError | HFValidationError) and model not in EMBEDDED
+    if os.path.isdir(model) or model.endswith(".gguf") or not unknown:
         return PolyprobeError(f"cannot load the model in {model}: {text}")
     return PolyprobeError(
         f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or the "

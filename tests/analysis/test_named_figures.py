@@ -135,7 +135,7 @@ def test_figures_of_every_run_are_not_refused(alone):
     ("options", "error"),
     [
         ({"max_masks": 0}, "--max-masks must be at least 1, got 0"),
-        ({"figures": "rankc"}, "figures='rankc'; expected a list of names"),
+        ({"figures": "rankc"}, "--figures must be a list of texts or None, got 'rankc'"),
     ],
 )
 def test_options_of_python_are_checked(options, error):

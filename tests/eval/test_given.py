@@ -172,7 +172,7 @@ def test_names_of_rows_may_be_one_text(place):
         (lambda m: load_scorer(m, tokenizer="gpt2"), "a str as tokenizer; add tokenizer="),
         (lambda m: load_scorer(torch.nn.Linear(2, 2), tokenizer=0), "an? int as tokenizer"),
         (lambda m: load_scorer(m, device="cpu"), "a model object has its own device; leave it out"),
-        (lambda m: load_scorer("geolm", device=0), "unknown --device 0; known: auto, cpu, cuda"),
+        (lambda m: load_scorer("geolm", device=0), "--device must be a text, got 0"),
     ],
 )  # fmt: skip
 def test_wrong_arguments_are_one_line(call, message, model):

@@ -46,15 +46,16 @@ MISTAKES = {
         "server": "http://127.0.0.1:9",
         "dtype": "float16",
     },
-    "--devices must be at least 1, got 0": {"devices": 0},
-    "--threads must be at least 1, got 0": {"threads": 0},
+    "--devices must be 1 to 256, got 0": {"devices": 0},
+    "--threads must be 1 to 1024, got 100000": {"threads": 100_000},
+    "--limit must be 1 to 1000000000, got 9000000000": {"limit": 9_000_000_000},
     "--devices and --ray were both given; choose one": {"devices": 2, "ray": "local"},
     "--scoring xfactr decodes in one process; leave --devices out": {
         "scoring": "xfactr",
         "devices": 2,
     },
     "--beam is for --scoring xfactr, not bmlama; leave it out": {"beam": 2},
-    "--max-masks must be at least 1, got 0": {"max_masks": 0, "scoring": "xfactr"},
+    "--max-masks must be 1 to 100, got 0": {"max_masks": 0, "scoring": "xfactr"},
     "unknown --initial 'ordr'; did you mean 'order'? known: independent, order, confidence": {
         "initial": "ordr"
     },

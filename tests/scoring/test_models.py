@@ -2,9 +2,11 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import pytest
 import transformers
+from safetensors.torch import load_file
 from transformers import AutoConfig
 
 from polyprobe.eval import load_scorer
@@ -157,3 +159,105 @@ def test_revision_of_a_folder_counts_every_file_that_may_matter(name, llama, tmp
 def test_an_attention_that_is_not_there_is_reported(llama):
     with pytest.raises(PolyprobeError, match="^--attention nonsense cannot be used with model"):
         load(str(llama), ScorerOptions(attention="nonsense"))
+
+
+def shard(name):
+    """Put the weights where `name` says, with an index that names them."""
+
+    def spoil(folder):
+        weights = (folder / "model.safetensors").rename(folder / "weights")
+        names = [*load_file(weights)]
+        (folder / "sub").mkdir()
+        target = folder / name
+        target.resolve().parent.mkdir(exist_ok=True)
+        weights.rename(target)
+        index = {"metadata": {}, "weight_map": dict.fromkeys(names, name)}
+        (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+
+    return spoil
+
+
+def link(name):
+    def spoil(folder):
+        (folder.parent / "elsewhere").mkdir()
+        (folder / "linked").symlink_to(folder.parent / "elsewhere")
+        shard(name)(folder)
+
+    return spoil
+
+
+def settle(**settings):
+    def spoil(folder):
+        file = folder / "tokenizer_config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), **settings}))
+
+    return spoil
+
+
+def lose_unknown(folder):
+    file = folder / "tokenizer.json"
+    settings = json.loads(file.read_text())
+    settings["model"] |= {"type": "WordPiece", "unk_token": "gone", "vocab": {"a": 0}}
+    settings["model"] |= {"max_input_chars_per_word": 9, "continuing_subword_prefix": "##"}
+    settings["model"].pop("merges")
+    file.write_text(json.dumps(settings))
+
+
+# Damages that cost a minute, changed scores without a word, or ended in a traceback.
+DAMAGES = {
+    "a billion layers": (say(num_hidden_layers=10**9), "num_hidden_layers .* is 1000000000"),
+    "more layers": (say(num_hidden_layers=3000), "num_hidden_layers .* can have 64 at most"),
+    "a vocabulary": (say(vocab_size=10**7), "vocab_size .* can have 131072 at most"),
+    "a billion labels": (say(num_labels=10**9), "num_labels in its config.json is 1000000000"),
+    "a wide layer": (say(intermediate_size=10**7), "intermediate_size in its config.json is"),
+    "a layer less": (
+        say(num_hidden_layers=1),
+        "fewer layers than its weights: model.layers.1.",
+    ),
+    "no layer": (say(num_hidden_layers=0), "has fewer layers than its weights: model.layers.0."),
+    "a negative size": (say(hidden_size=-32), "negative dimension -32"),
+    "text for a number": (say(num_hidden_layers="2"), "expected int, got str"),
+    "other shapes": (say(vocab_size=64), "weights have other shapes than its configuration says"),
+    "weights above": (shard("../outside.safetensors"), "which its revision does not cover"),
+    "weights in a link": (link("linked/w.safetensors"), "which its revision does not cover"),
+    "hidden weights": (shard(".w.safetensors"), "which its revision does not cover"),
+    "ignored weights": (shard("sub/w.log"), "which its revision does not cover"),
+    "another's tokenizer": (settle(vocab_file="/etc/passwd"), "vocab_file .* '/etc/passwd'"),
+    "a length": (settle(model_max_length="x"), "'>' not supported"),
+    "no unknown token": (lose_unknown, "Missing .* token from the vocabulary"),
+}
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_models_are_refused_in_a_second(name, llama, tmp_path):
+    folder = shutil.copytree(llama, tmp_path / "place" / "copy")
+    spoil, message = DAMAGES[name]
+    spoil(folder)
+    with pytest.raises(PolyprobeError, match=message) as error:
+        load_scorer(str(folder))
+    assert "\n" not in str(error.value)
+
+
+def test_files_may_be_links_and_shards_in_folders(llama, tmp_path):
+    """A snapshot in the cache of the Hub is a folder of links to files elsewhere."""
+    folder = shutil.copytree(llama, tmp_path / "blobs")
+    shard("sub/w.safetensors")(folder)
+    snapshot = tmp_path / "snapshot"
+    (snapshot / "sub").mkdir(parents=True)
+    for file in filter(Path.is_file, folder.rglob("*")):
+        (snapshot / file.relative_to(folder)).symlink_to(file)
+    prompts, candidates = ["The capital of France is [Y]."], [["Paris", "Rome"]]
+    want = load_scorer(str(llama)).score(prompts, candidates)
+    assert load_scorer(str(snapshot)).score(prompts, candidates) == want
+    assert load(str(snapshot)).revision == load(str(folder)).revision
+
+
+def test_an_error_of_the_machine_is_no_unknown_model(monkeypatch):
+    def fail(*_, **__):
+        raise RuntimeError("no threads are left")
+
+    monkeypatch.setattr(transformers.AutoTokenizer, "from_pretrained", fail)
+    with pytest.raises(
+        PolyprobeError, match="^cannot load the model in geolm: RuntimeError: no th"
+    ):
+        load_scorer("geolm")

@@ -145,6 +145,13 @@ def test_workers_run_the_code_too(own, tmp_path):
     assert Run(tmp_path / "one").read("ru").equals(Run(tmp_path / "two").read("ru"))
 
 
+def exit_in_forward(folder):
+    file = folder / "modeling_own.py"
+    file.write_text(
+        file.read_text().replace("        answer = ", "        exit(3)\n        answer = ")
+    )
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -152,6 +159,13 @@ def test_workers_run_the_code_too(own, tmp_path):
         (lambda f: (f / "modeling_own.py").write_text("import nowhere_at_all"), "nowhere_at_all"),
         (lambda f: (f / "modeling_own.py").write_text("1 / 0"), "ZeroDivisionError: division by"),
         (lambda f: change(f, auto_map={"AutoConfig": AUTO_MAP["AutoConfig"]}), "Unrecognized"),
+        (lambda f: change(f, auto_map={"AutoConfig": 5}), "auto_map in config.json of "),
+        (lambda f: (f / "modeling_own.py").write_text("exit(3)"), "SystemExit: 3"),
+        (
+            lambda f: (f / "halves.py").write_text("import os, sys\nsys.exit(os.getpid())"),
+            "SystemEx",
+        ),
+        (exit_in_forward, "cannot be run here on text (SystemExit: 3)"),
     ],
 )
 def test_code_that_cannot_be_run_is_one_line(spoil, message, own):
