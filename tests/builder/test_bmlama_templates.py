@@ -76,10 +76,11 @@ PREPOSITIONS = (
     r"\b(v|ve|s|z|ze|u|w|в|у|з|с|са|ў|ar|su|lui) \[|\b(jazyk|jezik|језик|grad|град|mesto) \["
 )
 MISFITS_OF_53 = {
-    "az": SUFFIXES, "be": PREPOSITIONS, "cs": PREPOSITIONS, "et": SUFFIXES, "eu": SUFFIXES,
-    "fi": SUFFIXES, "hr": PREPOSITIONS, "hy": SUFFIXES, "ka": SUFFIXES, "lt": PREPOSITIONS,
-    "lv": PREPOSITIONS, "pl": PREPOSITIONS, "ro": PREPOSITIONS, "sk": PREPOSITIONS,
-    "sl": PREPOSITIONS, "sr": PREPOSITIONS,
+    "az": SUFFIXES, "be": PREPOSITIONS, "cs": PREPOSITIONS, "de": "die Grenze mit", "et": SUFFIXES,
+    "eu": SUFFIXES, "fi": SUFFIXES, "hr": PREPOSITIONS, "hy": SUFFIXES, "it": r"\bdi \[",
+    "ka": SUFFIXES, "lt": PREPOSITIONS, "lv": PREPOSITIONS, "pl": PREPOSITIONS,
+    "pt": r"\b(de|em) \[", "ro": PREPOSITIONS, "sk": PREPOSITIONS, "sl": PREPOSITIONS,
+    "sr": PREPOSITIONS, "sv": "gränsen till",
 }  # fmt: skip
 FREQUENT = ("P30", "P131", "P17", "P36", "P37", "P47", "P190", "P530", "P1376")
 

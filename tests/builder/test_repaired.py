@@ -106,6 +106,17 @@ def test_frequent_answers_are_guessed_less_often(tables, first, config, expected
     names = table["candidate_ids" if "repaired" in config else "candidates"]
     found = answer_frequency(table["relation"], table["fact_id"], names, table["answers"])
     assert found.mean().round(3) == expected
+    if config == "17-repaired":
+        values = {relation: [] for relation in table["relation"]}
+        for relation, value in zip(table["relation"], found, strict=True):
+            values[relation].append(value)
+        means = sorted(
+            ((sum(x) / len(x), relation) for relation, x in values.items()), reverse=True
+        )
+        assert [(relation, round(mean, 2)) for mean, relation in means[:4]] == [
+            ("P264", 0.95), ("P413", 0.95), ("P39", 0.92), ("P463", 0.89)
+        ]  # fmt: skip
+        assert means[4][0] < 0.6
 
 
 def test_flags_are_parallel_and_are_those_of_a_regular_expression(tables):
