@@ -2,8 +2,6 @@
 
 import csv
 import re
-from ast import literal_eval
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,7 +12,7 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     measure_factual_accuracy,
 )
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError
 
 PER_PREDICTION = ("prediction", "is_same")
 FLAGS = {"True": True, "False": False, "1": True, "0": False}
@@ -68,12 +66,9 @@ def read_decodings(path: Path | str) -> list[list[Released]]:
     """
     try:
         with open(path, encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            names = [*(reader.fieldnames or [])]
-            for place in (n for n, name in enumerate(names) if name in names[:n]):
-                names[place] += " again"
-            reader.fieldnames = names
-            lines = list(reader)
+            head = next(csv.reader(file), [])
+            names = [f"{name} again" if name in head[:n] else name for n, name in enumerate(head)]
+            lines = list(csv.DictReader(file, names))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise PolyprobeError(f"cannot read {path} as CSV: {error}") from error
     numbers = ("1", "2") if "prediction1" in names else ("",)
@@ -88,53 +83,24 @@ def _read_lines(
     lines: Sequence[dict[str, str]], number: str, path: Path | str, columns: Sequence[str]
 ) -> Iterator[Released]:
     marks = [f"is_same{number}", "is_same again"][: len(columns)]
+    texts = ("sentence", f"prediction{number}", *columns)
     for place, line in enumerate(lines, start=1):
         for mark in marks:
-            if line.get(mark) not in FLAGS:  # also of a line with too few fields
+            if line[mark] not in FLAGS:  # also of a line with too few fields
                 raise PolyprobeError(
-                    f"{path}, row {place}: {mark} is {line.get(mark)!r}; expected True or False"
+                    f"{path}, row {place}: {mark} is {line[mark]!r}; expected True or False"
                 )
-        sentence, prediction, *gold = (
-            _PIECES.sub("", line[x]) if len(columns) > 1 else line[x]
-            for x in ("sentence", f"prediction{number}", *columns)
+        sentence, text, *gold = (
+            _PIECES.sub("", line[x]) if len(columns) > 1 else line[x] for x in texts
         )
         prompt = _MASKS.sub(f"{SLOT} ", _SPECIAL.sub("", sentence)).strip()
-        texts = [text for part in gold for text in part.split(SEPARATOR)]
+        accepted = dict.fromkeys(SEPARATOR.join(gold).split(SEPARATOR))
+        right, single = any(FLAGS[line[x]] for x in marks), line.get("is_single_word", "")
         try:
             value = float(line["log_prob"]) if "log_prob" in line else None
-        except (TypeError, ValueError):
-            raise PolyprobeError(
-                f"{path}, row {place}: log_prob is {line['log_prob']!r}; expected a number"
-            ) from None
-        yield Released(
-            prompt,
-            prediction,
-            [*dict.fromkeys(texts)],
-            any(FLAGS[line[mark]] for mark in marks),
-            FLAGS.get(line.get("is_single_word", "")),
-            value,
-        )
-
-
-def count_languages(path: Path) -> dict[int, int]:
-    """Count the facts of `report/count.csv` by the number of languages that know them (figure 5).
-
-    Raises:
-        PolyprobeError: a file that cannot be read, or a row whose number is not that of its list.
-    """
-    counts: Counter[int] = Counter()
-    try:
-        with open(path, encoding="utf-8", newline="") as file:
-            for place, line in enumerate(csv.DictReader(file), start=1):
-                languages = literal_eval(line["langs"])
-                if len({*languages}) != int(line["number of langs"]):
-                    raise ValueError(f"row {place}: expected a number of {len({*languages})}")
-                counts[len(languages)] += 1
-    except (OSError, LookupError, SyntaxError, TypeError, ValueError, csv.Error) as error:
-        raise PolyprobeError(
-            f"cannot read {path} as a CSV of `langs` and `number of langs`: {one_line(error)}"
-        ) from error
-    return dict(sorted(counts.items()))
+        except (TypeError, ValueError) as error:
+            raise PolyprobeError(f"{path}, row {place}: log_prob is no number: {error}") from error
+        yield Released(prompt, text, [*accepted], right, FLAGS.get(single), value)
 
 
 def check_flags(path: Path | str, language: str) -> Flags:

@@ -14,8 +14,10 @@ count.csv has the facts by the number of languages that know them (figure 5). Ac
 over relations; one without objects of a length counts as 0 there, as in the released code.
 """
 
+import csv
 import sys
 from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,9 +27,9 @@ import pyarrow as pa
 from polyprobe.analysis.compare.decodings import compare_decodings
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.builder.sources.xfactr import LANGUAGES
-from polyprobe.docs.reproduce.released import Released, count_languages, read_decodings
+from polyprobe.docs.reproduce.released import Released, read_decodings
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
-from polyprobe.system.errors import PolyprobeError, unknown
+from polyprobe.system.errors import PolyprobeError, one_line, unknown
 
 Rows = list[dict[str, Any]]  # of a decoding
 Log = tuple[Path, list[Released]]  # one decoding of a relation, and its file
@@ -63,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         )
         show_accuracy(tables[-1][given.language], given.language, parts)
     if given.gold:
-        show_search(decodings, read_logs(given.gold)[0], given.gold)
+        show_search(decodings[0], read_logs(given.gold)[0], given.gold)
     if len(decodings) == 2:
         for count in compare_decodings((tables[0], tables[1]), (marks[0], marks[1])).counts:
             if count.part in parts:
@@ -90,27 +92,29 @@ def show_accuracy(table: pa.Table, language: str, parts: Sequence[str]) -> None:
     print("  accuracy: " + ", ".join(f"{part} {figures[part]:.4f}" for part in parts))
 
 
-def show_counts(file: Path) -> None:
-    """Print the facts by the number of languages that know them."""
-    counts = count_languages(file)
-    total = sum(counts.values())
-    print(f"{total:,} facts that some language knows")
-    for number, n in counts.items():
-        print(f"  in {number} languages: {n:,} ({n / total:.4f})")
+def show_counts(path: Path) -> None:
+    """Print the facts of `report/count.csv` by the number of languages that know them."""
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            counts = Counter(int(line["number of langs"]) for line in csv.DictReader(file))
+    except (OSError, LookupError, TypeError, ValueError, csv.Error) as error:
+        raise PolyprobeError(f"no `number of langs` in {path}: {one_line(error)}") from error
+    print(f"{counts.total():,} facts that some language knows")
+    for number, n in sorted(counts.items()):
+        print(f"  in {number} languages: {n:,} ({n / counts.total():.4f})")
 
 
-def show_search(decodings: Sequence[Rows], gold: Rows, folder: Path) -> None:
+def show_search(rows: Rows, gold: Rows, folder: Path) -> None:
     """Print how many predictions are at least as probable as the right answer."""
-    for rows in decodings:
-        facts = [[(row["relation"], row["answer_forms"]) for row in side] for side in (rows, gold)]
-        if facts[0] != facts[1]:
-            raise PolyprobeError(f"{folder}: expected the facts of the predictions, in their order")
-        values = [[row["log_probability"] for row in side] for side in (rows, gold)]
-        if None in values[0] + values[1]:
-            raise PolyprobeError(f"{folder} or the predictions have no column log_prob")
-        n = sum(x >= y for x, y in zip(*values, strict=True))
-        share = f"{n:,} of {len(rows):,} ({n / len(rows):.4f})"
-        print(f"at least as probable as the right answer: {share}")
+    pairs = [*zip(rows, gold, strict=False)]
+    names = ("relation", "answer_forms")
+    if len(rows) != len(gold) or any(x[name] != y[name] for x, y in pairs for name in names):
+        raise PolyprobeError(f"{folder}: expected the facts of the predictions, in their order")
+    if None in [row["log_probability"] for row in rows + gold]:
+        raise PolyprobeError(f"{folder} or the predictions have no column log_prob")
+    n = sum(x["log_probability"] >= y["log_probability"] for x, y in pairs)
+    share = f"{n:,} of {len(rows):,} ({n / len(rows):.4f})"
+    print(f"at least as probable as the right answer: {share}")
 
 
 def read_logs(folder: Path) -> list[Rows]:

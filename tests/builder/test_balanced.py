@@ -159,6 +159,7 @@ def test_facts_of_several_sources_are_one_set(monkeypatch):
     swapped = build(BalancedRequest("more,tiny", ("fr", "en"))).rows["fr"]
     assert swapped[0].subject == "Hellas"
     assert swapped[0].prompt == "[Y], capitale de Hellas."
+    assert BalancedRequest("tiny,", ("en",), wording="template").name == "tiny-1"
     with pytest.raises(PolyprobeError, match="--wording sentence: sentences are of one --source"):
         BalancedRequest("tiny,more", wording="sentence")
     with pytest.raises(PolyprobeError, match="unknown --source 'mor'"):

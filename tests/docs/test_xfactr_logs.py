@@ -140,7 +140,7 @@ def test_two_gold_columns_by_hand(check, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [("a,b,c,1,d", r"row 1: is_same again is None; expected True or False"),
-     ("a,b,c,1,d,0,low", r"row 1: log_prob is 'low'; expected a number")],
+     ("a,b,c,1,d,0,low", r"row 1: log_prob is no number: .*'low'")],
 )  # fmt: skip
 def test_a_damaged_row_of_two_gold_columns_is_named(tmp_path, line, message):
     write(tmp_path / "P36.csv", [line], TWO_GOLD)
@@ -158,9 +158,9 @@ def test_facts_by_the_number_of_languages(check, tmp_path):
         "  in 1 languages: 2 (0.6667)",
         "  in 2 languages: 1 (0.3333)",
     ]
-    for damaged in ("f,l,,\"['el', 'fr']\",3", "f,l,,nothing,1", "f"):
+    for damaged in ("f,l,,\"['el', 'fr']\",two", "f"):
         write(tmp_path / "count.csv", [rows[0], damaged], head)
-        with pytest.raises(SystemExit, match=r"cannot read .*count\.csv as a CSV of `langs`"):
+        with pytest.raises(SystemExit, match=r"no `number of langs` in .*count\.csv: "):
             check("en", tmp_path / "count.csv")
 
 

@@ -1,7 +1,7 @@
 """Material of a balanced set: facts, borrowed labels and templates, and their coverage."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import reduce
 from importlib import import_module
 from pathlib import Path
@@ -69,15 +69,14 @@ class Material(NamedTuple):
 def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
     """Read the material of a request, in every language of the source."""
     modules, languages = load_sources(request)
-    lenders = {name: load_source(name) for name in request.labels}
-    for name, lender in lenders.items():
-        check_lender(request, name, lender)
+    lenders = {name: load_lender(request, name) for name in request.labels}
     truths = {name: import_module(path) for name, path in TRUTH_SOURCES.items()}
     # A missing archive is named before minutes of reading.
     for module in (*modules.values(), *lenders.values(), *truths.values()):
         if repository := getattr(module, "REPOSITORY", None):
             check_archive(repository, mirror)
-    content = read_sources(modules, mirror)
+    report(f"reading the facts of {request.source}")
+    content = reduce(merge_facts, (module.read_facts(mirror) for module in modules.values()))
     check_relations(request, content.facts["relation"].unique())
     sources = [describe_source(name, module, "facts") for name, module in modules.items()]
     borrowed = {}
@@ -89,12 +88,12 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
         borrowed[name] = content.labels.height - before
         sources.append(describe_source(name, lender, "labels"))
     if request.wording:
-        content = add_sentences(request, modules[request.source], content, mirror)
+        content = add_sentences(request, modules[request.sources[0]], content, mirror)
     fallback = pl.DataFrame(schema=TEMPLATES)
     part = content.templates.filter(pl.col("language").is_in(languages))
-    pairs = len(languages) * content.facts["relation"].n_unique()
+    n_relations, pairs = content.facts["relation"].n_unique(), part.select("language", "relation")
     # A relation without a template in one of the languages gets one.
-    if FALLBACK not in modules and part.select("language", "relation").n_unique() < pairs:
+    if FALLBACK not in modules and pairs.n_unique() < len(languages) * n_relations:
         lender = load_source(FALLBACK)
         fallback = pl.DataFrame(lender.read_fallback_templates(mirror), TEMPLATES, orient="row")
         sources.append(describe_source(FALLBACK, lender, "templates"))
@@ -104,8 +103,8 @@ def gather(request: BalancedRequest, mirror: Path | None = None) -> Material:
         sources.append(Provenance("translated", "templates", engines, "", "made by machine"))
     # Every source of facts bars distractors, whichever gives the rows.
     sources += [describe_source(name, module, "truths") for name, module in truths.items()]
-    made = assemble(request, clean_facts(content), fallback, languages)
-    return made._replace(borrowed=borrowed, sources=tuple(sources))
+    material = assemble(request, clean_facts(content), fallback, languages)
+    return material._replace(borrowed=borrowed, sources=tuple(sources))
 
 
 def load_sources(request: BalancedRequest) -> tuple[dict[str, ModuleType], list[str]]:
@@ -114,15 +113,6 @@ def load_sources(request: BalancedRequest) -> tuple[dict[str, ModuleType], list[
     languages = [*dict.fromkeys(x for module in modules.values() for x in module.LANGUAGES)]
     refuse_unknown("language", request.languages, request.source, languages)
     return modules, languages
-
-
-def read_sources(modules: Mapping[str, ModuleType], mirror: Path | None) -> Facts:
-    """Return the facts of all sources; the labels and templates of the first that has them."""
-    contents = []
-    for name, module in modules.items():
-        report(f"reading the facts of {name}")
-        contents.append(module.read_facts(mirror))
-    return reduce(merge_facts, contents)
 
 
 def merge_facts(first: Facts, second: Facts) -> Facts:
@@ -137,13 +127,15 @@ def merge_facts(first: Facts, second: Facts) -> Facts:
     return complete_labels(merged, second.labels)._replace(repairs=dict(repairs))
 
 
-def check_lender(request: BalancedRequest, name: str, lender: ModuleType) -> None:
-    """Refuse a source of `--labels` that has none of the languages."""
+def load_lender(request: BalancedRequest, name: str) -> ModuleType:
+    """Return the module of a source of `--labels`, which has some of the languages."""
+    lender = load_source(name)
     if request.languages and not {*request.languages} & {*lender.LANGUAGES}:
         raise PolyprobeError(
             f"--labels {name}: it has none of {', '.join(request.languages)}; "
             f"available: {', '.join(lender.LANGUAGES)}"
         )
+    return lender
 
 
 def check_relations(request: BalancedRequest, names: Iterable[str]) -> None:
