@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import signal
 import sys
 from contextlib import suppress
 from io import TextIOWrapper
@@ -99,6 +100,7 @@ def run() -> None:
     try:
         main()
     except SystemExit as end:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # the work is done
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError):  # closed by its reader
@@ -108,11 +110,11 @@ def run() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake ends in one line and status 1, never a traceback."""
-    for stream in (sys.stdout, sys.stderr):  # a terminal that knows no emoji shows a question mark
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    hide_secrets_in_logs()
     try:
+        for stream in (sys.stdout, sys.stderr):  # a terminal without emoji shows a question mark
+            if isinstance(stream, TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        hide_secrets_in_logs()
         status = app(standalone_mode=False)
         sys.stdout.flush()
         sys.exit(status if isinstance(status, int) else 0)
@@ -129,10 +131,13 @@ def main() -> None:
         fail(f"{error.strerror or error}{place}")
     except MemoryError:
         fail("out of memory; ask for fewer --resamples or languages")
-    except SystemExit as end:
-        if end.code == INTERRUPTED:
+    except ImportError as error:  # a damaged package, or no memory for its libraries
+        fail(f"cannot import {error.name or 'a package'}: {one_line(error)}")
+    except (KeyboardInterrupt, SystemExit) as end:
+        status = INTERRUPTED if isinstance(end, KeyboardInterrupt) else end.code
+        if status == INTERRUPTED:
             report_line("interrupted; run the same command again to resume")
-        raise
+        sys.exit(status)
 
 
 def fail(message: str, status: int = 1) -> NoReturn:

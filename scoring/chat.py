@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from polyprobe.scoring.engine import Ids
 from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.hashing import hash_json
+from polyprobe.system.limits import ExceededError, run_limited
 
 from .options import ChatOptions
 
@@ -125,6 +126,13 @@ def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "b
             f"'{model}' has no chat template: it is not a chat model; leave --chat out"
         )
     try:
+        return run_limited(partial(_render_chat, tokenizer, chat, model, scoring))
+    except ExceededError as error:
+        raise _refusal(model, str(error)) from error
+
+
+def _render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str) -> Chat:
+    try:
         source = str(tokenizer.get_chat_template())
     except ValueError as error:
         raise PolyprobeError(
@@ -175,7 +183,11 @@ class Template(NamedTuple):
         """Render a conversation."""
         render = partial(self.tokenizer.apply_chat_template, chat_template=self.source)
         try:
-            return str(render([*messages], tokenize=False, **options, **self.options))
+            text = str(render([*messages], tokenize=False, **options, **self.options))
+            text.encode()  # a lone surrogate cannot be written to run.json
+            return text
+        except (MemoryError, RecursionError):
+            raise
         except Exception as error:  # a template is code and may raise anything
             if "continue_final_message" in str(error):
                 raise _refusal(self.model, _CHANGES) from error

@@ -1,13 +1,14 @@
 """The command line: output and error messages."""
 
 import json
+import subprocess
 import sys
 
 import pytest
 
 from polyprobe import __version__
 from polyprobe.cli import main
-from tests.hub.client import run_polyprobe
+from tests.hub.client import POLYPROBE, run_polyprobe
 from tests.making import tiny
 from tests.making.facts import CITIES, write_facts
 
@@ -82,3 +83,77 @@ def test_mistakes_end_in_one_line(arguments, message, here, tmp_path):
     [line] = [line for line in errors if "error" in line]
     assert message in line
     assert not (tmp_path / "run").exists()
+
+
+# Ctrl-C at the import of a module, and in typer's callbacks before a command has its own handler.
+AT_IMPORT = """
+import os, signal, sys
+
+class Interrupt:
+    def find_spec(name, path=None, target=None):
+        if name == {module!r}:
+            {action}
+
+sys.meta_path.insert(0, Interrupt)
+from polyprobe.__main__ import run
+sys.argv[:] = ["polyprobe", *{words!r}]
+run()
+"""
+INTERRUPTED = (130, "", "interrupted; run the same command again to resume\n")
+
+
+def run_code(code):
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    "module", ["polyprobe.cli", "typer.core", "rich.table", "polyprobe.cli.list"]
+)
+def test_ctrl_c_during_imports_is_one_line(module):
+    action = "os.kill(os.getpid(), signal.SIGINT)"
+    assert run_code(AT_IMPORT.format(module=module, action=action, words=["list"])) == INTERRUPTED
+
+
+def test_ctrl_c_in_a_command_s_imports_is_one_line():
+    words = ["metrics", "nowhere"]
+    code = AT_IMPORT.format(module="pyarrow", action="raise KeyboardInterrupt", words=words)
+    assert run_code(code) == INTERRUPTED
+
+
+@pytest.mark.parametrize("name", ["get_command", "get_param_callback"])
+def test_ctrl_c_in_callbacks_is_one_line(name, here, monkeypatch):
+    def interrupt(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"typer.main.{name}", interrupt)
+    assert here("list") == (130, [INTERRUPTED[2].strip()])
+
+
+def test_an_import_that_fails_is_one_line():
+    """As with little address space: `failed to map segment from shared object`."""
+    action = "raise ImportError('failed to map segment', name='pyarrow')"
+    code = AT_IMPORT.format(module="pyarrow", action=action, words=["metrics", "nowhere"])
+    line = "error: cannot import pyarrow: failed to map segment\n"
+    assert run_code(code) == (1, "", line)
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize(("words", "status"), [("list scorings", 0), ("metrics nowhere", 1)])
+def test_closed_streams_change_no_status(words, status, closed, tmp_path):
+    line = f'"$@" {words} {closed}'
+    done = subprocess.run(
+        ["bash", "-c", line, "bash", *POLYPROBE], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == status
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.acceptance
+def test_a_closed_output_does_not_get_into_files(place, tmp_path):
+    """The first file of a process without standard output would get its number."""
+    words = f"eval geolm --dataset geofacts --languages en --sample 4 --output {tmp_path}/run"
+    line = f'"$@" {words} <&- >&- 2>&-'
+    done = subprocess.run(["bash", "-c", line, "bash", *POLYPROBE], cwd=place, check=False)
+    assert done.returncode == 0
+    assert json.loads((tmp_path / "run" / "results.json").read_text())["accuracy"]["en"] >= 0

@@ -367,7 +367,7 @@ def test_questions_need_a_message_that_is_not_changed():
 
 
 REFUSED = {
-    "the chat options are .* expected names with values": {"chat": True, "chat_options": "a=1"},
+    "--chat-option must be a dictionary or None, got": {"chat": True, "chat_options": "a=1"},
     "the chat options are {'a': nan}": {"chat": True, "chat_options": {"a": float("nan")}},
 }
 
@@ -399,3 +399,33 @@ def test_values_on_the_command_line():
 def test_models_that_do_not_continue_text(kind, scorers):
     with pytest.raises(PolyprobeError, match="--chat is for decoder-only models, .* is"):
         scorers(kind, chat=True)
+
+
+# What a template of a stranger costs without limits: no end, 5 GB, a stack.
+COSTLY = {
+    "{% for a in range(9999) %}{% for b in range(9999) %}{% for c in range(99) %}{% endfor %}"
+    "{% endfor %}{% endfor %}": "takes more than 5 seconds; leave --chat out",
+    "{{ 'a' * 3000000000 }}": "takes more than 1 GB; leave --chat out",
+    "{{ 'a' * (messages | length * 3000000000) }}": "takes more than 1 GB",
+    "{{ 'a' | center(3000000000) }}": "takes more than 1 GB",
+    "{{ '%3000000000d' | format(1) }}": "takes more than 1 GB",
+    "{% set n = namespace(x=[1]) %}{% for a in range(99) %}{% set n.x = n.x + n.x %}{% endfor %}": (
+        "takes more than 1 GB"
+    ),
+    "{% for a in range(10 ** 12) %}{% endfor %}": "Range too big",
+    "{% macro f(x) %}{{ f(x) }}{% endmacro %}{{ f(1) }}": "is nested too deeply",
+    "{{ " + "(" * 20_000 + "1" + ")" * 20_000 + " }}": "is nested too deeply",
+    "{% if 1 %}" * 3000 + "{% endif %}" * 3000: "is nested too deeply",
+    "\ud800": "surrogates not allowed",
+    "{{ '\\ud800' }}": "surrogates not allowed",
+}
+
+
+@pytest.mark.parametrize("number", range(len(COSTLY)))
+def test_templates_of_strangers_have_limits(number):
+    template, message = [*COSTLY.items()][number]
+    with pytest.raises(PolyprobeError) as error:
+        engage("byte-level", template + CHATML)
+    assert str(error.value).startswith("the chat template of 'LlamaForCausalLM (in memory)' ")
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
