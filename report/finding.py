@@ -22,18 +22,27 @@ class Role(Enum):
     SHARE = auto()  # 12.3: a share in percent; of an `Estimate`, its interval below
     PERCENT = auto()  # an `Estimate` of a share: 35% (12 to 60)
     CHANGE = auto()  # +12.3%: a change that is in percent already
-    SLOPE = auto()  # +0.12
+    SLOPE = auto()  # +0.1234
     P = auto()  # 0.012: two digits
     INTERVAL = auto()  # [low, high] → 0.100 to 0.200, `*` if it has no width
     LOW = auto()  # low end of [low, high]
     HIGH = auto()  # high end of [low, high], `*` if it has no width
-    SLOPES = auto()  # [low, high] of a slope → +0.12 to +0.34
+    SLOPES = auto()  # [low, high] of a slope → +0.1234 to +0.2345
     ESTIMATE = auto()  # an `Estimate`: value ± half, interval below
 
     @property
     def is_text(self) -> bool:
         """Whether it is text on the left, not a figure on the right."""
         return self in (Role.NAME, Role.LABEL)
+
+    @property
+    def has_bar(self) -> bool:
+        """Whether the page draws a bar below its values."""
+        return self in (Role.VALUE, Role.ESTIMATE)
+
+
+_WIDE = (Role.TEXT, Role.ESTIMATE, Role.INTERVAL, Role.SLOPES)
+N_BESIDE = 4  # at most, columns of figures beside the name of a row on a phone
 
 
 class Estimate(NamedTuple):
@@ -45,12 +54,13 @@ class Estimate(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A value with another role than its column, in bold, or with a mark."""
+    """A value with another role than its column, in bold, with a mark, or with an address."""
 
     value: Any
     role: Role | None = None
     bold: bool = False  # the best of its column
     low: bool = False  # not above its floor
+    link: str = ""  # on the page
 
 
 class Column(NamedTuple):
@@ -78,6 +88,14 @@ class Table(NamedTuple):
     noun: str = "rows"  # what a row is, for the line below a table with a limit
     folded: str = ""  # line that the page shows instead, until a reader selects it
 
+    @property
+    def stacked(self) -> int:
+        """Columns on a phone, where figures stand below the name of their row; 0: beside it."""
+        roles = [x.role for x in self.columns if x.width is not None and not x.role.is_text]
+        if any(role in _WIDE for role in roles):
+            return min(len(roles), 3) if 1 < len(roles) < 2 * N_BESIDE + 2 else 0
+        return (len(roles) + 1) // 2 if N_BESIDE < len(roles) <= 2 * N_BESIDE else 0
+
 
 class Part(NamedTuple):
     """A part of a finding: tables and lines of text, in order."""
@@ -99,6 +117,7 @@ class Finding(NamedTuple):
     cautions: Sequence[str] = ()  # why a figure or test is inexact or omitted, one line each
     terms: Sequence[tuple[str, str]] = ()  # glossary of the page: term and meaning
     pictures: Mapping[str, Picture] = {}  # by name, in the order of `--draw`
+    links: Sequence[tuple[str, str]] = ()  # of the page: text and address
 
     @property
     def tables(self) -> list[Table]:

@@ -103,12 +103,12 @@ FORMATS: Mapping[Role, Callable[[Any], str]] = {
     Role.SHARE: _format_share,
     Role.PERCENT: _format_percent,
     Role.CHANGE: "{:+.1f}%".format,
-    Role.SLOPE: "{:+z.2f}".format,
+    Role.SLOPE: "{:+z.4f}".format,
     Role.P: format_p_value,
     Role.INTERVAL: format_interval,
     Role.LOW: lambda bounds: _mark_end(bounds[0], bounds),
     Role.HIGH: lambda bounds: _mark_end(bounds[1], bounds),
-    Role.SLOPES: lambda bounds: " to ".join(f"{end:+z.2f}" for end in bounds),
+    Role.SLOPES: lambda bounds: " to ".join(f"{end:+z.4f}" for end in bounds),
     Role.ESTIMATE: _format_estimate,
 }
 
@@ -290,7 +290,7 @@ def percent(value: float | None) -> str:
 
 def _format_latex(cell: Any, column: Column) -> str:
     """Format a cell: values in percent or with two decimals, other roles as in the terminal."""
-    value, role, bold, low = cell if isinstance(cell, Cell) else Cell(cell)
+    value, role, bold, low, _ = cell if isinstance(cell, Cell) else Cell(cell)
     role = role or column.role
     show: Callable[[float | None], str] = (
         percent if column.percent else lambda x: "--" if x is None else f"{x:.2f}"

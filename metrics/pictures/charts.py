@@ -11,15 +11,20 @@ from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Point, Point
 N_COLOURS = 5
 SIZE = 12  # pixels of letters
 LABEL = 32  # at most, characters of a label; the pointer shows the whole
-PLOT = (480, 300)  # pixels of the plot of curves and points
+PLOT = (380, 280)  # pixels of the plot of curves and points
+BAR = 300  # pixels of the axis of bars, so that a phone shows them whole with their labels
+CLOSE = 24  # at most, labels of bars that stand far apart
 DASHES = ("6 4", "2 3", "8 3 2 3")
-NAMED, CROWD = 40, 200  # at most, points with labels, and points of full size with a tip
+# At most, points whose labels keep off intervals, points with labels, and points with tips.
+LINED, NAMED, CROWD = 15, 40, 200
 Drawing = tuple[float, float, list[str]]  # width, height, elements
+Line = tuple[float, float, float, float]  # both ends in pixels: x, y, x, y
 
 
 def measure_text(text: str) -> float:
     """Estimate the width of a text in pixels; East Asian letters are square."""
-    return SIZE * sum(1.0 if east_asian_width(letter) in "WF" else 0.6 for letter in text)
+    wide = {letter: 0.76 if letter.isupper() else 0.6 for letter in text} | {"m": 0.98, "w": 0.82}
+    return SIZE * sum(1.0 if east_asian_width(x) in "WF" else wide[x] for x in text)
 
 
 def shorten(value: float) -> str:
@@ -127,13 +132,14 @@ class Axis:
         return start + (value - low) / (high - low) * (end - start)
 
     def ticks(self) -> list[float]:
-        """List round values on the axis, two or more; powers of two on a long logarithmic one."""
+        """List round values on the axis, two or more: 1, 2, 5, 10, … on a long logarithmic one."""
         low, high = self.ends
         if self.log2:
-            powers = range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1)
-            if len(powers) < 3:  # a short axis, as of one model
-                return [low * (high / low) ** share for share in (0.0, 0.5, 1.0)]
-            return [2.0**power for power in powers[:: len(powers) // 6 + 1]]
+            powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+            values = [digit * 10.0**power for power in powers for digit in (1, 2, 5)]
+            values = [value for value in values if low <= value <= high]
+            if len(values) >= 3:
+                return values[:: len(values) // 8 + 1]
         rough = (high - low) / 6
         unit = 10 ** math.floor(math.log10(rough))
         step = next(step * unit for step in (1, 2, 5, 10) if step * unit >= rough)
@@ -147,7 +153,7 @@ class Axis:
         yield tag("path", d=grid, stroke="var(--line)")
         ticks = [write_text(x, bottom + 12, shorten_signed(value))
                  for x, value in zip(places, self.ticks(), strict=True)]  # fmt: skip
-        middle = sum(self.pixels) / 2
+        middle = max(sum(self.pixels) / 2, measure_text(name) / 2 + 4)
         yield tag("g", *ticks, write_text(middle, bottom + 30, name), text_anchor="middle")
 
     def draw_y(self, start: float, end: float, name: str) -> Iterator[str]:
@@ -175,8 +181,8 @@ def shorten_signed(value: float) -> str:
 
 def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
     """Draw bars with whiskers, marks and levels."""
-    thick = 11 if len(bars.series) > 1 else 15
-    step = thick * len(bars.series) + 8
+    thick = 11 if len(bars.series) > 1 or len(bars.labels) > CLOSE else 15
+    step = thick * len(bars.series) + (8 if len(bars.labels) <= CLOSE else 5)
     key = [(draw_swatch(i), series.name) for i, series in enumerate(bars.series)]
     key = key if len(key) > 1 else []
     for i, (name, _) in enumerate(bars.levels):
@@ -187,13 +193,13 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
     x_start = math.ceil(max(map(measure_text, labels), default=0)) + 12
     start = top + 18 * len(key) + (6 if key else 0)
     bottom = start + step * len(labels)
-    width = max(x_start + PLOT[0] + 24, find_end_of_key(key, x_start))
+    width = max(x_start + BAR + 24, find_end_of_key(key, x_start), measure_text(bars.measure) + 8)
     numbers = [bars.ends[0], bars.ends[1], *(value for _, value in bars.levels)]
     for series in bars.series:
         ends = [end for bound in series.bounds if bound for end in bound]
         numbers += [value for value in (*series.values, *series.marks, *ends) if value is not None]
     low, high = min(0.0, *numbers), max(0.0, *numbers)  # the length of a bar is its value
-    axis = Axis((low, high if high > low else 1.0), (x_start, x_start + PLOT[0]))
+    axis = Axis((low, high if high > low else 1.0), (x_start, x_start + BAR))
     parts = draw_key(key, x_start, top + 8)
     parts += axis.draw_x(start, bottom, bars.measure)
     heights = [start + step * i for i in range(len(labels))]
@@ -334,8 +340,10 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
     start, x_start = top + 18 * len(key) + 8, 56.0
     across, up = (PLOT[1], PLOT[1]) if points.ends else PLOT
     right, bottom = x_start + across, start + up
-    x_ends = points.ends or _find_ends([point.x for point in points.points], points.log2)
-    y_ends = points.ends or _find_ends([point.y for point in points.points], False)
+    across_ends = [end for point in points.points for end in (point.x, *point.x_bounds)]
+    x_ends = points.ends or _find_ends(across_ends, points.log2)
+    up_ends = [end for point in points.points for end in (point.y, *point.y_bounds)]
+    y_ends = points.ends or _find_ends(up_ends, False)
     x = Axis(x_ends, (x_start, right), points.log2)
     y = Axis(y_ends, (bottom, start))
     parts = draw_key(key, x_start, top + 8)
@@ -343,9 +351,13 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
     parts += y.draw_y(x_start, right, points.y)
     if not points.points:
         parts.append(write_text(x_start + 8, start + 16, "no values"))
+    whiskers = list(_list_whiskers(points.points, x, y))
+    parts += [draw_line(*line, opacity="0.3", class_="whiskers") for line in whiskers]
+    lines = whiskers if len(points.points) <= LINED else []
     if points.line and points.points:
-        ends = _clip_line(points.line, x, y)
-        parts.append(draw_line(*ends, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted"))
+        line = _clip_line(points.line, x, y)
+        lines.append(line)
+        parts.append(draw_line(*line, stroke_dasharray="6 4", stroke_width=1.5, class_="fitted"))
     crowd = len(points.points) > CROWD
     for i, group in enumerate(groups):
         dots = []
@@ -357,7 +369,7 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
         opacity = "0.5" if crowd else None
         parts.append(tag("g", *dots, fill=colour_bar(i), class_="points", fill_opacity=opacity))
     if len(points.points) <= NAMED:
-        parts += _name_points(points.points, names, x, y)
+        parts += _name_points(points.points, names, x, y, lines)
     return max(right + 24, find_end_of_key(key, x_start)), bottom + 42, parts
 
 
@@ -372,7 +384,17 @@ def _find_ends(values: Sequence[float], log2: bool) -> tuple[float, float]:
     return low - room, high + room
 
 
-def _clip_line(line: tuple[float, float], x: Axis, y: Axis) -> tuple[float, float, float, float]:
+def _list_whiskers(points: Sequence[Point], x: Axis, y: Axis) -> Iterator[Line]:
+    """Yield the ends in pixels of the lines of the points' intervals."""
+    for point in points:
+        across, up = x.place(point.x), y.place(point.y)
+        if point.x_bounds:
+            yield (x.place(point.x_bounds[0]), up, x.place(point.x_bounds[1]), up)
+        if point.y_bounds:
+            yield (across, y.place(point.y_bounds[0]), across, y.place(point.y_bounds[1]))
+
+
+def _clip_line(line: tuple[float, float], x: Axis, y: Axis) -> Line:
     """Compute the ends in pixels of the part of a line inside the plot."""
     slope, intercept = line
     along = [math.log2(end) if x.log2 else end for end in x.ends]
@@ -384,16 +406,20 @@ def _clip_line(line: tuple[float, float], x: Axis, y: Axis) -> tuple[float, floa
 
 
 def _name_points(
-    points: Sequence[Point], names: Mapping[str, str], x: Axis, y: Axis
+    points: Sequence[Point], names: Mapping[str, str], x: Axis, y: Axis, lines: Sequence[Line]
 ) -> Iterator[str]:
-    """Write labels beside their points; one without room, over a point or a label, is left out."""
+    """Write labels beside their points, but those without room: over a point, line or label."""
     places = [(x.place(point.x), y.place(point.y)) for point in points]
     boxes = [(across - 4, up - 4, across + 4, up + 4) for across, up in places]
+    for x1, y1, x2, y2 in lines:  # in pieces that are as small as points
+        n = int(max(abs(x2 - x1), abs(y2 - y1)) / 3) + 1
+        steps = [(x1 + (x2 - x1) * i / n, y1 + (y2 - y1) * i / n) for i in range(n + 1)]
+        boxes += [(across - 1, up - 1, across + 1, up + 1) for across, up in steps]
     (start, end), (bottom, top) = x.pixels, y.pixels
     for (across, up), point in zip(places, points, strict=True):
         width = measure_text(names.get(point.label, point.label)[:LABEL])
         # beside the point first, above before below, then straight above or below
-        for side, height in product((1, -1, 0), (-11, 11, 0)):
+        for height, side in product((-11, 11, 0, -22, 22), (1, -1, 0)):
             middle = across + side * (7 + width / 2)
             if not (side or height):
                 continue
@@ -403,5 +429,8 @@ def _name_points(
             apart = (b[2] < a[0] or a[2] < b[0] or b[3] < a[1] or a[3] < b[1] for b in boxes)
             if inside and all(apart):
                 boxes.append(a)
-                yield write_label(middle, up + height, point.label, names, text_anchor="middle")
+                # the margin keeps a label readable on the intervals of many points
+                halo: dict[str, str | float | None] = {"stroke": "var(--back)", "stroke_width": 3}
+                halo |= {"paint_order": "stroke", "text_anchor": "middle"}
+                yield write_label(middle, up + height, point.label, names, **halo)
                 break

@@ -37,7 +37,7 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
     rows = [names.get(code, code)[:LABEL] for code in heat.rows]
     columns = [names.get(code, code)[:LABEL] for code in heat.columns]
     x_start = math.ceil(max(map(measure_text, rows), default=0)) + 10
-    size = 38 if is_small else 15
+    size = 32 if is_small else 15
     highest = math.ceil(max(map(measure_text, columns), default=0))
     upright = highest > size - 2
     start = top + (highest + 12 if upright else 24)
@@ -100,7 +100,7 @@ def _draw_cells(
     yield tag("g", *frames, "", class_="frames", fill="none", stroke_width=2, pointer_events="none")
     if texts:
         anchor = {"text_anchor": "middle", "pointer_events": "none"}
-        yield tag("g", *texts, class_="texts", **anchor, font_size=11)
+        yield tag("g", *texts, class_="texts", **anchor, font_size=10)
 
 
 def _draw_scale(heat: Heat, x_start: float, y: float) -> Iterator[str]:

@@ -85,6 +85,8 @@ class Point(NamedTuple):
     x: float
     y: float
     group: str = ""
+    x_bounds: Sequence[float] = ()  # [low, high] of x and of y, drawn as lines
+    y_bounds: Sequence[float] = ()
 
 
 class Points(NamedTuple):

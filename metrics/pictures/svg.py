@@ -44,7 +44,7 @@ FONT = "system-ui, 'DejaVu Sans', 'Noto Sans', sans-serif"
 def draw_svg(picture: Picture, names: Mapping[str, str] | None = None, title: bool = True) -> str:
     """Draw a picture as an SVG element, with `names` in place of its labels, as of languages."""
     lines = wrap(picture.title, 88) if title else []
-    top = 18 * len(lines)
+    top = 18 * len(lines) + 6 * bool(lines)
     names = names or {}
     width, height, parts = DRAW[type(picture)](picture, names, top)
     # a long title may be wider than the picture of two languages

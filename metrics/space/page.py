@@ -33,6 +33,7 @@ _STYLE = """
   --bar-0: #2f86c9; --bar-1: #c77700; --bar-2: #159570; --bar-3: #b3589a; --bar-4: #7b828e;
   overflow-x: auto; max-width: 100%;
 }
+.picture svg { max-width: 100%; height: auto; zoom: 1.5; }
 .download { text-decoration: underline; }
 .paste textarea { font-family: var(--font-mono); font-size: 13px; white-space: pre; }
 """

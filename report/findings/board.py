@@ -1,7 +1,9 @@
 """A board as a finding: a row for each model, trends over the models, pictures."""
 
+import re
 from collections.abc import Sequence
 from itertools import repeat
+from pathlib import Path
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.declaration import RunFigure
@@ -10,17 +12,20 @@ from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Ser
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
+from polyprobe.schema.run.settings import Settings
 
 PLUS_MINUS = (
     "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "
     "95% interval of the mean"
 )
 SLOPE = (
-    "Change per doubling of the parameters, in percentage points for shares, with an interval by "
-    "Student's t. A regression over several model families confounds size and family."
+    "Change per doubling of the parameters, with an interval by Student's t. A regression over "
+    "several model families confounds size and family."
 )
 ACROSS = 17  # languages side by side in LaTeX
-PICTURES = {"size": "Figure by size", "": "Figure by model", "accuracy": "Figure and accuracy"}
+HUB = "https://huggingface.co/"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)  # of an owner and a thing
+PICTURES = {"size": "Figure by size", "accuracy": "Figure and accuracy", "": "Figure by model"}
 
 
 def make_board_finding(board: Board) -> Finding:
@@ -55,6 +60,7 @@ def make_board_finding(board: Board) -> Finding:
             ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
         ],
         pictures=pictures,
+        links=_list_data(board),
     )
 
 
@@ -68,42 +74,57 @@ def list_models(board: Board, figures: Sequence[str], with_titles: bool = False)
     columns = [
         Column("model", Role.LABEL),
         Column("full name", Role.LABEL, "full_name", width=None),
-        Column("size", Role.SIZE, PARAMETERS),
-        Column("lang.", Role.COUNT, "languages"),
-        *(Column(name, Role.TEXT, width=WIDE) for name in board.differing),
     ]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
         options = (name, width, _is_share(figure), figure.definition)
         head = figure.title if with_titles else figure.heading
         columns.append(Column(head, Role.ESTIMATE, *options))
+    # a column of equal numbers takes the room of a figure
+    counts = {len(entry.settings.languages) for entry in board.entries}
+    width = None if len(counts) == 1 else 0
+    columns.append(Column("size", Role.SIZE, PARAMETERS))
+    columns.append(Column("lang.", Role.COUNT, "languages", width))
+    columns += [Column(name, Role.TEXT, width=WIDE) for name in board.differing]
     rows, marks = [], {name: board.mark_best(name) for name in figures}
     for place, entry in enumerate(board.entries):
         values = [entry.values[name] for name in figures]
-        languages = len(entry.settings.languages)
-        row: list[object] = [entry.name, entry.full_name, entry.parameters, languages]
-        row += [settings[place] for settings in board.differing.values()]
+        row: list[object] = [Cell(entry.name, link=_find_address(entry.settings)), entry.full_name]
         estimates = (Estimate(x.mean, x.interval, x.plus_minus) for x in values)
         best = (marks[name][place] for name in figures)
         low = (MEAN in x.low for x in values)
         row += map(Cell, estimates, repeat(None), best, low)
-        rows.append(row)
+        row += [entry.parameters, len(entry.settings.languages)]
+        rows.append(row + [settings[place] for settings in board.differing.values()])
     floors = [board.find_floor(name) for name in figures]
     if any(floor is not None for floor in floors):
-        blank = [None] * (3 + len(board.differing))
-        rows.append(["floor", *blank, *map(Estimate, floors)])
+        blank = [None] * (2 + len(board.differing))
+        rows.append(["floor", None, *map(Estimate, floors), *blank])
     return Table(columns, rows, dense=True, sections=[len(board.entries)])
 
 
+def _find_address(settings: Settings) -> str:
+    """Find the address on the Hub of a model that was loaded from there; else it is empty."""
+    is_commit = re.fullmatch(r"[0-9a-f]{40}", settings.revision)
+    return f"{HUB}{settings.model}" if is_commit and _NAME.fullmatch(settings.model) else ""
+
+
+def _list_data(board: Board) -> list[tuple[str, str]]:
+    """List the datasets that have a name as on the Hub and are no folders here, and addresses."""
+    names = dict.fromkeys(entry.settings.dataset for entry in board.entries)
+    hub = [name for name in names if _NAME.fullmatch(name) and not Path(name).exists()]
+    return [(name, f"{HUB}datasets/{name}") for name in hub]
+
+
 def list_trends(board: Board) -> Table:
-    """List the trends of the columns' figures; slopes of shares are in percentage points."""
+    """List the trends of the columns' figures."""
     columns = [
         Column("figure", Role.LABEL),
         Column("slope per doubling", Role.SLOPE),
         Column("95%", Role.SLOPES, "slope"),
-        Column("r with size"),
+        Column("r with size", Role.NUMBER),
         Column("n", Role.COUNT, "n_size"),
-        Column("r with accuracy"),
+        Column("r with accuracy", Role.NUMBER),
         Column("95%", Role.INTERVAL, "r"),
         Column("p (holm)", Role.P),
         Column("n", Role.COUNT, "n_accuracy"),
@@ -114,9 +135,7 @@ def list_trends(board: Board) -> Table:
         correlation = correlations.get(name)
         row: list[object] = [figure.title, *[None] * (len(columns) - 1)]
         if slope:
-            scale = 100 if _is_share(figure) else 1
-            ends = [scale * slope.low, scale * slope.high]
-            row[1:5] = [scale * slope.slope, ends, slope.r, slope.n]
+            row[1:5] = [slope.slope, [slope.low, slope.high], slope.r, slope.n]
         if correlation:
             n, r, low, high, _, p = correlation
             row[5:] = [r, [low, high], p, n]
@@ -130,7 +149,8 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
     values = [entry.values[name] for entry in board.entries]
     if not any(x.languages for x in values):
         return None
-    languages, percent = languages or board.languages, _is_share(board.figures[name])
+    figure = board.figures[name]
+    languages, percent = languages or board.languages, _is_share(figure)
     head = [Column("model", Role.LABEL), Column("mean", percent=percent)]
     columns = [*head, *(Column(x, percent=percent) for x in languages)]
     best = {x: board.mark_best(name, x) for x in languages}
@@ -140,7 +160,7 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
             Cell(value.languages.get(x), None, best[x][place], x in value.low) for x in languages
         )
         rows.append([entry.name, value.mean, *cells])
-    return Table(columns, rows, limit=0, folded=board.figures[name].title)
+    return Table(columns, rows, figure.heading, limit=0, folded=figure.title)
 
 
 def _explain_marks(board: Board) -> list[str]:
@@ -195,7 +215,7 @@ def _draw(board: Board) -> dict[str, Picture]:
         series = Series(title, board.list_values(name), bounds)
         pictures[name] = Bars(f"{title} on {board.data}", labels, [series], title)
     others = [name for name in board.columns if name != "accuracy"]
-    for name in others if "accuracy" in board.figures else ():
+    for name in others if "accuracy" in board.figures and len(board.entries) > 1 else ():
         x, y = board.figures["accuracy"].title, board.figures[name].title
         title = f"{y} and {x}"
         if correlation := board.correlations.get(name):
@@ -209,18 +229,20 @@ def _draw_over_size(board: Board, name: str) -> Points:
     slope, figure = board.fit_slope(name), board.figures[name]
     title, line = figure.title, None
     if slope:
-        scale, unit = (100, " points") if _is_share(figure) else (1, "")
-        low, change, high = (f"{scale * x:+z.2f}" for x in (slope.low, slope.slope, slope.high))
-        title += f": {change}{unit} per doubling ({low} to {high}), {slope.n} models"
+        low, change, high = (f"{x:+z.4f}" for x in (slope.low, slope.slope, slope.high))
+        title += f": {change} per doubling ({low} to {high}), {slope.n} models"
         line = (slope.slope, slope.intercept)
     points = _list_points(board, PARAMETERS, name)
     return Points(title, points, PARAMETERS, figure.title, line, True)
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:
+    """List the models as points with their intervals."""
+    points = []
     values = zip(board.entries, board.list_values(x), board.list_values(y), strict=True)
-    return [
-        Point(entry.name, across, up)
-        for entry, across, up in values
-        if across is not None and up is not None
-    ]
+    for entry, across, up in values:
+        if across is not None and up is not None:
+            bounds = (entry.values[name].interval or () if name in entry.values else ()
+                      for name in (x, y))  # fmt: skip
+            points.append(Point(entry.name, across, up, "", *bounds))
+    return points

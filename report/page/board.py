@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from datetime import date
 from pathlib import Path
 
 from huggingface_hub.utils import yaml_dump
@@ -16,15 +17,23 @@ from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 from polyprobe.system.text import escape_markdown
 
-from .page import render_page
+from .page import Drawing, render_page
 
 
 def write_board(board: Board, folder: Path) -> None:
     """Write a static Space: README.md, page, tables, and board.json with the hashes of these."""
     check_folder(folder)
-    finding = make_board_finding(board)
+    finding, day = make_board_finding(board), f"{date.today():%Y-%m-%d}"
+    finding = finding._replace(lead=f"{finding.lead} Written on {day}.")
+    drawings = {
+        part.title: [
+            Drawing(x, finding.pictures[x], {"figure": board.figures[x.partition("-")[0]].title})
+            for x in part.pictures
+        ]
+        for part in finding.parts
+    }
     sealed = {
-        PAGE: render_page(finding, (TABLE, LATEX)),
+        PAGE: render_page(finding, (TABLE, LATEX), drawings),
         TABLE: write_models(board, ".csv"),
         LATEX: write_models(board, ".tex"),
     }
@@ -32,11 +41,11 @@ def write_board(board: Board, folder: Path) -> None:
     numbers = {**board.as_json(), SEALED: hashes}
     numbers[SEAL] = hash_json(numbers)
     files = {JSON: json.dumps(numbers, indent=1, ensure_ascii=False, allow_nan=False) + "\n"}
-    for name, content in (files | sealed | {CARD: _make_card(finding)}).items():
+    for name, content in (files | sealed | {CARD: _make_card(finding, day)}).items():
         write_text(folder / name, content, REMEDY)
 
 
-def _make_card(finding: Finding) -> str:
+def _make_card(finding: Finding, day: str) -> str:
     """Make README.md of a static Space; its licence is that of the page's script."""
     head = {
         "title": finding.title,
@@ -56,6 +65,6 @@ def _make_card(finding: Finding) -> str:
         models,
         "".join(f"- {escape_markdown(line)}.\n" for line in (*finding.notes, *finding.cautions)),
         *trends,
-        "Made by `polyprobe board`. `board.csv` and `board.json` have all figures.",
+        f"Made by `polyprobe board` on {day}. `board.csv` and `board.json` have all figures.",
     ]
     return "\n".join(f"{part.rstrip()}\n" for part in parts)

@@ -199,7 +199,7 @@ function sortRows(table, place, rising) {
   const isMissing = (value) => value === "–" || value === "";
   const groups = []; // a row without a name, or of a floor, stays below the row that it belongs to
   for (const row of all("tbody tr", table)) {
-    if (groups.length && /^(— |$)/.test(row.cells[0].textContent)) groups.at(-1)[1].push(row);
+    if (groups.length && /^(—\s|floor$|$)/.test(row.cells[0].textContent)) groups.at(-1)[1].push(row);
     else groups.push([valueOf(row), [row]]);
   }
   groups.sort(([a], [b]) => {
@@ -214,6 +214,39 @@ function sortRows(table, place, rising) {
   });
 }
 
+/* Bars from 0 to the values of each column, the largest one as long as its cell. */
+function drawBars(table) {
+  all("th.value", table).forEach(({ cellIndex }) => {
+    const cells = all("tbody tr", table).map((row) => row.cells[cellIndex]);
+    const values = cells.map((cell) => Math.max(0, Number.parseFloat(cell.textContent) || 0));
+    const largest = Math.max(...values) || 1;
+    cells.forEach((cell, i) => cell.style.setProperty("--bar", values[i] / largest));
+  });
+}
+
+/* A choice of a language, whose figures stand in place of the means of the table of models. */
+function offerLanguages(table, tools, sources) {
+  const codes = new Set(sources.flatMap((source) => all("th", source).slice(2).map((x) => x.textContent)));
+  const options = ["all", ...codes].map((code) => make("option", {}, code));
+  const select = make("select", {}, ...options);
+  const [heads, rows] = [all("th", table), all("tbody tr", table)];
+  select.addEventListener("change", () => {
+    for (const row of rows) row.hidden = select.value !== "all" && row.matches(".floor");
+    for (const source of sources) {
+      const place = heads.findIndex((head) => head.textContent === source.dataset.figure);
+      const column = all("th", source).findIndex((head) => head.textContent === select.value);
+      for (const { cells } of all("tbody tr", source)) {
+        const row = rows.find((x) => x.cells[0].textContent === cells[0].textContent);
+        const cell = row.cells[place];
+        cell.mean ??= [...cell.childNodes];
+        cell.replaceChildren(...(column < 0 ? cell.mean : [cells[column].textContent]));
+      }
+    }
+    drawBars(table);
+  });
+  tools.append(make("label", {}, "language ", select));
+}
+
 function setUpTable(holder) {
   const table = holder.querySelector("table");
   const [heads, rows] = [all("th", table), all("tbody tr", table)];
@@ -226,7 +259,10 @@ function setUpTable(holder) {
     });
     head.append(button);
   });
+  drawBars(table);
   const tools = make("div", { class: "chooser" });
+  const sources = holder.matches("section:first-of-type *") ? all("details[data-figure]") : [];
+  if (sources.length) offerLanguages(table, tools, sources);
   if (rows.length > 20) {
     const filter = make("input", { type: "search", placeholder: "text" });
     filter.addEventListener("input", () => {

@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.metrics.pictures.svg import draw_svg
-from polyprobe.report.finding import Cell, Finding, Role, Table
+from polyprobe.report.finding import N_BESIDE, Cell, Finding, Part, Role, Table
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, name_picture
 from polyprobe.report.show import mark_cell
@@ -47,7 +47,7 @@ class Block(NamedTuple):
 
     selects: dict[str, list[str]]
     figures: list[Figure]
-    is_ordered: bool
+    is_wide: bool  # takes the width of the page: of heat maps, or a table of many columns
 
 
 def write_finding(
@@ -74,7 +74,7 @@ def render_page(
         pictures = (drawings or {}).get(part.title)
         if pictures is None:
             pictures = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
-        parts.append((part, _make_block(pictures)))
+        parts.append((part, _make_block(part, pictures)))
     figures = [figure for _, block in parts for figure in block.figures]
     heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
@@ -137,7 +137,7 @@ def _split_names(names: Sequence[str]) -> list[list[str]]:
     return [[name.removesuffix(end)] for name in names]
 
 
-def _make_block(drawings: Sequence[Drawing]) -> Block:
+def _make_block(part: Part, drawings: Sequence[Drawing]) -> Block:
     """Draw the pictures of a part; heat maps of the same languages are one element."""
     selects: dict[str, dict[str, None]] = {}
     for drawing in drawings:
@@ -151,7 +151,15 @@ def _make_block(drawings: Sequence[Drawing]) -> Block:
         groups.setdefault((is_heat, key), []).append(drawing)
     figures = [_make_figure(group) for group in groups.values()]
     options = {label: [*of_label] for label, of_label in selects.items()}
-    return Block(options, figures, any(is_heat for is_heat, _ in groups))
+    has_heat = any(is_heat for is_heat, _ in groups)
+    if has_heat:
+        options["order"] = ["similarity", "family", "script", "given"]
+    widths = (
+        sum(column.width is not None for column in table.columns) - 2 * bool(table.folded)
+        for table in part.blocks
+        if isinstance(table, Table)
+    )
+    return Block(options, figures, has_heat or max(widths, default=0) > N_BESIDE + 1)
 
 
 def _make_figure(drawings: Sequence[Drawing]) -> Figure:
@@ -202,14 +210,15 @@ def _make_view(heat: Heat, place: int, bare: dict[tuple[float, ...], int]) -> di
     return view | {"half": half, "values": values, "details": details}
 
 
-def list_cells(table: Table) -> list[list[tuple[str, Any, bool]]]:
-    """List rows of (text, value, is bold); the page sorts by a value, else by the text."""
-    rows: list[list[tuple[str, Any, bool]]] = []
+def list_cells(table: Table) -> list[list[tuple[str, Any, Cell]]]:
+    """List rows of (text, value, cell); the page sorts by a value, else by the text."""
+    rows: list[list[tuple[str, Any, Cell]]] = []
     for row in table.rows:
         rows.append([])
-        for cell, column in zip(row, table.columns, strict=True):
-            value, role, bold, _ = cell if isinstance(cell, Cell) else Cell(cell)
+        for raw, column in zip(row, table.columns, strict=True):
+            cell = raw if isinstance(raw, Cell) else Cell(raw)
             # the text of a size or p-value does not sort: `1.2B`, `1e-05`
-            number = (role or column.role) in (Role.SIZE, Role.P) and isinstance(value, int | float)
-            rows[-1].append((mark_cell(cell, column.role), value if number else None, bold))
+            of_text = (cell.role or column.role) not in (Role.SIZE, Role.P)
+            number = None if of_text or not isinstance(cell.value, int | float) else cell.value
+            rows[-1].append((mark_cell(cell, column.role), number, cell))
     return rows

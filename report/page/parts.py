@@ -13,6 +13,7 @@ from polyprobe.analysis.figures.results import find_partners, is_above_floor, li
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import (
+    CENTRED,
     NOT_ABOVE,
     list_conditions,
     list_second,
@@ -20,7 +21,13 @@ from polyprobe.report.findings.run import (
     make_relations_table,
     make_templates_part,
 )
-from polyprobe.report.show import NO_WIDTH, format_p_value, format_value, with_interval
+from polyprobe.report.show import (
+    NO_WIDTH,
+    format_interval,
+    format_p_value,
+    format_value,
+    with_interval,
+)
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.naming import describe_differing
 from polyprobe.schema.run.rows import describe_choice, make_choice
@@ -46,14 +53,15 @@ TERMS = [
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
     ("interval with *", f"{NO_WIDTH.removeprefix('*: ').capitalize()}."),
 ]
+INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
 _TEXTS = {
     "means": "A floor is the figure of a ranking that knows nothing about the facts. A figure "
     "means something as far as it is above its floors. Centred RankC says how alike two languages "
-    "react to the subject, not how much they know (1% of the facts known in both above one common "
-    "order gives 1.000): read accuracy and gain with it.",
+    "react to the subject, not how much they know (0.01 of the facts known in both above one "
+    "common order gives 1.000): read accuracy and gain with it.",
     "differences": "Differences are paired, over the facts and languages that both runs have.",
-    "floor": f"†: {NOT_ABOVE}.",
+    "floor": f"†: {NOT_ABOVE}; of a floor: the figure is not above it.",
     "shares": "Share of the facts that are right in exactly 1, 2, … languages, of all facts right "
     "in at least one.",
     "pairs": "Select a cell or a pair to see examples of its two languages.",
@@ -178,7 +186,9 @@ def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         for part in report.parts
         for x in list_second(part.results)
     ]
-    yield Part("Means and floors", [*lines, means, _TEXTS["floor"], *of_second, every, notes])
+    floors = _make_floors_table(report)
+    blocks: list[Table | str] = [*lines, means, _TEXTS["floor"], floors, every, notes, *of_second]
+    yield Part("Means and floors", blocks)
     yield Part(ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
     if SHARES in drawings:
         yield Part(SHARES, [_TEXTS["shares"]])
@@ -197,16 +207,41 @@ def _name_part(part: RunPart, report: Report) -> str:
 
 
 def _make_means_table(report: Report) -> Table:
-    """Make the table of the means of the headline figures, each with its floors below it."""
+    """Make the table of the means of the headline figures, each with its highest floor below it."""
     rows: list[list[str]] = []
-    floors = [dict(list_floors(part.results)) for part in report.parts]
     for figure in _list_defined(HEADLINE, report):
         rows.append([figure.title, *_list_cells(report, figure, "mean")])
-        for floor in dict.fromkeys(name for levels in floors for name in levels):
-            values = [levels.get(floor, {}).get(figure.name) for levels in floors]
-            if any(value is not None for value in values):
-                rows.append([f"— {floor}", *map(format_value, values), *[""] * len(report.between)])
+        floors = [rank_floors(part, figure) for part in report.parts]
+        highest = ["\n".join([*next(iter(x.items()), ())][::-1]) for x in floors]
+        if any(highest):
+            rows.append(["—\u00a0highest\u00a0floor", *highest, *[""] * len(report.between)])
     return Table(_list_columns(report, "figure"), rows)
+
+
+def _make_floors_table(report: Report) -> Table:
+    """Make the table of all floors of the headline figures."""
+    rows = []
+    for figure in _list_defined(HEADLINE, report):
+        floors = [rank_floors(part, figure) for part in report.parts]
+        names = dict.fromkeys(name for levels in floors for name in levels)
+        rows += [[f"{figure.title}: {x}", *(y.get(x, "–") for y in floors)] for x in names]
+    columns = _list_columns(report, "floor")[: 1 + len(report.parts)]
+    return Table(columns, rows, folded="All floors")
+
+
+def rank_floors(part: RunPart, figure: RunFigure) -> dict[str, str]:
+    """Write the floors of a mean by name, the highest first; †: the mean is not above it."""
+    value, bounds = part.estimate(figure, "mean")
+    low = bounds[0] if bounds else value
+    is_low = not bounds or is_above_floor(part.results, figure.name, "mean") is False
+    levels = [(x.get(figure.name), name) for name, x in list_floors(part.results)]
+    texts = {
+        name: format_value(level) + " †" * (is_low and low is not None and level >= low)
+        for level, name in sorted(((x, name) for x, name in levels if x is not None), reverse=True)
+    }
+    if figure.name == CENTRED.name and INDEPENDENT in texts:  # a test is of this difference
+        texts[INDEPENDENT] = texts.pop(INDEPENDENT).removesuffix(" †")
+    return texts
 
 
 def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigure]:
@@ -216,18 +251,23 @@ def _list_defined(figures: Sequence[RunFigure], report: Report) -> list[RunFigur
 
 def _list_cells(report: Report, figure: RunFigure, name: str) -> list[str]:
     """List the figure's value, interval and mark in each run, then the tested differences."""
-    cells = [
-        with_interval(*part.estimate(figure, name))
-        + (" †" if is_above_floor(part.results, figure.name, name) is False else "")
-        for part in report.parts
-    ]
+    cells = []
+    for part in report.parts:
+        value, bounds = part.estimate(figure, name)
+        mark = " †" if is_above_floor(part.results, figure.name, name) is False else ""
+        cells.append(_write_estimate(value, bounds, mark))
     for two in report.between:
         rows = {row.name: row for row in two.comparison.differences.get(figure.name, ())}
         cells.append("–")
         if row := rows.get(name):
             p = format_p_value(row.p_adjusted)
-            cells[-1] = f"{with_interval(row.difference, row.ci)}\np = {p}"
+            cells[-1] = f"{_write_estimate(row.difference, row.ci)}\np = {p}"
     return cells
+
+
+def _write_estimate(value: float | None, bounds: Sequence[float] | None, mark: str = "") -> str:
+    """Write a value and, in the next line, its interval, so that columns stay narrow."""
+    return format_value(value) + mark + (f"\n{format_interval(bounds)}" if bounds else "")
 
 
 def _list_columns(report: Report, first: str) -> list[Column]:
@@ -309,7 +349,9 @@ def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:
         yield f"position bias in nats: {', '.join(bias)}"
-    letters = [f"{x} {y:.1%}" for x, y in results.get("letters_read", {}).items() if y < 1]
+    letters = [
+        f"{x} {format_value(y)}" for x, y in results.get("letters_read", {}).items() if y < 1
+    ]
     if letters:
         yield f"letters that the server showed: {', '.join(letters)}"
 
@@ -328,14 +370,15 @@ def _describe_run(part: RunPart, explain: bool) -> str:
     results, mean = part.results, part.results["mean"]
     count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
     averaged = f"averaged over {count} languages" if count > 1 else "in one language"
-    floor = f"; the most frequent answers: {frequency['accuracy']:.1%}" if frequency else ""
+    floor = "" if frequency is None else format_value(frequency["accuracy"])
     text = (
-        f"{part.name} on {part.settings.data_name}{part.rows} gets {mean['accuracy']:.1%} of "
-        f"{results['n_queries']:,} facts right, {averaged} (guessing: "
-        f"{results['chance']['accuracy']:.1%}{floor})"
+        f"{part.name} on {part.settings.data_name}{part.rows} gets "
+        f"{format_value(mean['accuracy'])} of {results['n_queries']:,} facts right, {averaged} "
+        f"(guessing: {format_value(results['chance']['accuracy'])}"
+        f"{floor and f'; the most frequent answers: {floor}'})"
     )
     if (gain := mean.get("accuracy_gain")) is not None:
-        text += f", {100 * gain:z.1f} points more than in another subject's sentence"
+        text += f", {format_value(gain)} more than in another subject's sentence"
     for name, title, ends in (
         ("rankc_subject", "a centred", "a language does not react to the subject, 1: both react "
          "alike"),

@@ -45,7 +45,7 @@ def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
         rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
         labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
-        measure = "number of languages; share of the facts right in at least one"
+        measure = "share of the facts right in some language"
         drawings[SHARES] = [Drawing("shares", Bars(_title(runs), labels, series, measure), {})]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
@@ -191,7 +191,7 @@ def _draw_accuracy(report: Report) -> Bars:
         ("frequent answers", part.results.get("floors", {}).get("frequency", {}).get("accuracy"))
         for part in parts
     ]
-    lines = [(f"{name} {x:.1%}", x) for name, x in dict.fromkeys(levels) if x is not None]
+    lines = [(f"{name} {format_value(x)}", x) for name, x in dict.fromkeys(levels) if x is not None]
     return Bars(_title(parts), ordered, series, "accuracy", lines)
 
 

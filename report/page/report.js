@@ -65,7 +65,11 @@ function drawExamples() {
   const counts = Object.fromEntries(
     run.counts[placeOf({ half: true }, codes.length, one, two)].map((count, i) => [KINDS[i], count]));
   const found = { tied: [], both_right: [], both_wrong: [], different: [] };
-  for (const fact of run.facts) found[kindOf(fact, one, two)].push(fact);
+  const words = byId("words").value.toLowerCase();
+  for (const fact of run.facts) {
+    const text = JSON.stringify([fact.id, fact.relation, fact.rows[one], fact.rows[two]]);
+    if (text.toLowerCase().includes(words)) found[kindOf(fact, one, two)].push(fact);
+  }
   const half = SHOWN / 2;
   const same = [...found.both_right.slice(0, half), ...found.both_wrong.slice(0, half)];
   const agree = counts.both_right + counts.both_wrong;
@@ -83,8 +87,8 @@ function drawExamples() {
 
 function group(title, name, facts, pair, places) {
   const cards = facts.map((fact) => make("article", { class: "fact" },
-    make("p", { class: "soft" }, fact.relation === "" || fact.id.startsWith(fact.relation)
-      ? fact.id : `${fact.relation} · ${fact.id}`),
+    make("p", { class: "soft" }, make("a", { href: addressOf(pair, fact.id) },
+      fact.relation === "" || fact.id.startsWith(fact.relation) ? fact.id : `${fact.relation} · ${fact.id}`)),
     make("div", { class: "sides" },
       ...pair.map((code, i) => side(code, fact.rows[places[i]], fact)))));
   return [make("h4", {}, title), make("div", { class: name }, ...cards)];
@@ -120,10 +124,11 @@ function choose(pair) {
   drawBlock(BLOCK, pair);
 }
 
-function keepInAddress() {
-  const pair = chosenPair().map(encodeURIComponent);
-  history.replaceState(null, "", `#${RUNS.indexOf(shownRun())}/${pair.join("/")}`);
-}
+/* The address of a pair of languages, or of one of its facts: #run/first/second/fact. */
+const addressOf = (...parts) =>
+  `#${[RUNS.indexOf(shownRun()), ...parts.flat().map(encodeURIComponent)].join("/")}`;
+
+const keepInAddress = () => history.replaceState(null, "", addressOf(chosenPair()));
 
 function followHash() {
   let parts = [];
@@ -132,8 +137,10 @@ function followHash() {
   } catch {
     return; // a malformed address
   }
-  const [index, ...pair] = parts;
-  if (!RUNS[index] || pair.length !== 2 || !pair.every((code) => code in DATA.names)) return;
+  const [index, first, second, id = ""] = parts;
+  const pair = [first, second];
+  if (!RUNS[index] || !pair.every((code) => code in DATA.names)) return;
+  byId("words").value = id;
   if (showSelect()) showSelect().value = RUNS[index].name;
   choose(pair);
   byId("examples-block").scrollIntoView();
@@ -167,6 +174,7 @@ if (BLOCK) {
     keepInAddress();
     byId("examples-block").scrollIntoView();
   });
+  byId("words").addEventListener("input", drawExamples);
   byId("labels").addEventListener("change", () => { nameOptions(); drawExamples(); });
   nameOptions();
   linkPairs();

@@ -30,6 +30,8 @@ class Reader(HTMLParser):
         tags = [tag for tag, _ in self.stack]
         if "script" in tags:
             self.scripts.append(data)
+        elif tags[-1:] == ["small"]:  # the rest of a cell's text
+            self.texts[-1] = (*self.texts[-1][:2], f"{self.texts[-1][2]}{data.rstrip()}")
         elif data.strip() and "style" not in tags:
             self.texts.append(([name for _, name in self.stack], tags[-1], data.strip()))
 

@@ -38,7 +38,8 @@ def read_names(reader):
 def test_the_page_loads_nothing_and_has_all_models(folder):
     reader = read(folder)
     assert reader.loaded == []
-    assert reader.addresses == ["board.csv", "board.tex"]
+    hub = "https://huggingface.co/datasets/someone/facts"
+    assert reader.addresses == ["board.csv", "board.tex", hub]
     assert read_names(reader) == BY_ACCURACY
     assert "9 models on someone/facts/17" in " ".join(reader.under("answer"))
     assert reader.under("note") == ["Choices and examples need JavaScript."]
@@ -54,8 +55,8 @@ def test_the_folder_is_a_static_space(folder, tmp_path):
     )
     assert card["title"] == "9 models on someone/facts/17"
     text = (folder / "README.md").read_text(encoding="utf-8")
-    assert "| BLOOM-7.1b | 7.1B | 2 | 0.278 | 0.263 |" in text
-    assert "| RankC | +0.87 | +0.68 to +1.06 | 0.993 | 5 | 0.978 |" in text
+    assert "| BLOOM-7.1b | 0.278 | 0.263 | 7.1B |" in text
+    assert "| RankC | +0.0087 | +0.0068 to +0.0106 | 0.993 | 5 | 0.978 |" in text
     board = make_board([*(tmp_path / "runs").iterdir()])
     for name in ("board.csv", "board.tex"):
         assert (folder / name).read_text(encoding="utf-8") == write_models(board, name[-4:])
@@ -112,7 +113,7 @@ def test_a_browser_sorts_by_any_column(folder, browser):
 def test_a_browser_shows_figures_over_the_size(folder, browser):
     page = open_page(browser, folder / "index.html")
     titles = page.locator(".figure:visible svg > text").all_text_contents()
-    assert any("+1.86 points per doubling" in title for title in titles)
+    assert any("+0.0186 per doubling" in title for title in titles)
     size = page.locator(".figure[id$=-size]:visible")
     assert size.locator(".points circle").count() == 5
     assert size.locator(".fitted").count() == 1
@@ -132,7 +133,7 @@ def test_a_browser_shows_chosen_figures_and_languages(tmp_path, browser):
     results = [run.read_results() for run in runs]
     first = page.locator(".table").first.locator("tbody tr").first.locator("td:visible")
     bounds = results[0]["intervals"]["mean"]["accuracy"]
-    text = first.nth(3).inner_text()
+    text = first.nth(1).inner_text()
     assert text.startswith(f"{results[0]['mean']['accuracy']:.3f} ± ")
     assert text.endswith(f"\n{bounds[0]:.3f} to {bounds[1]:.3f}")
     page.locator("summary", has_text="Columns").first.click()
@@ -150,3 +151,43 @@ def test_a_browser_shows_chosen_figures_and_languages(tmp_path, browser):
     rankc = results[0]["rankc"]
     row = part.locator("tbody tr", has_text="one").locator("td").all_inner_texts()
     assert row[2] == f"{(rankc['en-ru'] + rankc['en-zh_hans']) / 2:.3f}"
+
+
+def test_a_browser_shows_a_language_in_place_of_the_means(tmp_path, browser):
+    runs = []
+    for name, values in {"one": (0.2, 0.6), "two": (0.5, 0.1)}.items():
+        figures = {"accuracy": dict(zip(("en", "fr"), values, strict=True))}
+        runs.append(write_typed(tmp_path / name, name, figures))
+    write_board(make_board(runs), tmp_path / "board")
+    page = open_page(browser, tmp_path / "board" / "index.html")
+
+    def read():
+        cells = page.locator(".table").first.locator("tbody td:nth-child(3)")
+        bars = "all => all.map((x) => Number(x.style.getPropertyValue('--bar')))"
+        return cells.all_inner_texts(), cells.evaluate_all(bars)
+
+    language = page.locator("label", has_text="language").locator("select")
+    assert read() == (["0.400", "0.300"], [1, pytest.approx(0.75)])
+    language.select_option("en")
+    assert read() == (["0.200", "0.500"], [pytest.approx(0.4), 1])
+    language.select_option("all")
+    assert read()[0] == ["0.400", "0.300"]
+
+
+@pytest.mark.parametrize(
+    ("model", "revision", "is_link"),
+    [
+        ("owner/a-model.1", "0f" * 20, True),
+        ("owner/a-model.1", "sha256-" + "0f" * 20, False),  # a folder
+        ("owner/a/b", "0f" * 20, False),
+        ("../name", "0f" * 20, False),
+        ('owner/"><b>', "0f" * 20, False),
+        ("javascript:alert/1", "0f" * 20, False),
+    ],
+)
+def test_models_of_the_hub_are_links(tmp_path, model, revision, is_link):
+    run = write_typed(tmp_path / "run", model, {"accuracy": {"en": 0.5}}, revision=revision)
+    write_board(make_board([run]), tmp_path / "board")
+    links = [x for x in read(tmp_path / "board").addresses if "datasets" not in x]
+    hub = [f"https://huggingface.co/{model}"] if is_link else []
+    assert links == ["board.csv", "board.tex", *hub]

@@ -31,7 +31,7 @@ from polyprobe.report.findings.run import make_run_finding
 from polyprobe.report.findings.tokens import make_tokens_finding
 from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.page.page import write_finding
-from polyprobe.report.show import format_table, render, to_csv, to_latex, to_markdown
+from polyprobe.report.show import format_cell, format_table, render, to_csv, to_latex, to_markdown
 from polyprobe.schema.load import load_facts
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
@@ -100,7 +100,7 @@ def test_the_terminal_shows_every_line_and_name(finding, width):
         assert line in text
     for table in finding.tables if width == 200 else ():
         for row in table.rows[: table.limit]:
-            assert str(row[0]) in text
+            assert format_cell(row[0], table.columns[0].role) in text
 
 
 def test_csv_has_every_number_with_all_digits(finding):
@@ -131,7 +131,8 @@ def test_a_page_has_every_line_cell_and_picture(finding, tmp_path):
     write_finding(finding, tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
     reader = Reader(page)
-    assert reader.loaded == reader.addresses == []
+    assert reader.loaded == []
+    assert reader.addresses == [address for _, address in finding.links]
     assert "default-src 'none'" in page[:400]
     lines = [block for part in finding.parts for block in part.blocks if isinstance(block, str)]
     header = finding.lead.splitlines()

@@ -92,7 +92,7 @@ def test_bars_have_the_accuracies_their_intervals_and_levels(run):
     assert series.values == [results["accuracy"][x] for x in bars.labels]
     assert series.bounds == [results["intervals"]["accuracy"][x] for x in bars.labels]
     chance = results["chance"]["accuracy"]
-    assert bars.levels == [(f"chance {chance:.1%}", chance)]
+    assert bars.levels == [(f"chance {chance:.3f}", chance)]
     assert found["shares"].series[0].values == results["k_share"]
 
 

@@ -17,7 +17,13 @@ from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.report.finding import Finding, Part
 from polyprobe.report.page import write_report
 from polyprobe.report.page.page import write_finding
-from polyprobe.report.page.parts import Report, RunPart, make_accuracies_table, make_pairs_table
+from polyprobe.report.page.parts import (
+    Report,
+    RunPart,
+    make_accuracies_table,
+    make_pairs_table,
+    rank_floors,
+)
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
@@ -86,8 +92,8 @@ def test_the_answer_is_at_the_top(tmp_path, run):
     accuracy = (8 / 8 + 5.5 / 8 + 2 / 8) / 3
     chance = (1 / 4 + 1 / 2) / 2
     answer = " ".join(reader.under("answer"))
-    assert f"{100 * accuracy:.1f}% of 8 facts right, averaged over 3 languages" in answer
-    assert f"(guessing: {100 * chance:.1f}%)" in answer
+    assert f"{accuracy:.3f} of 8 facts right, averaged over 3 languages" in answer
+    assert f"(guessing: {chance:.3f})" in answer
     assert f"{mean['rankc_adjusted']:.3f}" in answer
     assert answer.startswith("synthetic on facts/default gets")
     assert reader.under("signature") == [run.settings().signature]
@@ -127,7 +133,7 @@ def test_accuracies_that_frequent_answers_reach_are_marked(run):
     results["floors_by_place"] = {"frequency": {"accuracy": {"a": 0.4, "b": 0.4}}}
     results["intervals"] = {"accuracy": {"a": [0.3, 0.6], "b": [0.5, 0.7]}}
     part = RunPart("m", run.settings(), results)
-    rows = [["a", "0.500 (0.300 to 0.600) †"], ["b", "0.500 (0.500 to 0.700)"]]
+    rows = [["a", "0.500 †\n0.300 to 0.600"], ["b", "0.500\n0.500 to 0.700"]]
     table = make_accuracies_table(Report([], [part], [], [], ["a", "b"]))
     assert ([column.head for column in table.columns], table.rows) == (["language", "m"], rows)
 
@@ -159,7 +165,7 @@ def test_two_runs_are_side_by_side(tmp_path, run, other):
     assert head == ["figure", *names, " − ".join(names)]
     for figure in HEADLINE[0], *HEADLINE_PAIRS:
         if figure.input is not SECOND_RANKINGS:
-            shown = [cell.split(" (")[0] for cell in rows[figure.title][:2]]
+            shown = [re.match(r"[\d.]+", cell)[0] for cell in rows[figure.title][:2]]
             assert shown == [f"{mean[figure.name]:.3f}" for mean in means]
     assert means[0] != means[1]
     assert any("differ in languages" in note for note in reader.under("note"))
@@ -167,8 +173,9 @@ def test_two_runs_are_side_by_side(tmp_path, run, other):
 
 def read_table(file, first):
     """Return head and rows, by their first cell, of the table whose head begins so."""
-    tables = re.findall(r"<table>(.*?)</table>", file.read_text(encoding="utf-8"), re.DOTALL)
-    lines = [re.findall(r"<tr>(.*?)</tr>", table, re.DOTALL) for table in tables]
+    text = re.sub("</?small>", "", file.read_text(encoding="utf-8"))
+    tables = re.findall(r"<table[^>]*>(.*?)</table>", text, re.DOTALL)
+    lines = [re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL) for table in tables]
     cells = [
         [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.DOTALL) for line in table]
         for table in lines
@@ -180,7 +187,7 @@ def read_table(file, first):
 def test_one_language_has_no_pairs(tmp_path, facts):
     run = write_run(tmp_path / "run", facts, {"en": SCORES["en"]})
     reader, (part,) = report(tmp_path, run.folder)
-    assert "100.0% of 8 facts right, in one language" in " ".join(reader.under("answer"))
+    assert "1.000 of 8 facts right, in one language" in " ".join(reader.under("answer"))
     assert part["counts"] == []
     assert "Examples for two languages" not in reader.text
 
@@ -197,7 +204,7 @@ def test_two_runs_have_the_tests_of_their_differences(tmp_path, run, other):
     for name, title in (("accuracy", "accuracy"), ("rankc", "RankC")):
         mean = found.differences[name][-1]
         low, high = mean.ci
-        tested = f"{mean.difference:z.3f} ({low:z.3f} to {high:z.3f})\np = {mean.p_adjusted:.2g}"
+        tested = f"{mean.difference:z.3f}\n{low:z.3f} to {high:z.3f}\np = {mean.p_adjusted:.2g}"
         assert rows[title][2] == tested
     (pair,) = found.differences["rankc"][:-1]
     details = f" ({pair.ci[0]:z.3f} to {pair.ci[1]:z.3f}), p = {pair.p_adjusted:.2g}"
@@ -252,6 +259,34 @@ def test_a_browser_shows_the_pair_of_the_address(tmp_path, run, browser):
     assert len(right) == len(first)
     assert all("✓" in text for text in right)
     assert page.locator(".tied .tie").all_inner_texts()[0] == "model: tie between 2 candidates"
+
+
+def test_a_browser_finds_a_fact_by_words_and_by_its_address(tmp_path, run, browser):
+    write_report([run.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html", "0/zh_hans/ru")
+    facts = page.locator("#examples .fact > .soft")
+    assert len(facts.all()) > 2
+    page.fill("#words", "P36:C3:3")
+    assert facts.all_inner_texts() == ["P37 · P36:C3:3"]
+    address = facts.locator("a").get_attribute("href")
+    assert address == "#0/zh_hans/ru/P36%3AC3%3A3"
+    page.fill("#words", "no such word")
+    assert facts.all_inner_texts() == []
+    again = open_page(browser, tmp_path / "report.html", address[1:])
+    assert again.locator("#examples .fact > .soft").all_inner_texts() == ["P37 · P36:C3:3"]
+
+
+def test_floors_that_reach_the_figure_are_marked(run):
+    results = made_results("ab", [0.5])
+    floors = {"frequency": 0.45, "majority": 0.3, "length": 0.6}
+    results["floors"] = {name: {"accuracy": level} for name, level in floors.items()}
+    results["intervals"] = {"mean": {"accuracy": [0.4, 0.6]}}
+    part = RunPart("m", run.settings(), results)
+    (found,) = [rank_floors(part, figure) for figure in HEADLINE if figure.name == "accuracy"]
+    expected = {"length": "0.600 †", "frequency": "0.450 †", "majority": "0.300", "chance": "0.250"}
+    assert [*found.items()] == [*expected.items()]
+    results["intervals"]["mean"]["accuracy"] = [0.61, 0.7]
+    assert "†" not in "".join(rank_floors(part, HEADLINE[0]).values())
 
 
 def read_tip(page, selector):

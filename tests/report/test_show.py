@@ -22,12 +22,12 @@ ROLES = {
     Role.SHARE: (Estimate(0.125, [0.1, 0.2]), "12.5\n10–20"),
     Role.PERCENT: (Estimate(0.354, [0.1, 0.6]), "35% (10 to 60)"),
     Role.CHANGE: (12.34, "+12.3%"),
-    Role.SLOPE: (-0.001, "+0.00"),
+    Role.SLOPE: (-0.001, "-0.0010"),
     Role.P: (0.01234, "0.012"),
     Role.INTERVAL: ([0.5, 0.5], "0.500 to 0.500*"),
     Role.LOW: ([0.1, 0.2], "0.100"),
     Role.HIGH: ([0.2, 0.2], "0.200*"),
-    Role.SLOPES: ([-0.5, 0.25], "-0.50 to +0.25"),
+    Role.SLOPES: ([-0.5, 0.25], "-0.5000 to +0.2500"),
     Role.ESTIMATE: (Estimate(0.5, [0.25, 0.75], 0.0625), "0.500 ± 0.062\n0.250 to 0.750"),
 }
 TABLE = Table(
