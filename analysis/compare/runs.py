@@ -58,6 +58,8 @@ class Comparison(NamedTuple):
     by_relation: dict[str, list[Difference]]  # by figure, of the means; p corrected over relations
     gaps: Gaps | None = None  # of runs that differ in their protocol alone
     decodings: Decodings | None = None  # of free predictions
+    # The largest difference of a candidate's scores, of a served model and a second source
+    score_difference: float | None = None
 
     def as_json(self) -> dict[str, Any]:
         """List all parts; differences by figure, and by name or relation."""
@@ -132,7 +134,18 @@ def compare_runs(
         *of_relations,
         gaps,
         decodings,
+        _find_score_difference(match.tables)
+        if "server" in differing and not differing.keys() & {"model", "scoring", "chat"}
+        else None,
     )
+
+
+def _find_score_difference(tables: Pair) -> float:
+    """Find the largest difference between the scores of a candidate."""
+    first, second = (
+        [np.array(x["scores"].combine_chunks().flatten()) for x in side.values()] for side in tables
+    )
+    return float(max(np.nanmax(np.abs(a - b)) for a, b in zip(first, second, strict=True)))
 
 
 def _measure(

@@ -94,6 +94,8 @@ def list_notes(comparison: Comparison) -> Iterator[str]:
         f"{settings['n_resamples']:,} resamples of {comparison.n_units:,} "
         f"{name_units(settings['clusters'])}"
     )
+    if comparison.score_difference is not None:
+        yield f"scores of a candidate differ by {comparison.score_difference:.3g} nats at most"
     if {"rankc_subject", "accuracy_gain"} & {*comparison.differences}:
         yield f"centred RankC and gain: {comparison.n_linked:,} units, which donors link"
     yield from _list_left_out(comparison, comparison.names, " and ")

@@ -1,13 +1,15 @@
 """The engine of a served model: requests instead of forward passes."""
 
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from functools import partial
 from itertools import chain
+from random import Random
 from typing import Any
 
 import numpy as np
 
+from polyprobe.schema.run.folder import AGREE
 from polyprobe.scoring.engine import Forecast, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system.errors import PolyprobeError
@@ -21,13 +23,15 @@ from polyprobe.system.sending import (
     run_async,
 )
 
-from .cover import PromptReads, cover
+from .cover import Prompt, PromptReads, cover
 from .server import TIMEOUT, Answer, RefusedError, Server, new_client
+from .values import find_floor
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
 PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
 REMEDY = "scores so far are kept: run the same command again when the server answers"
 UNUSABLE = 3  # answers to the same request that cannot be used, before a run ends
+SHARE, FEWEST = 32, 8  # one prompt of so many is sent again; prompts of a task, at least
 ENOUGH = 30  # prompts before a server is refused because most are without an answer
 
 
@@ -50,7 +54,9 @@ class ServedEngine:
 
     def forecast(self, plan: Plan) -> Forecast:
         """Return the work of a plan: HTTP requests, prompts in them, tokens of the prompts."""
-        batches = [*self.server.batches(cover(plan, self.server.reach))]
+        reads = cover(plan, self.server.reach)
+        parts = (reads, self._choose_again(reads))
+        batches = [batch for part in parts for batch in self.server.batches(part)]
         sizes = [len(reads.prompt.ids) for batch in batches for reads in batch]
         return Forecast(len(batches), len(sizes), sum(sizes))
 
@@ -76,23 +82,64 @@ class ServedEngine:
         self, reads: Sequence[PromptReads], results: np.ndarray, progress: Progress
     ) -> None:
         requests = Requests(PACE, None, TIMEOUT)
-        done = 0
+        done, lows, differences = 0, list[float](), list[float]()
 
         async def send(batch: list[PromptReads]) -> None:
             nonlocal done
             answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
             for entry, answer in zip(batch, answers, strict=True):
-                for value, numbers in zip(answer.path, entry.path, strict=False):
+                pairs = [*_pair(entry, answer)]
+                for value, numbers in pairs:
                     results[numbers] = value
-                for child, numbers in zip(entry.prompt.children, entry.children, strict=True):
-                    results[numbers] = answer.children.get(child, math.nan)
+                lows.append(min((value for value, _ in pairs if self.exact), default=0.0))
             done += len(batch)
             progress(done, len(reads))
 
+        async def repeat(batch: list[PromptReads]) -> None:
+            answers = await self._insist(requests, partial(self._ask_once, client, batch, []))
+            for entry, answer in zip(batch, answers, strict=True):
+                gaps = [abs(x - results[numbers[0]]) for x, numbers in _pair(entry, answer)]
+                gaps = [x for x in gaps if not math.isnan(x)]
+                differences.append(float(np.mean(gaps or [0.0])))
+
         async with new_client() as client:
             await self.server.run_all(send, self.server.batches(reads))
+            await self.server.run_all(repeat, self.server.batches(self._choose_again(reads)))
+            self._check_repeated(differences)
+            if problem := find_floor(lows):
+                raise self._end(f"cannot score candidates: {problem}")
             if self.check and reads:
                 await self._insist(requests, partial(self.check, client))
+
+    def _choose_again(self, reads: Sequence[PromptReads]) -> list[PromptReads]:
+        """Make other prompts, in another order, with some reads of every `SHARE`-th prompt."""
+        # A prompt has one token more where that keeps its log-probabilities: a named token's is
+        # then read inside of a prompt, and a cache of answers does not know it.
+        step = max(1, min(SHARE, len(reads) // FEWEST))
+        again = []
+        for k, (prompt, path, children) in enumerate(reads[step // 2 :: step]):
+            pairs = [x for x in zip(prompt.children, children, strict=True) if x[1]]
+            token, numbers = pairs[k % len(pairs)] if pairs else (prompt.ids[-1], [])
+            if self.server.reach.path and len(prompt.ids) < self.positions:
+                ids = (*prompt.ids, token)
+                before = path or [[] for _ in prompt.ids[1:]]
+                again.append(PromptReads(Prompt(ids, (), True), [*before, numbers], []))
+            elif pairs:
+                again.append(PromptReads(Prompt(prompt.ids, (token,)), [], [numbers]))
+        Random(len(reads)).shuffle(again)
+        return again
+
+    def _check_repeated(self, differences: Sequence[float]) -> None:
+        # Few answers of another model differ by more than most; where all differ it is the rounding
+        # of the server, up to a nat
+        limit = min(1.0, max(AGREE, 10 * float(np.median([0.0, *differences]))))
+        n_others = sum(x > limit for x in differences)
+        if n_others:
+            raise self._end(
+                f"gives other log-probabilities for {n_others} of {len(differences)} prompts that "
+                f"were sent again (they differ by up to {max(differences):.3g}): several models "
+                "answer, or answers are of other prompts; scores before this task are kept"
+            )
 
     async def _insist(self, requests: Requests, send: Callable[[], Awaitable[Result]]) -> Result:
         try:
@@ -131,3 +178,12 @@ class ServedEngine:
             self._away = True
             raise
         return answers
+
+
+def _pair(entry: PromptReads, answer: Answer) -> Iterator[tuple[float, list[int]]]:
+    """Pair the log-probabilities of an answer with the numbers of their reads, if there are any."""
+    children = (answer.children.get(child, math.nan) for child in entry.prompt.children)
+    values = chain(
+        zip(answer.path, entry.path, strict=False), zip(children, entry.children, strict=True)
+    )
+    yield from ((value, numbers) for value, numbers in values if numbers)

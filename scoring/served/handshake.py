@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, cycle, islice
+from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
@@ -27,6 +28,7 @@ from .engine import ServedEngine
 from .llamacpp import LlamaCpp
 from .openai import Completions, Vllm
 from .server import Answer, LimitedError, RefusedError, Server, new_client, readable
+from .values import find_fault
 
 # In the order of asking: the last one takes every server with OpenAI's completions.
 KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions)
@@ -116,10 +118,14 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
         # All parts of a run are compared with its first state, so that drift does not add up.
         outcome = outcome._replace(probe=[*before])
 
+    turns = cycle([1, 2])
+
     async def check_again(client: Any) -> None:
-        probe = await checks.read_probe(client)
+        # Another prompt too: a router or a cache may know the probe.
+        turn = next(turns)
+        now = await checks.read(client, 0, turn)
         with readable():  # a probe of another length
-            _check_same(server, outcome, probe, outcome.probe)
+            _check_same(server, outcome, now, [*outcome.probe, *checks.earlier(turn)])
 
     engine.check = check_again
     return outcome
@@ -154,6 +160,7 @@ class Checks:
 
     def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
         self._server, self._vocabulary = server, vocabulary
+        self._sender = Requests(Pace(tries=3, first_wait=0.2, busy_tries=10), None, 120.0)
         limit = server.served.limit or LONG
         self._sample = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
         self._bos = tokenizer.bos_token_id
@@ -173,7 +180,9 @@ class Checks:
         self._prompts = (self._first, self._second, self._prompt(ids[::-1]))
         # The end repeats the beginning, so that a model that sees it expects what follows there.
         size = min(LONG, limit - 2) - len(ids)
-        middle = (ids[::-1] * (LONG // len(ids) + 1))[: max(0, size)]
+        # Models are sure at places of the repeated part, and hardly expect the tokens of the other.
+        shuffled = Random(0).sample(ids * (LONG // len(ids) + 1), LONG)
+        middle = (*ids[::-1] * 3, *shuffled)[: max(0, size)]
         self._long = self._prompt((*ids[:half], *middle, *ids[: half - 1]))
         self._singles: list[Answer] = []
         self._rounding, self._noise = 0.0, MIN_NOISE
@@ -189,7 +198,7 @@ class Checks:
             if problem:
                 raise _refusal(self._server, problem)
             passed += [name] * (problem is not None)
-        return Handshake(await self.read_probe(client), self._rounding, tuple(passed))
+        return Handshake(await self.read(client, 0), self._rounding, tuple(passed))
 
     async def check_tokens(self, client: Any) -> str:
         """Compare the tokens of a text in twelve scripts with the server's."""
@@ -274,9 +283,31 @@ class Checks:
                 )
         return ""
 
-    async def read_probe(self, client: Any) -> list[float]:
-        """Return the log-probabilities by which the model is recognised."""
-        return _list_values(self._first, await self._ask_one(client, self._first))
+    async def check_values(self, client: Any) -> str:
+        """Look for log-probabilities that no model gives, and for those of other places."""
+        # No prompt begins with another one, so that no value is read twice.
+        prompts = [self._first.ids, self._prompts[2].ids, self._long.ids[::-1]]
+        behind, place = self._singles[1].best, len(self._second.ids) - 1
+
+        async def ask() -> str:
+            with readable():
+                places = await self._server.places(client, prompts)
+                if self._server.exact and not self._server.reach.children and behind is not None:
+                    inside = places[place].best[:1]
+                    if inside and abs(inside[0] - behind) > AGREE:
+                        return "log-probabilities inside of a prompt are those of other places"
+                return find_fault(places, self._vocabulary)
+
+        return await self._sender.send(ask)
+
+    async def read(self, client: Any, *numbers: int) -> list[float]:
+        """Return the log-probabilities of some prompts: the first one is the probe."""
+        prompts = [self._prompts[k] for k in numbers]
+        return [*chain(*map(_list_values, prompts, await self._ask(client, prompts)))]
+
+    def earlier(self, number: int) -> list[float]:
+        """Return those of a prompt in the handshake."""
+        return _list_values(self._prompts[number], self._singles[number])
 
     async def _ask_one(self, client: Any, prompt: Prompt) -> Answer:
         [answer] = await self._ask(client, [prompt])
@@ -285,13 +316,12 @@ class Checks:
     async def _ask(self, client: Any, *batches: Sequence[Prompt]) -> list[Answer]:
         """Return the checked answers; each batch is one HTTP request, if the kind has batches."""
         # HTTP requests are sent at the same time, as many as in a run
-        sender = Requests(Pace(tries=3, first_wait=0.2, busy_tries=10), None, 120.0)
         size = self._server.prompts
         parts = [batch[k : k + size] for batch in batches for k in range(0, len(batch), size)]
         answers: dict[int, list[Answer]] = {}
 
         async def ask(k: int) -> None:
-            answers[k] = await sender.send(partial(self._server.answers, client, parts[k]))
+            answers[k] = await self._sender.send(partial(self._server.answers, client, parts[k]))
 
         await self._server.run_all(ask, range(len(parts)))
         results = [answer for k in range(len(parts)) for answer in answers[k]]
@@ -309,6 +339,7 @@ CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[str | None]]] = {
     "length": Checks.check_length,
     "bos": Checks.check_bos,
     "routes": Checks.check_routes,
+    "values": Checks.check_values,
 }
 
 

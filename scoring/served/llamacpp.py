@@ -8,6 +8,7 @@ from polyprobe.system.sending import BrokenAnswerError, extend
 
 from .cover import Prompt, Reach
 from .server import Answer, ServedModel, Server, compare_ids, fetch_models, get, read_number
+from .values import Place, read_place
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
 FORCE = 1000.0  # added to the logit of a token, so that it is drawn; its log-probability is raw
@@ -61,12 +62,18 @@ class LlamaCpp(Server):
                 self._hidden.update([child] if child not in values else [])
                 logs = {**values, **logs}
             if child not in logs:
-                if self._comma is None:
-                    self._comma = (await self._tokenize(client, ","))[-1]
-                n_all = self.served.vocabulary or 10**6
-                values, n_tokens = await self._force(client, prompt.ids, self._comma, n_all)
+                values, n_tokens = await self._list_all(client, prompt.ids)
                 logs = {**values, **logs}
         return [Answer([], logs, n_tokens, max(logs.values(), default=None))]
+
+    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
+        """Return the log-probabilities of all tokens behind each prompt."""
+        return [read_place(None, (await self._list_all(client, ids))[0]) for ids in prompts]
+
+    async def _list_all(self, client: Any, ids: Sequence[int]) -> Any:
+        if self._comma is None:
+            self._comma = (await self._tokenize(client, ","))[-1]
+        return await self._force(client, ids, self._comma, self.served.vocabulary or 10**6)
 
     async def _tokenize(self, client: Any, text: str, **options: bool) -> Any:
         body = {"content": text, "add_special": False, **options}

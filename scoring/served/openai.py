@@ -22,6 +22,7 @@ from .server import (
     get,
     read_number,
 )
+from .values import Place, read_place
 
 LOGPROBS, FEWER_LOGPROBS = 20, 5  # the limits of vLLM (--max-logprobs) and of OpenAI
 
@@ -79,6 +80,19 @@ class Completions(Server):
             for values in await self._echo(client, [prompt.ids for prompt in prompts])
         ]
 
+    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
+        """Return each token's log-probability and the largest ones, as many as the server has."""
+        try:
+            choices, _ = await self.complete(client, prompts, echo=True, logprobs=LOGPROBS)
+        except RefusedError:
+            choices, _ = await self.complete(client, prompts, echo=True, logprobs=FEWER_LOGPROBS)
+        places: list[Place] = []
+        for logs in (choice["logprobs"] for choice in choices):
+            values = logs["token_logprobs"][1:]
+            tops = (logs.get("top_logprobs") or [None] * (len(values) + 1))[1:]
+            places += map(read_place, values, tops)
+        return places
+
     async def _echo(self, client: Any, prompts: Sequence[Any]) -> list[list[float | None]]:
         """Return the log-probability of each token of each prompt and of one token behind it."""
         choices, _ = await self.complete(client, prompts, echo=True, logprobs=1)
@@ -121,6 +135,10 @@ class TopCompletions(Completions):
             Answer([], self._name(prompt.children, tops), None, max(tops.values(), default=None))
             for prompt, tops in zip(prompts, rows, strict=True)
         ]
+
+    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
+        """Return the largest log-probabilities behind each prompt."""
+        return [read_place(None, tops) for tops in await self._top(client, prompts)]
 
     def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
         """Return the log-probabilities by token; those of texts without a child are below 0."""

@@ -20,6 +20,7 @@ from polyprobe.system.sending import (
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, PromptReads, Reach
+from .values import ABOVE_ONE, Place
 
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
@@ -28,7 +29,6 @@ TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queu
 OTHER_FORM = (
     ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
 )  # fmt: skip
-ABOVE_ONE = 1e-3  # of a sum of probabilities, by rounding
 
 Item = TypeVar("Item")
 
@@ -127,6 +127,10 @@ class Server(ABC):
     @abstractmethod
     async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
         """Return the answer to each prompt; all of them have equal `path`."""
+
+    @abstractmethod
+    async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
+        """Return the places of these prompts for which the server has values; see `find_fault`."""
 
     @abstractmethod
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:

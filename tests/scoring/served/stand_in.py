@@ -62,6 +62,7 @@ class StandIn(ThreadingHTTPServer):
         self.posts, self.prompts, self.tokens = 0, 0, 0
         self.lock, self.last, self.known = threading.Lock(), None, {}
         self.flying, self.lengths, self.draws = [], set(), Counter()
+        self.shown = 20  # of the most probable tokens, at most
         self.killed_at = None  # number of POST requests after which the server dies
         self.died = threading.Event()
 
@@ -189,22 +190,30 @@ class Handler(BaseHTTPRequestHandler):
         shown = [best, *rows[-1].topk(5).indices.tolist()] if "top" in server.lies else None
         shown = shown or [best, *(named or [])]
         tops = {f"token_id:{token}": rows[-1, token].item() for token in shown}
+        echo = body.get("echo") and "no echo" not in server.lies
+        values, every = [rows[-1, best].item()], [tops]
         if not body.get("return_tokens_as_token_ids"):
-            best5 = rows[-1].topk(min(body.get("logprobs") or 1, 20)).indices.tolist()
-            tops = {tokenizer().decode([token]): rows[-1, token].item() for token in best5}
-        if body.get("echo") and "no echo" not in server.lies:
-            values = [*own, rows[-1, best].item()]
-        else:
-            values = [rows[-1, best].item()]
+            n = min(body.get("logprobs") or 1, server.shown)
+            every = [self.name_best(row, n) for row in (rows if echo else rows[-1:])]
+        if echo:
+            values, every = [*own, *values], [None, *every]
+            for value, token, tops in zip(own[1:], ids[1:], every[1:], strict=False):
+                tops[tokenizer().decode([token])] = value
         if body.get("logprobs") is not None:
-            choice["logprobs"] = {"token_logprobs": values, "top_logprobs": [tops]}
+            choice["logprobs"] = {"token_logprobs": values, "top_logprobs": every}
         if server.dialect == "vllm":
             choice["prompt_token_ids"] = ids
             asked = body.get("prompt_logprobs") is not None and "no echo" not in server.lies
-            pairs = zip(ids[1:], own[1:], strict=True)
-            entries = [None, *({str(token): {"logprob": value}} for token, value in pairs)]
+            entries = [None]
+            for token, row in zip(ids[1:], rows, strict=False):
+                shown = [token, *row.topk(body.get("prompt_logprobs") or 0).indices.tolist()]
+                entries.append({str(x): {"logprob": row[x].item()} for x in shown})
             choice["prompt_logprobs"] = entries if asked else None
         return choice
+
+    def name_best(self, row, n):
+        best = row.topk(n).indices.tolist()
+        return {tokenizer().decode([token]): row[token].item() for token in best}
 
     def complete_llama(self, body):
         server = self.server
@@ -238,9 +247,12 @@ class Handler(BaseHTTPRequestHandler):
         }
 
 
-@contextmanager
 def serving(dialect="vllm", lies=(), port=0, model=None):
-    server = StandIn(dialect, lies, port, model)
+    return running(StandIn(dialect, lies, port, model))
+
+
+@contextmanager
+def running(server):
     thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
     thread.start()
     try:

@@ -95,7 +95,7 @@ def test_an_honest_server_passes_with_its_checks_in_the_signature(dialect, tmp_p
     settings = Run(tmp_path / "served").settings()
     assert f"server:{dialect}" in settings.signature
     routes = "" if dialect == "completions" else "+routes"
-    assert f"handshake:tokens+counts+numbers+order+length+bos{routes}" in settings.signature
+    assert f"handshake:tokens+counts+numbers+order+length+bos{routes}+values" in settings.signature
     assert settings.signature in str(results["signature"])
     own = evaluate_model("geolm", "geofacts", languages=["en", "es"], sample=5, cache=False)
     assert results["accuracy"] == own["accuracy"]
@@ -324,10 +324,11 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path):
         asked = {"languages": ["en", "es", "ru"], "limit": 20, "output": tmp_path / "run"}
         evaluate_model("geolm", "geofacts", server=server.url, cache=False, **asked)
         sent = server.posts, server.prompts, server.tokens
-    shown = "2,700 queries to score, 0 known: 264 requests with 16,740 prompts, 208,239 tokens"
+    shown = "2,700 queries to score, 0 known: 276 requests with 17,262 prompts, 215,270 tokens"
     assert shown in line
     numbers = [int(n.replace(",", "")) for n in re.findall(r"[0-9,]*[0-9]", small)]
-    probes = [3, 3, 3 * 48]  # one behind the only task of each language
+    # One request behind the only task of each language, of the probe and of another prompt
+    probes = [3, 3 + 3, 3 * 48 + 24 + 48 + 24]
     assert numbers[2:] == [
         s - b - 2 * c - p for s, b, c, p in zip(sent, before, checks, probes, strict=True)
     ]
