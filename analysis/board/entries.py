@@ -22,7 +22,7 @@ from polyprobe.system.errors import PolyprobeError
 
 Bounds = list[float] | None
 # The values of pairs fill memory, if many models are read.
-_DESCRIBED = ("languages", "n_queries", "subset", "options", "signature")
+_DESCRIBED = ("languages", "n_queries", "subset", "options", "signature", "left_out")
 
 
 class Value(NamedTuple):

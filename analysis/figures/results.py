@@ -14,6 +14,7 @@ from .options import EVERY, MetricOptions
 
 ROUNDING = 1e-12  # of a mean of equal values
 KNOWLEDGE = ("accuracy", "accuracy_gain")  # what centred RankC must be read with
+CENTRED = "rankc_subject"
 MEAN = "mean"  # in place of a language: the mean over languages or pairs
 
 
@@ -165,7 +166,7 @@ def find_floor(
     else:
         floors = results.get("floors_by_place", {}).items()
         levels = {x: values.get(name, {}).get(place) for x, values in floors}
-    if name == "rankc_subject":  # what exceeds it is tested by `rankc_beyond`
+    if name == CENTRED:  # what exceeds it is tested by `rankc_beyond`
         levels.pop("independence", None)
     return max(((y, x) for x, y in levels.items() if y is not None), default=(None, ""))
 
@@ -181,7 +182,7 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
     bounds = results.get("intervals", {}).get(figure, {}).get(key)
     if floor is None or bounds is None:
         return None
-    if name == "rankc_subject":
+    if name == CENTRED:
         of_languages = [MEAN] if place == MEAN else place.split("-")
         conditions = [is_above_floor(results, x, y) for x in KNOWLEDGE for y in of_languages]
         return bool(bounds[0] > floor) and False not in conditions
@@ -227,11 +228,40 @@ def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
             )
 
 
+def explain_donors(n_without: int, n: int) -> str:
+    """Say how many facts have no donor, and what would bring one."""
+    return (
+        f"no centred RankC and gain of {n_without:,} of {n:,} facts: no subject of their relation "
+        "with another answer leaves them two candidates; add facts with other objects or candidates"
+    )
+
+
+def explain_missing(results: Mapping[str, Any]) -> str | None:
+    """Say why a run has no centred RankC in any pair, and what would bring it; None if it has."""
+    means, n = results["mean"], results["n_queries"]
+    if "rankc" not in means or means.get(CENTRED) is not None or list_named(results):
+        return None
+    if len(results["languages"]) < 2:  # as of RankC
+        return None
+    if CENTRED not in means:
+        return (
+            "no centred RankC and gain: no fact was asked about another subject; score again "
+            "without --no-donor, with --scoring bmlama or object"
+        )
+    n_without = results.get("left_out", {}).get(CENTRED, 0)
+    if n_without == n:
+        return explain_donors(n_without, n)
+    return (
+        f"no centred RankC: of {n - n_without:,} facts with a donor too few change their rankings "
+        "with the subject; add facts"
+    )
+
+
 def list_undefined(results: Mapping[str, Any]) -> dict[str, float | None]:
     """List R - 2P + Q of the pairs with donors whose centred RankC is not defined."""
     if not results.get("donors", {}).get("n_donors"):
         return {}
-    centred, numerators = (results.get(x, {}) for x in ("rankc_subject", "rankc_interaction"))
+    centred, numerators = (results.get(x, {}) for x in (CENTRED, "rankc_interaction"))
     return {pair: numerators.get(pair) for pair, value in centred.items() if value is None}
 
 

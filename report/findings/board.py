@@ -7,7 +7,7 @@ from pathlib import Path
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
 from polyprobe.analysis.figures.declaration import RunFigure
-from polyprobe.analysis.figures.results import MEAN
+from polyprobe.analysis.figures.results import MEAN, explain_missing
 from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
 from polyprobe.report.findings.run import NOT_ABOVE
@@ -178,6 +178,10 @@ def _list_notes(board: Board) -> list[str]:
     if any(board.find_floor(name) is not None for name in board.columns):
         notes.append("floor: the highest of any model's run, of a ranking without knowledge")
     notes += _explain_marks(board)
+    for entry in board.entries:
+        means = {name: value.mean for name, value in entry.values.items()}
+        if line := explain_missing({**entry.results[0], "mean": means}):
+            notes.append(f"{entry.name}: {line}")
     for place, entry in enumerate(board.entries if board.differing else ()):
         settings = (f"{name} {values[place]}" for name, values in board.differing.items())
         notes.append(f"{entry.name}: {'; '.join(settings)}")

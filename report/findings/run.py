@@ -16,6 +16,7 @@ from polyprobe.analysis.figures.figures import (
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (
     MEAN,
+    explain_missing,
     find_floor,
     find_high_pairs,
     find_partners,
@@ -299,7 +300,8 @@ def list_second(results: Mapping[str, Any]) -> Iterator[str]:
         rest = f" and {len(values) - EXAMPLES:,} more" if len(values) > EXAMPLES else ""
         yield (
             f"{CENTRED.title} is not defined for {len(undefined):,} pairs, whose 1 - 2P + Q is not "
-            f"above {ROOM} with its interval; their R - 2P + Q: "
+            f"above {ROOM} with its interval (few facts, or rankings that hardly change with the "
+            "subject); their R - 2P + Q: "
             f"{', '.join(values[:EXAMPLES]) or UNDEFINED}{rest}"
         )
 
@@ -326,6 +328,8 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     counts, options = results["left_out"], describe_options(results)
     lines = [f"options: {options}"] if options else []
     lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
+    if not list_undefined(results):  # explained with their values
+        lines += filter(None, [explain_missing(results)])
     if results["subset"]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")

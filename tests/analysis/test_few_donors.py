@@ -71,10 +71,24 @@ def test_facts_that_do_not_count_are_counted(name, languages, place, tmp_path):
             assert figure not in results["p_values"]
         else:
             assert of_language <= (results["mean"][figure] is not None)
+    remedy = (
+        f"no centred RankC and gain of {n} of {n} facts: no subject of their relation with another"
+    )
+    assert (remedy in words) is (not counted and not languages)
     if languages:
         assert results["rankc_subject"] == {}
         assert results["left_out"]["rankc_independent"] == 0
         assert "at least two languages are needed for RankC" in words
+
+
+def test_a_run_without_second_questions_says_so(place, tmp_path):
+    folder = tmp_path / "run"
+    facts = str(place / "30 facts")
+    evaluate_model(str(place / "model"), facts, output=folder, donor=False)
+    line = "no centred RankC and gain: no fact was asked about another subject; score again without"
+    assert line in read(folder)[1]
+    board = CliRunner().invoke(app, ["board", str(folder)], env={"COLUMNS": "300"})
+    assert f"model: {line}" in board.output
 
 
 def test_thirty_facts_have_all_figures(place, tmp_path):

@@ -433,3 +433,20 @@ def test_a_word_for_a_missing_value_is_noted(missing, notes, own, capsys):
     assert missing in {label for row in rows["en"] for label in row.candidates}
     text = f"labels, not missing values: {missing} (line 5), {missing} (line 5); otherwise empty"
     assert capsys.readouterr().err.count(text) == notes
+
+
+@pytest.mark.parametrize(
+    ("facts", "options", "n"),
+    [(CAPITALS, [], 0), (CAPITALS[: CAPITALS.index("capital,Chad")], [], 2)],
+)
+def test_rows_without_a_donor_are_counted(facts, options, n, tmp_path):
+    (tmp_path / "facts.csv").write_text(HEAD + facts, encoding="utf-8")
+    (tmp_path / "templates.toml").write_text(TEMPLATES, encoding="utf-8")
+    places = ["--templates", tmp_path / "templates.toml", "--output", tmp_path / "mine", *options]
+    words = ["build", "own", tmp_path / "facts.csv", *places]
+    printed = CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "300"}).output
+    assert ("Wrote 3 rows" in printed) == (not n)
+    text = (
+        f"no centred RankC and gain of {n} of {n} facts: no subject of their relation with another"
+    )
+    assert (text in printed) == bool(n)

@@ -113,7 +113,8 @@ def test_the_headline_has_accuracy_and_gain_beside_it_and_its_parts_below():
         "subject: 0.060) + 0.050 (0.010 to 0.090) of the other candidates",
         "centred RankC and accuracy gain: 90 donors (81 effective); 40 units (31 effective)",
         "centred RankC is not defined for 1 pairs, whose 1 - 2P + Q is not above 0.005 with its "
-        "interval; their R - 2P + Q: fr-zh_hans 0.011",
+        "interval (few facts, or rankings that hardly change with the subject); their R - 2P + Q: "
+        "fr-zh_hans 0.011",
         "†: not above the highest floor with its 95% interval",
     ):
         assert line in text
