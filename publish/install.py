@@ -5,6 +5,7 @@ import os
 import shutil
 import sys
 import time
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,6 +14,7 @@ from typing import Any
 import polyprobe
 from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import write_whole
 from polyprobe.system.hashing import hash_files
 
 from .source import bundle, find_folder, find_kind, has_parquet, is_metric
@@ -98,7 +100,7 @@ def install_metric(folder: Path) -> str:
         # evaluate names the copy after the code up to each `#`, also in strings, and does not
         # replace an existing copy. Writing the files again updates the content and the time.
         for file in copy.glob("[!_]*.py"):
-            shutil.copyfile(bundled / file.name, file)
+            write_whole(file, partial(shutil.copyfile, bundled / file.name), "make room")
     return f'metric {folder.name} from {folder}: evaluate.load("{folder.name}")'
 
 

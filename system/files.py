@@ -51,12 +51,15 @@ def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> Non
         part = part_of(file)
         file.parent.mkdir(parents=True, exist_ok=True)
         with _claimed(part) as handle:
-            write(part)
-            os.fsync(handle)
-            part.replace(file)
+            try:
+                write(part)
+                os.fsync(handle)
+                part.replace(file)
+            except BaseException:  # Ctrl-C too
+                with suppress(OSError):
+                    part.unlink()
+                raise
     except (OSError, ValueError) as error:  # ValueError: a path without a name, such as `.`
-        with suppress(OSError, ValueError):
-            part_of(file).unlink()
         reason = getattr(error, "strerror", None) or error
         raise PolyprobeError(f"cannot write {file}: {reason}; {remedy}") from error
 

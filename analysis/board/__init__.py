@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import part_of
 
 CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
 FILES = (CARD, PAGE, JSON, TABLE, LATEX)
@@ -15,5 +16,6 @@ def check_folder(folder: Path) -> None:
     """Refuse a file, and a folder that has files but no board."""
     if folder.suffix.lower() == ".html" or folder.is_file():
         raise PolyprobeError(f"--output {folder}: expected a folder for {PAGE}")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / JSON).is_file():
+    parts = {part_of(folder / JSON)}  # of a killed start
+    if folder.is_dir() and {*folder.iterdir()} - parts and not (folder / JSON).is_file():
         raise PolyprobeError(f"{folder} is not empty and holds no {JSON}; {REMEDY}")

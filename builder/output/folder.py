@@ -131,8 +131,12 @@ def write_split(table: pa.Table, path: Path) -> None:
     pq.write_table(
         table, buffer, compression="zstd", compression_level=LEVEL, write_page_checksum=True
     )
-    # Written at once: a full disk is noticed before half a file looks like Parquet.
-    path.write_bytes(buffer.getvalue())
+    # Written at once: a full disk is noticed before half a file looks like Parquet. On disk before
+    # a folder with its name is renamed: a loss of power leaves no half of it either.
+    with path.open("wb") as file:
+        file.write(buffer.getvalue())
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:

@@ -36,9 +36,11 @@ def export_dataset(
     texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
-    if strangers := [path for path in output.glob("*") if not path.name.startswith(EXPORTED)]:
+    names = {path.name for path in output.glob("*")}
+    # A killed export leaves a hidden part of a task.
+    if strangers := {x for x in names if not x.removeprefix(".").startswith(EXPORTED)}:
         raise PolyprobeError(
-            f"{output} holds {min(strangers).name}, which is not an exported task; "
+            f"{output} holds {min(strangers)}, which is not an exported task; "
             "give a new folder with --output"
         )
     for name, text in texts.items():

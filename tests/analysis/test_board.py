@@ -12,6 +12,7 @@ import statsmodels.api as sm
 from scipy.stats import linregress, pearsonr
 from typer.testing import CliRunner
 
+from polyprobe.analysis.board import check_folder
 from polyprobe.analysis.board.board import (
     correlate_figures,
     fit_doublings,
@@ -29,6 +30,7 @@ from polyprobe.report.findings.board import (
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import part_of
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, write_run
@@ -447,6 +449,14 @@ def test_missing_and_stale_results_name_the_folder_and_the_command(tmp_path):
     Run(run.folder).write_results({"languages": ["en"], "mean": None})
     with pytest.raises(PolyprobeError, match=r"results.json has no figures; make it with"):
         make_board([run.folder])
+
+
+def test_a_killed_start_is_no_strangers_folder(tmp_path):
+    part_of(tmp_path / "board.json").write_text("{")
+    check_folder(tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(PolyprobeError, match="is not empty and holds no board.json"):
+        check_folder(tmp_path)
 
 
 def test_csv_json_markdown_and_latex_have_the_same_figures(bmlama_board):

@@ -44,6 +44,15 @@ def test_a_configuration_replaces_the_old_one_and_no_other(tmp_path):
     assert (tmp_path / "data/d/en.parquet").read_bytes() == other
 
 
+def test_splits_are_on_disk_before_their_folder_is_renamed(tmp_path, monkeypatch):
+    steps = []
+    sync, rename = os.fsync, os.rename
+    monkeypatch.setattr(os, "fsync", lambda handle: [sync(handle), steps.append("sync")])
+    monkeypatch.setattr(os, "rename", lambda *paths: [rename(*paths), steps.append("rename")])
+    write_config(tmp_path, "c", {"en": rows("x"), "fr": rows("x")})
+    assert steps == ["sync", "sync", "rename"]
+
+
 def interrupted():
     yield from rows("z")
     raise KeyboardInterrupt

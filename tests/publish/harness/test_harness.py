@@ -12,6 +12,7 @@ import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import part_of
 from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 
@@ -177,6 +178,13 @@ def test_no_task_of_lighteval_is_a_path_beside_its_file(folder, tmp_path):
         names = {line[1], *re.findall(r'task\("([^"]+)"', file.read_text("utf-8"))}
         assert file.stem in names
         assert not [name for name in names if (tmp_path / "out" / name).exists()]
+
+
+@pytest.mark.parametrize("task", ["polyprobe_facts_en.yaml", "_polyprobe_facts.yaml"])
+def test_a_killed_export_is_repeated(folder, tmp_path, task):
+    (tmp_path / "out").mkdir()
+    part_of(tmp_path / "out" / task).write_text("half")
+    assert export_dataset(folder, "lm-eval", tmp_path / "out")
 
 
 def test_an_output_folder_of_others_is_left_alone(folder, tmp_path):

@@ -1,0 +1,20 @@
+import pytest
+
+from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import write_whole
+
+
+@pytest.mark.parametrize(
+    ("error", "seen"), [(KeyboardInterrupt, KeyboardInterrupt), (OSError("full"), PolyprobeError)]
+)
+def test_what_ends_a_write_leaves_the_old_file_and_no_part(tmp_path, error, seen):
+    file = tmp_path / "a.txt"
+    file.write_text("old")
+
+    def write(part):
+        part.write_text("half")
+        raise error
+
+    with pytest.raises(seen):
+        write_whole(file, write, "make room")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.txt", "old")]
