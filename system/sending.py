@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from .errors import PolyprobeError, one_line
-from .text import hide_secrets
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -191,15 +190,17 @@ def read_retry_after(value: str | None, now: datetime | None = None) -> float | 
 
 def check_address(engine: str, address: str) -> str:
     """Check an engine's address; cut its final slash, and its fragment, which is never sent."""
+    address = address.strip()
     try:
-        parts = urlsplit(address.strip())
+        parts = urlsplit(address)
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:  # of the port
         good = False
-    if not good:
+    if not good or len(address.split()) > 1:
+        secret = {*"@?#"} & {*address}  # where one begins and ends is not known
         raise PolyprobeError(
-            f"invalid address of {engine}: {hide_secrets(address.rpartition('@')[2])!r}; expected "
-            "an address such as http://127.0.0.1:8000"
+            f"invalid address of {engine}{f': {address!r}' * (not secret)}; expected an address "
+            "such as http://127.0.0.1:8000, where a password has %2F for a slash"
         )
     return urlunsplit(parts._replace(path=parts.path.rstrip("/"), fragment=""))
 
@@ -226,10 +227,8 @@ def open_client(timeout: float, variable: str = "", largest: int = SMALL) -> Any
     try:
         client = httpx.AsyncClient(timeout=timeout, headers=headers)
     except (ImportError, ValueError, httpx.InvalidURL):
-        raise PolyprobeError(
-            "the proxy of the environment cannot be used; correct http_proxy, https_proxy or "
-            "all_proxy"
-        ) from None
+        text = "the proxy of the environment cannot be used; correct http_proxy or all_proxy"
+        raise PolyprobeError(text) from None
     return limit_answers(client, largest)
 
 
@@ -266,11 +265,8 @@ async def _read_body(response: Any, largest: int) -> bytes:
 
 @contextmanager
 def http_failures(engine: str, remedies: Mapping[int, str] = REMEDIES) -> Iterator[None]:
-    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module.
-
-    Their texts and causes are left out: they have the whole address, or a key.
-    """
-    import httpx
+    """Turn the exceptions of httpx, and of JSON that cannot be read, into those of this module."""
+    import httpx  # its texts have the whole address, or a key: they and the causes are left out
 
     try:
         yield

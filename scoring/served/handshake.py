@@ -202,8 +202,9 @@ class Checks:
 
     async def check_tokens(self, client: Any) -> str:
         """Compare the tokens of a text in twelve scripts with the server's."""
+        differ = partial(self._server.differ, client, SAMPLE, self._sample, self._bos)
         with readable():
-            difference = await self._server.differ(client, SAMPLE, self._sample, self._bos)
+            difference = await self._sender.send(differ)
         if difference:
             raise _refusal(
                 self._server,
@@ -346,11 +347,7 @@ CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[str | None]]] = {
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:
     """Return the mean difference at the ends of two prompts: of children and last tokens."""
     n = min(3, len(first.path), len(second.path))
-    ends = (answer.path[len(answer.path) - n :] for answer in (first, second))
-    a, b = (
-        [*end, *_list_children(prompt, answer)]
-        for end, answer in zip(ends, (first, second), strict=True)
-    )
+    a, b = ([*x.path[len(x.path) - n :], *_list_children(prompt, x)] for x in (first, second))
     return float(np.abs(np.subtract(a, b)).mean())
 
 

@@ -25,10 +25,6 @@ from .values import ABOVE_ONE, Place
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
-# What an answer raises that has values of other types, sizes or depths than expected.
-OTHER_FORM = (
-    ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError
-)  # fmt: skip
 
 Item = TypeVar("Item")
 
@@ -38,8 +34,8 @@ def readable() -> Iterator[None]:
     """Turn the errors of an answer that has another form than expected into BrokenAnswerError."""
     try:
         yield
-    except OTHER_FORM as error:
-        raise BrokenAnswerError("another form than that of this kind of server") from error
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        raise BrokenAnswerError("another form than that of this kind of server") from None
 
 
 class LimitedError(BrokenAnswerError):

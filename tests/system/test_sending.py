@@ -7,7 +7,7 @@ import logging
 import threading
 import tracemalloc
 import zlib
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -111,6 +111,20 @@ def check_shown(error):
     while error:
         assert not [secret for secret in SECRETS if secret in f"{error!r}{error}"]
         error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+@pytest.mark.parametrize("begin", ["", "ftp://", "http://", "http://h:x/", "http://a b"])
+@pytest.mark.parametrize("secret", ["u:{}@h", "u:a/{}@h", "?key=a {}", "#a@{}", "u:a#{}@h"])
+def test_an_invalid_address_does_not_show_its_secrets(begin, secret):
+    address = begin + secret.replace("{}", WORD)
+    with suppress(PolyprobeError):
+        address = hide_secrets(check_address("x", address))
+        assert address.startswith("http://")
+        assert WORD not in address
+        return
+    with pytest.raises(PolyprobeError, match="invalid address of x; expected") as caught:
+        check_address("x", address)
+    check_shown(caught.value)
 
 
 # Limits: the answer is sent by a real server, as in an attack.

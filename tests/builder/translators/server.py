@@ -24,7 +24,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self, port=0):
         super().__init__(("127.0.0.1", port), Handler)
         self.plan, self.always = deque(), "fine"
-        self.sentences, self.bodies, self.pairs = [], [], []
+        self.sentences, self.bodies, self.pairs, self.paths = [], [], [], []
         self.seen, self.closing = threading.Condition(), threading.Event()
         self.code = "no"  # of errors, in OpenAI's way
         self.chat = None  # answer of a language model, if it is not one of the kinds
@@ -55,6 +55,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.paths.append(self.path)
         body["authorization"] = self.headers["authorization"]
         self.server.bodies.append(body)
         last = body["messages"][-1]["content"].rpartition("Sentence: ")[2]

@@ -61,6 +61,7 @@ class StandIn(ThreadingHTTPServer):
         self.dialect, self.lies, self.model = dialect, {*lies}, model or load()
         self.posts, self.prompts, self.tokens = 0, 0, 0
         self.lock, self.last, self.known = threading.Lock(), None, {}
+        self.queries = set()  # of the addresses of requests
         self.flying, self.lengths, self.draws = [], set(), Counter()
         self.shown = 20  # of the most probable tokens, at most
         self.killed_at = None  # number of POST requests after which the server dies
@@ -116,6 +117,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args):
         pass
+
+    def parse_request(self):
+        good = super().parse_request()
+        if good:
+            self.path, _, query = self.path.partition("?")
+            self.server.queries.add(query)
+        return good
 
     def send(self, value, status=200):
         body = json.dumps(value).encode()
