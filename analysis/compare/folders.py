@@ -13,7 +13,7 @@ from polyprobe.system.errors import PolyprobeError
 from .options import NO_OPTIONS, ComparisonOptions, WordingOptions
 from .runs import Comparison, compare_runs
 from .sentences.compare import VersionComparison, compare_versions
-from .sentences.texts import WORDINGS, find_versions, split_wording
+from .wordings import WORDINGS, find_versions, split_wording
 
 
 class DifferenceRow(NamedTuple):

@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
 from polyprobe.system.errors import PolyprobeError
 
-from .sentences.texts import find_versions
+from .wordings import find_versions
 
 Tables = Mapping[str, pa.Table]
 Pair = tuple[Tables, Tables]
@@ -55,7 +56,7 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
     names |= {name for table in tables for name in list_relations_and_flags(table[languages[0]])}
     selection = apply_choice(common, choice, names)
     parts = [
-        {x: table[x].take([places[row] for row in selection.rows]) for x in languages}
+        {x: _take(table[x], [places[row] for row in selection.rows]) for x in languages}
         for table, places in zip(tables, rows, strict=True)
     ]
     sizes = [len(table[languages[0]]) for table in tables]
@@ -67,6 +68,11 @@ def match_runs(first: Run, second: Run, choice: Choice = ALL_ROWS) -> Match:
         selection.left_out,
         sum(n for *_, n in matches),
     )
+
+
+def _take(table: pa.Table, rows: list[int]) -> pa.Table:
+    """Take rows of a table; all of them take no memory."""
+    return table if rows == [*range(len(table))] else table.take(rows)
 
 
 def match_facts(
@@ -87,9 +93,10 @@ def match_facts(
         )
     differing: list[tuple[int, int]] = []
     if "scores" in first.column_names:  # of free predictions even the prompts may differ
-        columns = [table.select(["answers", "scores"]).to_pydict() for table in (first, second)]
         # of each row, the correct candidates and the number of all
-        questions = [[*zip(x["answers"], map(len, x["scores"]), strict=True)] for x in columns]
+        lengths = [pc.list_value_length(table["scores"]).to_pylist() for table in (first, second)]
+        answers = [table["answers"].to_pylist() for table in (first, second)]
+        questions = [[*zip(*x, strict=True)] for x in zip(answers, lengths, strict=True)]
         differing = [pair for pair in pairs if questions[0][pair[0]] != questions[1][pair[1]]]
     if len(differing) > limit * len(pairs):
         row, place = differing[0]

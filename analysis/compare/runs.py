@@ -1,13 +1,14 @@
 """Compare two runs on the same facts: paired tests for every language, pair and mean."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import OPTIONS
-from polyprobe.analysis.figures.declaration import LANGUAGE, RunFigure
+from polyprobe.analysis.figures.declaration import LANGUAGE, SECOND_RANKINGS, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
 from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
@@ -20,7 +21,7 @@ from polyprobe.analysis.figures.units import (
     resolve_clusters,
 )
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct_values
-from polyprobe.metrics.shared.intervals import Figure
+from polyprobe.metrics.shared.intervals import NO_SHARES, Figure
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run
@@ -35,7 +36,10 @@ from .decodings import Decodings, compare_decodings
 from .gaps import Gaps, compare_gaps, differ_in_protocol
 from .match import Match, Pair, match_runs
 
-Figures = dict[str, tuple[Figure, Figure]]  # of both runs, by name
+Both = tuple[Figure, Figure]
+Marks = Mapping[str, np.ndarray]
+# of both runs, by name; measured when it is compared: a figure of 1,378 pairs takes much memory
+Figures = dict[str, Callable[[], Both]]
 _Units = tuple[Sequence[Hashable], Sequence[Hashable]]  # of each row
 
 
@@ -105,17 +109,18 @@ def compare_runs(
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
     differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
-    of_relations: tuple[dict[str, int], dict[str, list[Difference]]] = ({}, {})
+    relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
+    within = _list_units(match, clusters, within=True) if by_relation else units
+    by_figure, of_relations = dict[str, list[Difference]](), dict[str, list[Difference]]()
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
-        by_figure = {
-            x: compare_figures(*pairs[x], clusters=units[BY_NAME[x].of_second], **test)
-            for x in track([*pairs], "comparing")
-        }
+        for name in track([*pairs], "comparing"):
+            both, is_linked = pairs[name](), BY_NAME[name].of_second
+            by_figure[name] = compare_figures(*both, clusters=units[is_linked], **test)
+            if by_relation and BY_NAME[name] in HEADLINE:
+                of_relations[name] = _compare_relations(both, relations, within[is_linked], test)
         several = facts if len(match.languages) > 1 and differ_in_protocol(differing) else None
         gaps = several and compare_gaps(several, units[False], **test)
-        if by_relation:
-            of_relations = _compare_relations(pairs, match, clusters, test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     return Comparison(
@@ -131,7 +136,8 @@ def compare_runs(
         by_figure,
         {"clusters": clusters, **test, **choice.as_json()},
         match.left_out_rows,
-        *of_relations,
+        {name: len(rows) for name, rows in relations.items()},
+        of_relations,
         gaps,
         decodings,
         _find_score_difference(match.tables)
@@ -157,11 +163,12 @@ def _measure(
 ) -> tuple[Figures, tuple[ScoredFacts, ScoredFacts] | None, Decodings | None]:
     """Measure the figures that both runs have; free predictions are compared fact by fact too."""
     if runs[0].settings().kind == "predictions":
-        pairs, decodings = _measure_predictions(runs, tables, options, test)
-        return {x.name: pairs[x.name] for x in figures if x.name in pairs}, None, decodings
-    first, second = (read_scored(*pair, options) for pair in zip(runs, tables, strict=True))
-    pairs = {
-        figure.name: (figure.measure(first), figure.measure(second))
+        marked, decodings = _measure_predictions(runs, tables, options, test)
+        return {x.name: marked[x.name] for x in figures if x.name in marked}, None, decodings
+    sides = zip(runs, tables, strict=True)
+    first, second = (read_scored(*side, options, with_parts=False) for side in sides)
+    pairs: Figures = {
+        figure.name: partial(_measure_both, figure, first, second)
         for figure in figures
         if figure.compared
         and (figure.per == LANGUAGE or len(first.languages) > 1)
@@ -169,6 +176,16 @@ def _measure(
         and figure.applies(second)
     }
     return pairs, (first, second), None
+
+
+def _measure_both(figure: RunFigure, first: ScoredFacts, second: ScoredFacts) -> Both:
+    """Measure a figure of both runs, without the weights of its intervals."""
+    pair = []
+    for facts in (first, second):
+        pair.append(figure.measure(facts)._replace(shares=NO_SHARES))
+        if figure.input == SECOND_RANKINGS:  # once: these take half of the memory
+            facts.second = None
+    return pair[0], pair[1]
 
 
 def _measure_predictions(
@@ -187,10 +204,14 @@ def _measure_predictions(
         for side in marks:
             side[language][blank] = np.nan
     decodings = compare_decodings((first, second), marks, test.get("correction", "holm"))
-    pairs = {"accuracy": (mark_accuracy(marks[0]), mark_accuracy(marks[1]))}
+    kernels = {"accuracy": mark_accuracy}
     if len(first) > 1:
-        pairs["coverlap"] = (find_overlaps(marks[0]), find_overlaps(marks[1]))
-    return pairs, decodings
+        kernels["coverlap"] = find_overlaps
+    return {name: partial(_mark_both, kernel, marks) for name, kernel in kernels.items()}, decodings
+
+
+def _mark_both(kernel: Callable[[Marks], Figure], marks: tuple[Marks, Marks]) -> Both:
+    return kernel(marks[0]), kernel(marks[1])
 
 
 def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
@@ -203,20 +224,16 @@ def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
 
 
 def _compare_relations(
-    figures: Figures, match: Match, clusters: str, test: Mapping[str, Any]
-) -> tuple[dict[str, int], dict[str, list[Difference]]]:
-    """Count the rows of each relation, and compare headline means, p corrected over relations."""
-    units = _list_units(match, clusters, within=True)
-    relations = list_rows(match.tables[0][match.languages[0]]["relation"].to_pylist())
-    differences = {}
-    for name in track([x.name for x in HEADLINE if x.name in figures], "comparing relations"):
-        means = []
-        for relation, rows in relations.items():
-            first, second = (pick_facts(figure, rows) for figure in figures[name])
-            of_rows = take(units[BY_NAME[name].of_second], rows.tolist())
-            *_, mean = compare_figures(first, second, **{**test, "clusters": of_rows})
-            means.append(mean._replace(name=relation))
-        adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))
-        pairs = zip(means, adjusted, strict=True)
-        differences[name] = [row._replace(p_adjusted=p) for row, p in pairs]
-    return {name: len(rows) for name, rows in relations.items()}, differences
+    both: Both,
+    relations: Mapping[str, np.ndarray],
+    units: Sequence[Hashable],
+    test: Mapping[str, Any],
+) -> list[Difference]:
+    """Compare the means of a figure in each relation, p corrected over relations."""
+    means = []
+    for relation, rows in relations.items():
+        first, second = (pick_facts(figure, rows) for figure in both)
+        *_, mean = compare_figures(first, second, **test, clusters=take(units, rows.tolist()))
+        means.append(mean._replace(name=relation))
+    adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))
+    return [row._replace(p_adjusted=p) for row, p in zip(means, adjusted, strict=True)]

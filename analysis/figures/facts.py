@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first, right_probability
+from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy, rate_first
 from polyprobe.metrics.joint.templates import TemplateTerms, compare_templates
 from polyprobe.metrics.rankc.formulas import rankc_pairs
 from polyprobe.metrics.rankc_subject.formulas import (
@@ -18,7 +18,7 @@ from polyprobe.metrics.rankc_subject.formulas import (
     leave_out_answers,
 )
 from polyprobe.metrics.shared.ranks import order_scores
-from polyprobe.metrics.shared.rows import Rows, read_rows
+from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.checks import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
@@ -68,6 +68,7 @@ class ScoredFacts:
         scoring: str = "bmlama",
         own_candidates: bool = False,
         donors: bool = False,
+        with_parts: bool = True,  # of centred RankC, and its templates
     ) -> None:
         self.tables, self.languages, self.options = tables, list(tables), options
         self.scoring, self.protocol = scoring, protocol_of(scoring)
@@ -78,11 +79,13 @@ class ScoredFacts:
         self.scores = self.settle(self.raw_scores)  # those that are ranked
         self.sizes = self.scores[self.languages[0]].sizes  # candidates, in the first language
         self.matched = not own_candidates  # else rankings of languages are not compared
-        self.rankc = np.zeros((len(self.sizes), 0))  # [facts, pairs]
-        if self.matched:
-            self.rankc = rankc_pairs(self.scores, options.weights)
         # Probability that each fact is right; 1 or 0 without ties.
-        self.right = {x: right_probability(s, self.answers) for x, s in self.scores.items()}
+        right: np.ndarray = np.zeros(0, dtype=bool)
+        self.right: dict[str, np.ndarray] = {}
+        for language, rows in self.scores.items():
+            if not self.right or not self.matched:  # else languages have the same candidates
+                right = mark_right(self.answers, rows.sizes)
+            self.right[language] = rate_first(rows, right)
         # Languages with the same candidates have the same accuracy of a guess.
         languages = self.languages[:1] if self.matched else self.languages
         levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
@@ -99,7 +102,14 @@ class ScoredFacts:
         covered = np.flatnonzero(np.logical_and.reduce(marks))
         self.sentences: Sentences | None = None  # of facts with a donor
         # Where donors were dealt and no fact has one, all are counted as left out.
-        self.second = self._read_second(covered) if donors or len(covered) else None
+        self.second = self._read_second(covered, with_parts) if donors or len(covered) else None
+
+    @cached_property
+    def rankc(self) -> np.ndarray:
+        """Compute the RankC of each fact and pair of languages [facts, pairs]."""
+        if not self.matched:
+            return np.zeros((len(self.sizes), 0))
+        return rankc_pairs(self.scores, self.options.weights)
 
     def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
@@ -107,12 +117,13 @@ class ScoredFacts:
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
 
-    def _read_second(self, places: np.ndarray) -> SecondQuestions:
+    def _read_second(self, places: np.ndarray, with_parts: bool) -> SecondQuestions:
         """Read the facts at some places in both sentences, without the donors' answers."""
         if not len(places):
+            n_pairs = len(self.languages) * (len(self.languages) - 1) // 2 * self.matched
             n = np.zeros_like(self.sizes)
             rates: np.ndarray = np.zeros((len(n), len(self.languages)))
-            terms = empty_terms(self.languages, n > 0, np.zeros_like(self.rankc))
+            terms = empty_terms(self.languages, n > 0, np.zeros((len(n), n_pairs)))
             return SecondQuestions(terms, n, n, rates, rates)
         sentences: tuple[dict[str, Rows], dict[str, Rows]] = ({}, {})
         of_languages, pools = [], list[tuple[np.ndarray, np.ndarray, np.ndarray]]()
@@ -131,7 +142,8 @@ class ScoredFacts:
         keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
-            terms = compare_subjects(*sentences, right, relations, ids, self.options.weights)
+            labels = (relations, ids, self.options.weights)
+            terms = compare_subjects(*sentences, right, *labels, with_parts=with_parts)
         else:
             terms = empty_terms(self.languages, several, np.zeros((len(several), 0)))
         in_sentences = zip(*of_languages, strict=True)
@@ -140,7 +152,8 @@ class ScoredFacts:
             np.add.reduceat(right, sizes.cumsum() - sizes, dtype=np.intp),
             *(several[:, None] * np.column_stack(columns) for columns in in_sentences),
         ]
-        self.sentences = Sentences(places, keep, *sentences)
+        if with_parts:
+            self.sentences = Sentences(places, keep, *sentences)
         return SecondQuestions(
             Terms(terms[0], *(self._spread(x, places) for x in terms[1:])),
             *(self._spread(x, places) for x in of_rows),
@@ -180,6 +193,8 @@ class ScoredFacts:
 
     def _spread(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Spread the values of facts at some places over all facts, 0 elsewhere."""
+        if not any(values.strides):  # 0 throughout, without memory
+            return np.broadcast_to(values[:1], (len(self.table), *values.shape[1:]))
         result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
         result[places] = values
         return result
@@ -194,15 +209,19 @@ def read_chosen(run: Run, choice: Choice) -> tuple[dict[str, pa.Table], dict[str
 
 
 def read_scored(
-    run: Run, tables: Mapping[str, pa.Table], options: RankingOptions = DEFAULTS
+    run: Run,
+    tables: Mapping[str, pa.Table],
+    options: RankingOptions = DEFAULTS,
+    with_parts: bool = True,
 ) -> ScoredFacts:
-    """Validate the facts of some rows of a run's scores."""
+    """Validate the facts of some rows of a run's scores; see `ScoredFacts`."""
     settings, own_candidates = run.settings(), False
     if protocol_of(settings.scoring).contrasts:
         # Languages have their own candidates if they differ in any row of the run, chosen or not.
         own_candidates = bool(find_different(map(run.read, settings.languages), "scores").any())
     try:
-        return ScoredFacts(tables, options, settings.scoring, own_candidates, settings.donor)
+        kinds = (settings.scoring, own_candidates, settings.donor)
+        return ScoredFacts(tables, options, *kinds, with_parts)
     except ValueError as error:
         raise PolyprobeError(
             f"{run.folder}/scores: {error}; delete that language's file and run the same "

@@ -17,7 +17,7 @@ Both are computed from one set of sums: both averages, all languages and their m
 and swapped together.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any, NamedTuple
 
@@ -28,7 +28,8 @@ from scipy.stats import false_discovery_control
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.metrics.shared import intervals
 
-_SWAPS = 2**22  # at once
+_Tables = tuple[np.ndarray, np.ndarray]  # sums of each unit in both models [units, columns]
+_SWAPS = 2**21  # units or columns at once
 _SUMS = 2**24  # resampled sums that are held at once
 
 
@@ -65,15 +66,22 @@ def compare_figures(
         raise ValueError(f"n_resamples is {n_resamples!r:.60}; expected 0 or more")
     if first.names != second.names or first.table.shape != second.table.shape:
         raise ValueError("the two figures have different languages or facts")
-    options = intervals.Resampling(n_resamples=n_resamples, seed=seed, clusters=clusters)  # type: ignore[arg-type]
+    # Intervals need fewer draws than a p-value that is corrected over all names.
+    n = min(n_resamples, intervals.choose_resamples(len(first.table), len(first.names)))
+    options = intervals.Resampling(n_resamples=n, seed=seed, clusters=clusters)  # type: ignore[arg-type]
     first, second = withhold(first, options), withhold(second, options)
     # Both runs have the same facts, so one draw of units serves both: the test is paired.
     units = intervals.index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
-    tables = (intervals.sum_by(units, first.table), intervals.sum_by(units, second.table))
-    values = _pair(first, second, first.table.sum(axis=0), second.table.sum(axis=0))
+    tables = (first.table, second.table)
+    values = _pair(first, second, *(table.sum(axis=0) for table in tables))
     observed = values[0] - values[1]
-    differences, freedom = _bootstrap(first, second, units, n_resamples, seed)
+    sizes = np.bincount(units)
+    if len(sizes) < len(units):
+        tables = (intervals.sum_by(units, first.table), intervals.sum_by(units, second.table))
+    freedom = float(intervals.count_freedom(sizes, np.zeros_like(sizes))[0])
+    n = n_resamples if test == "bootstrap" else n
+    differences = _bootstrap(first, second, tables, n, seed)
     if n_resamples < intervals.MIN_RESAMPLES:
         p = np.full(len(first.names), np.nan)
     elif test == "bootstrap":
@@ -101,13 +109,18 @@ def withhold(figure: intervals.Figure, options: intervals.Resampling) -> interva
     return figure._replace(statistic=statistic)
 
 
-def p_value(null: np.ndarray, observed: np.ndarray) -> np.ndarray:
-    """Compute two-sided p-values [names] under a null sample [resamples, names]; NaN left out."""
-    defined = ~np.isnan(null)
+def p_value(null: Iterable[np.ndarray], observed: np.ndarray) -> np.ndarray:
+    """Compute two-sided p-values [names] under parts of a null sample [resamples, names].
+
+    NaN is left out.
+    """
+    n_reached, n_defined = np.zeros((2, len(observed)))
     # equal differences must count as equal, whatever the order in which they were summed
-    reached = defined & (np.abs(null) >= np.abs(observed) * (1 - 1e-9) - 1e-12)
-    p = (1 + reached.sum(axis=0)) / (1 + defined.sum(axis=0))
-    return np.where(np.isnan(observed), np.nan, p)
+    least = np.abs(observed) * (1 - 1e-9) - 1e-12
+    for part in null:
+        n_reached += (np.abs(part) >= least).sum(axis=0)
+        n_defined += (~np.isnan(part)).sum(axis=0)
+    return np.where(np.isnan(observed), np.nan, (1 + n_reached) / (1 + n_defined))
 
 
 def invert_intervals(differences: np.ndarray, freedom: float) -> np.ndarray:
@@ -152,34 +165,31 @@ def _pair(
 
 
 def _bootstrap(
-    first: intervals.Figure, second: intervals.Figure, units: np.ndarray, n: int, seed: int
-) -> tuple[np.ndarray, float]:
-    """Draw units for both models at once; return differences [resamples, names] and freedom."""
-    table = np.concatenate([first.table, second.table], axis=1)
-    resamples = intervals.resample(table, np.zeros_like(units), units, n, seed)
-    first_sums, second_sums = np.split(resamples.sums[:, 0], [first.table.shape[1]], axis=1)
-    return np.subtract(*_pair(first, second, first_sums, second_sums)), resamples.freedom_of_all
+    first: intervals.Figure, second: intervals.Figure, tables: _Tables, n: int, seed: int
+) -> np.ndarray:
+    """Draw units for both models at once; return the differences [resamples, names]."""
+    middle = tables[0].shape[1]
+
+    def subtract(sums: np.ndarray) -> np.ndarray:
+        return np.subtract(*_pair(first, second, sums[:, :middle], sums[:, middle:]))
+
+    both = np.concatenate(tables, axis=1)
+    return intervals.draw(both, n, np.random.default_rng(seed), subtract)
 
 
 def _randomise(
-    first: intervals.Figure,
-    second: intervals.Figure,
-    tables: tuple[np.ndarray, np.ndarray],
-    n: int,
-    seed: int,
-) -> np.ndarray:
-    """Swap the models in half of the units; return the differences [resamples, names]."""
+    first: intervals.Figure, second: intervals.Figure, tables: _Tables, n: int, seed: int
+) -> Iterator[np.ndarray]:
+    """Swap the models in half of the units; yield the differences [resamples, names] in parts."""
     # Swapping a unit moves its difference from one total to the other.
     change = tables[1] - tables[0]
-    totals, random = [table.sum(axis=0) for table in tables], np.random.default_rng(seed)
-    null, weighed = np.empty((n, len(first.names))), intervals.thin_out(change)
-    step = max(1, _SWAPS // len(change))
+    totals = [table.sum(axis=0) for table in tables]
+    random, weighed = np.random.default_rng(seed), intervals.thin_out(change)
+    step = max(1, _SWAPS // max(change.shape))
     for start in range(0, n, step):
-        part = null[start : start + step]
-        swapped = random.integers(2, size=(len(part), len(change))).astype(np.float64)
-        shift = swapped @ weighed
-        part[:] = np.subtract(*_pair(first, second, totals[0] + shift, totals[1] - shift))
-    return null
+        swaps = random.integers(2, size=(min(step, n - start), len(change)), dtype=np.bool_)
+        shift = swaps.astype(np.float64) @ weighed
+        yield np.subtract(*_pair(first, second, totals[0] + shift, totals[1] - shift))
 
 
 class Paired(NamedTuple):

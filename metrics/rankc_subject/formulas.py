@@ -80,7 +80,8 @@ class Terms(NamedTuple):
     @property
     def interaction(self) -> np.ndarray:
         """Compute R - 2 P + Q."""
-        return self.subject - 2 * self.mixed + self.donor
+        # in the memory of one array: 2 * P would be a second one
+        return self.subject - self.mixed - self.mixed + self.donor
 
     @property
     def beyond(self) -> np.ndarray:
@@ -90,7 +91,7 @@ class Terms(NamedTuple):
     @property
     def room(self) -> np.ndarray:
         """Compute 1 - 2 P + Q, 0 where a query is not counted."""
-        return self.counted[:, None] - 2 * self.mixed + self.donor
+        return self.counted[:, None] - self.mixed - self.mixed + self.donor
 
 
 def empty_terms(languages: Sequence[str], counted: np.ndarray, none: np.ndarray) -> Terms:
@@ -105,12 +106,14 @@ def compare_subjects(
     relations: Sequence[Any] | None = None,
     facts: Sequence[Any] | None = None,
     weights: str = "softmax",
+    with_parts: bool = True,
 ) -> Terms:
     """Compare the rankings about subject and donor of every pair of languages.
 
     Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
-    `facts` (None: each query is one) are labels of the queries.
+    `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
+    `Terms.independent` are 0.
     """
     check_weights(weights)
     languages, sizes = read_languages(scores)
@@ -120,7 +123,7 @@ def compare_subjects(
     if facts is not None:
         numbers = index_labels(facts, len(sizes), "facts")[1]
     pairs = np.triu_indices(len(languages), 1)
-    terms = np.zeros((5, len(sizes), len(pairs[0])))
+    terms = np.zeros((5 if with_parts else 3, len(sizes), len(pairs[0])))
     matched: np.ndarray = np.zeros(len(sizes), dtype=bool)
     for size, queries, items in split_by_size(sizes):
         if size == 1 or not len(pairs[0]):
@@ -128,28 +131,30 @@ def compare_subjects(
         share = rank_weights(size, weights) / np.arange(1, size + 1)
         scale = np.sqrt(share[:-1])
         curves = make_curves(size, scale)
-        labels = codes[queries], numbers[queries]
-        depths, mask = _learn_depths(languages, donors, items, right[items], labels)
-        matched[queries] = mask
+        if with_parts:
+            labels = codes[queries], numbers[queries]
+            depths, mask = _learn_depths(languages, donors, items, right[items], labels)
+            matched[queries] = mask
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
             first, second = (stack_curves(x, items[part], curves) for x in (languages, donors))
-            change = first - second
-            grid = (len(change), len(languages), size, size - 1)
-            of_right = change.reshape(grid) * right[items[part]][:, None, :, None]
-            of_right = of_right.reshape(change.shape)
-            shifts = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
-            shifts = (shifts.reshape(change.shape) - second) * mask[part, None, None]
-            products = (
+            products = [
                 _multiply(first, first) + share[-1] * size,
                 _multiply(first, second) + share[-1] * size,
                 _multiply(second, second) + share[-1] * size,
-                _multiply(of_right, of_right),
-                _multiply(change, shifts),
-            )
+            ]
+            if with_parts:
+                shifts = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
+                shifts = (shifts.reshape(first.shape) - second) * mask[part, None, None]
+                of_right = (first - second).reshape(len(first), len(languages), size, size - 1)
+                of_right = of_right * right[items[part]][:, None, :, None]
+                of_right = of_right.reshape(first.shape)
+                products += [_multiply(of_right, of_right), _multiply(first - second, shifts)]
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
-    subject, mixed, donor, of_answers, independent = terms
+    subject, mixed, donor = terms[:3]
+    none = np.broadcast_to(0.0, subject.shape)
+    of_answers, independent = terms[3:] if with_parts else (none, none)
     of_queries = matched, sizes > 1
     return Terms([*scores], subject, mixed, donor, of_answers, independent, *of_queries)
 
@@ -273,8 +278,11 @@ def find_terms(name: str, terms: Terms) -> Figure:
         values = MEANS[name](terms)
         return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
     numerators, counted = RATIOS[name](terms)
-    weight: np.ndarray = counted[:, None].astype(np.float64)
-    table = np.concatenate([weight * numerators, weight * terms.room, weight], axis=1)
+    table = np.empty((len(counted), 2 * len(pairs) + 1))
+    table[:, : len(pairs)], table[:, -1] = numerators, 1
+    del numerators
+    table[:, len(pairs) : -1] = terms.room
+    table *= counted[:, None]
     return Figure([*pairs, "mean"], table, lambda sums: add_mean(divide_terms(sums)), firm=True)
 
 

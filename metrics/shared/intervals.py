@@ -22,12 +22,12 @@ from scipy.special import ndtr, stdtrit
 AVERAGES, EMPTY = ("macro", "micro"), ("skip", "zero")
 _MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
 MIN_RESAMPLES, _LAST = 40, 10_000_000  # of an interval or a test; at all
-_CHUNK = 2**21  # draws at once
+_CHUNK = 2**20  # draws or sums at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
 _TAIL = 0.025  # share of the resamples beyond each end of an interval
 _SPARSE = 16  # a sparse product is faster if at most one value in 16 is not 0
-_NO_SHARES = np.array([[np.nan]])
+NO_SHARES = np.array([[np.nan]])
 
 Statistic = Callable[[np.ndarray], np.ndarray]
 Labels = Sequence[Hashable] | None
@@ -68,14 +68,14 @@ class Figure(NamedTuple):
     statistic: Statistic  # from sums [..., columns] to figures [..., names]; NaN where undefined
     # Weight of each fact in each figure, its summand of the denominator; NaN for figures that are
     # no shares (`bound_share`). [facts, names], or 1 for an axis with equal values.
-    shares: np.ndarray = _NO_SHARES
+    shares: np.ndarray = NO_SHARES
     firm: bool = False  # undefined where more than 2.5% of the resamples are
 
 
 class Draws(NamedTuple):
-    """Sums of resamples [resamples, groups, columns]."""
+    """Figures of resamples [resamples, groups, names]."""
 
-    sums: np.ndarray
+    figures: np.ndarray
     freedom: np.ndarray  # degrees of freedom of a figure of each group [groups]
     freedom_of_all: float  # those of a figure of all units
     within: bool = True  # whether they were drawn within each group
@@ -204,7 +204,7 @@ def mean_of(
         return add_mean(divide(np.concatenate([sums[..., :k], counts], axis=-1)))
 
     table = np.column_stack([values, weights])
-    return Figure([*names, "mean"], table, statistic, weigh(weights) if share else _NO_SHARES)
+    return Figure([*names, "mean"], table, statistic, weigh(weights) if share else NO_SHARES)
 
 
 def weigh(weights: np.ndarray) -> np.ndarray:
@@ -216,8 +216,8 @@ def weigh(weights: np.ndarray) -> np.ndarray:
 def add_mean(values: np.ndarray) -> np.ndarray:
     """Append to values [..., k] the mean of those that are not NaN."""
     defined = ~np.isnan(values)
-    sums = np.stack([np.nan_to_num(values).sum(axis=-1), defined.sum(axis=-1)], axis=-1)
-    return np.concatenate([values, divide(sums)], axis=-1)
+    sums = values.sum(axis=-1, where=defined), defined.sum(axis=-1)
+    return np.concatenate([values, divide(np.stack(sums, axis=-1))], axis=-1)
 
 
 def divide(sums: np.ndarray) -> np.ndarray:
@@ -253,9 +253,14 @@ def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
 
 
 def resample(
-    table: np.ndarray, codes: np.ndarray, clusters: np.ndarray | None, n: int, seed: int
+    table: np.ndarray,
+    codes: np.ndarray,
+    clusters: np.ndarray | None,
+    n: int,
+    seed: int,
+    statistic: Statistic = np.asarray,
 ) -> Draws:
-    """Draw n resamples by group (codes), of queries or of whole clusters, and sum them."""
+    """Draw n resamples by group (codes), of queries or whole clusters; compute them from sums."""
     # They are drawn within each group; groups of a single unit have no variance, and are drawn from
     # one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several
     # groups, clusters are drawn from all, and the number of queries of a group varies.
@@ -264,22 +269,23 @@ def resample(
     n_units, n_groups = units.max() + 1, codes.max() + 1
     pairs, sizes = np.unique(units * n_groups + codes, return_counts=True)
     group_of = pairs % n_groups
-    freedom = _count_freedom(sizes, group_of)
+    freedom = count_freedom(sizes, group_of)
     if len(pairs) == n_units:
         rows = table if clusters is None else sum_by(clusters, table)
-        parts = [_draw(rows[group_of == g], n, random) for g in range(n_groups)]
-        sums = np.stack(parts, axis=1)
+        parts = [draw(rows[group_of == g], n, random, statistic) for g in range(n_groups)]
+        figures = np.stack(parts, axis=1)
         singles = np.flatnonzero(np.bincount(group_of) == 1)
         if len(singles) > 1:
             places = random.choice(singles, size=(n, len(singles)))
-            sums[:, singles] = sums[0, places]
-        return Draws(sums, freedom, float(freedom.sum()))
+            figures[:, singles] = figures[0, places]
+        return Draws(figures, freedom, float(freedom.sum()))
     # A cluster spans several groups: draw clusters of all, with their sums of each group.
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
-    sums = _draw(wide.reshape(n_units, -1), n, random)
-    of_all = _count_freedom(np.bincount(units), np.zeros(n_units, dtype=np.intp))
-    return Draws(sums.reshape(-1, *wide.shape[1:]), freedom, float(of_all[0]), within=False)
+    shape = (-1, *wide.shape[1:])
+    figures = draw(wide.reshape(n_units, -1), n, random, lambda x: statistic(x.reshape(shape)))
+    of_all = count_freedom(np.bincount(units), np.zeros(n_units, dtype=np.intp))
+    return Draws(figures, freedom, float(of_all[0]), within=False)
 
 
 def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list[float] | None:
@@ -383,18 +389,19 @@ def _resample_figures(
     table, statistic = figure.table, figure.statistic
     clusters = None if options.clusters is None else units
     draw, n_groups = partial(resample, clusters=clusters, n=n, seed=options.seed), codes.max() + 1
-    resamples = draw(table, codes)
-    inside, of_group = statistic(resamples.sums), resamples.freedom
+    resamples = draw(table, codes, statistic=statistic)
+    inside, of_group = resamples.figures, resamples.freedom
     zero = np.isnan(values) & (options.empty == "zero")
     if options.average == "micro":
-        resamples = draw(table, np.zeros_like(codes))
-        samples = statistic(resamples.sums[:, 0])
+        resamples = draw(table, np.zeros_like(codes), statistic=statistic)
+        samples = resamples.figures[:, 0]
     elif clusters is not None and 1 < len(np.unique(clusters * n_groups + codes)) == n_groups:
         # Each group is part of one cluster: groups are drawn whole.
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
-        resamples = draw(figures, np.zeros_like(holders), clusters=holders)
-        samples = divide(resamples.sums[:, 0])
+        strata = np.zeros_like(holders)
+        resamples = draw(figures, strata, clusters=holders, statistic=divide)
+        samples = resamples.figures[:, 0]
     else:
         samples = divide(_over_groups(inside, zero).sum(axis=1))
         if resamples.within:
@@ -436,29 +443,31 @@ def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> n
     return divide(np.concatenate([sums.sum(axis=0) ** 2, (sums**2).sum(axis=0)]))
 
 
-def _count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
+def count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Count each group's effective clusters less one; several have at least 1, however unequal."""
     effective = np.bincount(groups, sizes) ** 2 / np.bincount(groups, sizes.astype(float) ** 2)
     return np.where(np.bincount(groups) > 1, np.maximum(effective - 1, 1), 0)
 
 
-def _draw(rows: np.ndarray, n_resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Sum n - 1 rows drawn from n, 1 of 1 [resamples, columns]."""
+def draw(
+    rows: np.ndarray, n_resamples: int, random: np.random.Generator, statistic: Statistic
+) -> np.ndarray:
+    """Compute a statistic of the sums of n - 1 rows drawn from n, 1 of 1 [resamples, ...]."""
     n = len(rows)
     if n == 1:
-        return np.repeat(rows, n_resamples, axis=0)
+        return np.repeat(statistic(rows), n_resamples, axis=0)
     if rows.shape[1] <= _NARROW:  # equal rows (right or wrong) are drawn as one
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         if len(distinct) * 8 <= n:
-            return random.multinomial(n - 1, times / n, size=n_resamples) @ distinct
-    sums, weighed = np.empty((n_resamples, rows.shape[1])), thin_out(rows)
-    step = max(1, _CHUNK // n)
-    for start in range(0, n_resamples, step):
-        part = sums[start : start + step]
-        draws = random.integers(n, size=(len(part), n - 1)) + np.arange(len(part))[:, None] * n
-        counts = np.bincount(draws.ravel(), minlength=len(part) * n).reshape(len(part), n)
-        part[:] = counts.astype(np.float64) @ weighed
-    return sums
+            return statistic(random.multinomial(n - 1, times / n, size=n_resamples) @ distinct)
+    parts, weighed = [], thin_out(rows)
+    step = max(1, _CHUNK // max(rows.shape))
+    for start in range(0, max(n_resamples, 1), step):
+        size = min(step, n_resamples - start)
+        draws = random.integers(n, size=(size, n - 1)) + np.arange(size)[:, None] * n
+        counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
+        parts.append(statistic(counts.astype(np.float64) @ weighed))
+    return np.concatenate(parts)
 
 
 def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:

@@ -126,8 +126,10 @@ def compare_rankings(
 
 def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves) -> np.ndarray:
     """Compute the vectors of some queries in all languages [queries, languages, values]."""
-    shares = np.stack([curves(*count_ties(flat[items])) for flat in languages])
-    return shares.transpose(2, 0, 1, 3).reshape(len(items), len(languages), -1)
+    n, size = items.shape
+    shares = curves(*count_ties(np.concatenate([flat[items] for flat in languages])))
+    of_languages = shares.reshape(size, len(languages), n, size - 1)
+    return of_languages.transpose(2, 1, 0, 3).reshape(n, len(languages), -1)
 
 
 def make_curves(size: int, scale: np.ndarray) -> Curves:

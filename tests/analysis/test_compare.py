@@ -251,7 +251,7 @@ def least(test, n_units, n_resamples):
     """The smallest p-value by the functions that compute p-values, without extreme swaps."""
     if test == "bootstrap":
         return invert_intervals(np.ones((n_resamples, 1)), n_units - 1.0)[0]
-    drawn = p_value(np.zeros((n_resamples, 1)), np.ones(1))[0]
+    drawn = p_value([np.zeros((n_resamples, 1))], np.ones(1))[0]
     return max(drawn, least_of_all_swaps(min(n_units, 14)))
 
 

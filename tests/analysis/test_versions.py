@@ -17,7 +17,8 @@ from polyprobe.analysis.compare.sentences.deltas import (
     summarize_ranks,
 )
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
-from polyprobe.analysis.compare.sentences.texts import find_versions, load_texts
+from polyprobe.analysis.compare.sentences.texts import load_texts
+from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import list_notes_of_wording
 from polyprobe.schema.run.folder import Run

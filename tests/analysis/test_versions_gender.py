@@ -21,7 +21,7 @@ from polyprobe.analysis.compare.sentences.gender import (
     load_tagger,
     read_genders,
 )
-from polyprobe.analysis.compare.sentences.texts import find_versions
+from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.versions import write_versions

@@ -14,11 +14,8 @@ from polyprobe.analysis.compare.sentences.deltas import (
     compute_pearson,
     split_by_relation,
 )
-from polyprobe.analysis.compare.sentences.texts import (
-    find_answer_text,
-    find_versions,
-    split_wording,
-)
+from polyprobe.analysis.compare.sentences.texts import find_answer_text
+from polyprobe.analysis.compare.wordings import find_versions, split_wording
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app

@@ -103,7 +103,7 @@ def test_scipy_draws_the_same_interval(values):
 @pytest.mark.parametrize("few", [VALUES[:6], np.array([0.0, 1.0] * 8)], ids=["apart", "equal"])
 def test_the_variance_is_unbiased_also_where_equal_rows_are_drawn_as_one(few):
     n = len(few)
-    sums = resample(few[:, None], np.zeros(n, int), None, 40_000, seed=0).sums
+    sums = resample(few[:, None], np.zeros(n, int), None, 40_000, seed=0).figures
     assert (sums[:, 0, 0] / (n - 1)).std() == pytest.approx(few.std(ddof=1) / n**0.5, rel=0.02)
 
 

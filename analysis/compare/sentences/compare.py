@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.compare.match import Pair, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
+from polyprobe.analysis.compare.wordings import Versions
 from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
@@ -18,7 +19,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from . import deltas, gender
 from .quality import Overlap, Quality, measure_overlap, measure_quality
-from .texts import ENGLISH, Versions, WordingTexts, find_obstacle, load_texts
+from .texts import ENGLISH, WordingTexts, find_obstacle, load_texts
 
 Measure = Callable[[WordingTexts], Any]
 

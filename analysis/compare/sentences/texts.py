@@ -1,42 +1,20 @@
-"""Two wordings of a configuration, and their texts from the datasets: runs keep scores only."""
+"""The texts of two wordings from the datasets: runs keep scores only."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.analysis.compare.wordings import WIDE, WORDINGS, Versions
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import key_rows, place_rows, split_fact
-from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError
 
-# Wordings and the ends of their configurations' names; a reference is in front of the others.
-WORDINGS = {"template": "", "sentence": "-sentence", "chatgpt": "-chatgpt"}
-WIDE = "-wide"  # behind these ends: aliases are correct answers
 ENGLISH = "en"
 FormPair = tuple[int, int]  # indices of label and form among the candidates
 _COLUMNS = ("prompt", "candidates", "answers", "answer_forms")
-
-
-class Versions(NamedTuple):
-    """Two runs on the same facts in two wordings; `sides` are these in the order of the runs."""
-
-    reference: Run
-    variant: Run
-    sides: tuple[str, str] = ("sentence", "template")
-
-    @property
-    def wordings(self) -> tuple[str, str]:
-        """Name the wording of the reference and that of the variant."""
-        first, second = sorted(self.sides, key=[*WORDINGS].index)
-        return first, second
-
-    @property
-    def runs(self) -> tuple[Run, Run]:
-        """List both runs, the reference first."""
-        return self.reference, self.variant
 
 
 class WordingTexts(NamedTuple):
@@ -53,29 +31,6 @@ class WordingTexts(NamedTuple):
     subjects: list[str]  # id of each row, "" if unknown
     english: list[str | None]  # sentence of each row, None without one
     english_from: str  # their configuration
-
-
-def find_versions(first: Run, second: Run) -> Versions | None:
-    """Tell reference and variant apart; None unless configurations differ in wording alone."""
-    (base, side), (second_base, second_side) = split_wording(first), split_wording(second)
-    if base != second_base or side == second_side:
-        return None
-    order = [*WORDINGS]
-    pair = (first, second) if order.index(side) < order.index(second_side) else (second, first)
-    return Versions(*pair, (side, second_side))
-
-
-def split_wording(run: Run) -> tuple[str, str]:
-    """Split dataset and configuration of a run from the wording.
-
-    `fluent-mlama/ru-chatgpt-wide` is the wording `chatgpt` of `fluent-mlama/ru-wide`.
-    """
-    name = run.settings().data_name
-    base = name.removesuffix(WIDE)  # the wording stands before it
-    for wording, suffix in WORDINGS.items():
-        if suffix and base.endswith(suffix):
-            return base.removesuffix(suffix) + name[len(base) :], wording
-    return name, "template"
 
 
 def load_texts(
@@ -170,6 +125,9 @@ def _find_english(
     runs: Sequence[Run], wordings: Sequence[str], fact_ids: Sequence[str]
 ) -> tuple[list[str | None], str]:
     """Find the English sentence of each row, and its configuration."""
+    # imports datasets, which takes seconds
+    from polyprobe.schema.load import load_facts
+
     settings, keys = [run.settings() for run in runs], key_rows(fact_ids)
     # The first of these that has a split `en` and any of the facts.
     places = [(s.dataset, s.config) for s in settings] + [(settings[1].dataset, ENGLISH)]
