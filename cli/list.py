@@ -36,7 +36,10 @@ def _list_datasets() -> Rows:
         splits = list_splits(read_card(card)) if card.is_file() else []
         sizes = Counter(split.config for split in splits)
         listed = ", ".join(f"{config} ({size} languages)" for config, size in sizes.items())
-        yield name, f"{listed or 'no card'}; {os.path.relpath(card.parent)}"
+        place = os.path.relpath(card.parent)
+        if place.startswith(os.pardir):  # of the package: a chain of `..` is hard to read
+            place = str(card.parent.absolute())
+        yield name, f"{listed or 'no card'}; {place}"
     for name, recipe in RECIPES.items():
         yield f"build {name}", f"{recipe.title}: {', '.join(recipe.configs)}"
     yield f"build {BALANCED}", f"facts that all languages have, from {', '.join(FACT_SOURCES)}"

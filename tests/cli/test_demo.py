@@ -1,6 +1,7 @@
 """The demo: the embedded model knows the facts of its training data only."""
 
 import json
+import re
 from itertools import combinations
 
 import pytest
@@ -32,6 +33,9 @@ def test_the_readme_shows_what_the_demo_prints(folder):
     assert "report: demo-run/report.html" in printed
     [shown] = [b.text for b in read_blocks("README.md") if b.text.startswith("language  ")]
     assert missing_line(shown, printed) is None
+    cells = [line.split("│")[1].strip() for line in printed.splitlines() if line.startswith("│")]
+    rows = [re.split(r"  +", line)[0] for line in shown.splitlines()[1:]]
+    assert rows == cells  # also the floors that exceed the model
 
 
 @pytest.mark.slow

@@ -50,6 +50,13 @@ def test_the_names_of_every_kind_are_listed():
     assert [line.split()[0] for line in alone.splitlines()] == ["scorings", *SCORINGS]
 
 
+def test_a_path_in_the_list_is_readable(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shown = CliRunner().invoke(app, ["list", "datasets"], env={"COLUMNS": "300"}).output
+    assert "../" not in shown
+    assert str(Path(__file__).parents[2] / "datasets" / "geofacts") in shown
+
+
 def test_a_command_ends_without_pythons_teardown():
     """The teardown would wait for the thread without end; what is registered for exit runs."""
     code = (
