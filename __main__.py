@@ -13,8 +13,10 @@ def run() -> None:
     open_streams()
     if (before := signal.getsignal(signal.SIGINT)) is signal.default_int_handler:  # not of nohup
         signal.signal(signal.SIGINT, stop)
-    from polyprobe.cli import run as run_command
-
+    try:
+        from polyprobe.cli import run as run_command
+    except (ImportError, MemoryError) as error:  # a damaged package, or little address space
+        sys.exit(f"error: cannot import polyprobe's packages: {error or 'out of memory'}")
     signal.signal(signal.SIGINT, before)
     run_command()
 

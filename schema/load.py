@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from pyarrow.dataset import ParquetFragmentScanOptions
 
 from polyprobe.system.arguments import convert_value
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, unknown
 
 from .card import check_card
 from .checks import REMEDY as CORRECTION
@@ -167,6 +167,8 @@ def _loading(name: str, place: str) -> Iterator[None]:
     except PolyprobeError:
         raise
     except (datasets.exceptions.DatasetNotFoundError, OSError) as error:
+        if os.path.isdir(place) or not may_be_unknown(error):
+            raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
         missing = isinstance(error, datasets.exceptions.DatasetNotFoundError)
         offline = "" if missing else "; HF_HUB_OFFLINE=1 uses only the cache of the Hub"
         raise PolyprobeError(
@@ -178,7 +180,10 @@ def _loading(name: str, place: str) -> Iterator[None]:
             available = literal_eval(str(error).rpartition("Available: ")[2])
             dataset, _, config = name.rpartition("/")
             raise unknown("configuration", config, dataset, available) from error
-        raise PolyprobeError(_bad_file(place) or f"{name}: {one_line(error)}") from error
+        problem = _bad_file(place) or f"{name}: {one_line(error)}"
+        if isinstance(error, NotImplementedError):  # patterns of a card
+            problem += "; correct the files that its card README.md names"
+        raise PolyprobeError(problem) from error
     finally:
         datasets.config.TORCH_AVAILABLE, datasets.config.HF_HUB_OFFLINE = torch, before
         datasets.enable_progress_bars()

@@ -26,7 +26,7 @@ from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
-from .weights.checks import check_files, check_fit
+from .weights.checks import check_config, check_files, check_fit
 from .weights.code import find_code_files
 from .weights.places import Place, find_parts, locate_model
 
@@ -131,17 +131,17 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     device, precision = choose_device(options.device), find_dtype(options.dtype)
     parts = find_parts(model, options.revision, options.adapter)
     kind = read_kind(parts.adapter) if parts.adapter else None
-    for place in {parts.base, parts.tokenizer}:
-        check_files(place)
+    check_files({parts.base, parts.tokenizer})
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
     config = parts.base.load(AutoConfig.from_pretrained, **keywords)
+    check_config(parts.base, config)
     family = family_of(config, model)
     _check_protocol(family, options, model)
     rounding = quantized.describe_weights(options.quantize, parts.base, config)
     exact, extra = parts.identify()
-    extra |= {"quantize": rounding} if rounding else {}
-    extra |= {"code": code.hash} if code else {}
+    more = {"quantize": rounding, "code": code and code.hash}
+    extra |= {name: value for name, value in more.items() if value}
     tokenizer = parts.tokenizer.load(AutoTokenizer.from_pretrained, **keywords, config=config)
     # Damaged ones fail only when they read a text, such as an unknown character.
     parts.tokenizer.load(lambda *_, **options: tokenizer("\ue000 a"))

@@ -90,6 +90,12 @@ def guess(name: str, names: Collection[str]) -> str:
     return f" did you mean {folded[matches[0]]!r}?" if matches else ""
 
 
+def may_be_unknown(error: BaseException) -> bool:
+    """Tell whether an OSError may mean a missing file or network, not a full disk or a right."""
+    lost = error.errno is None if isinstance(error, OSError) else True
+    return lost or isinstance(error, FileNotFoundError | ConnectionError | TimeoutError)
+
+
 def quote(value: object) -> str:
     """Write a value of any type as in code, on one line and short."""
     return one_line(repr_short(value))

@@ -61,6 +61,8 @@ def write_whole(file: Path, write: Callable[[Path], object], remedy: str) -> Non
                 raise
     except (OSError, ValueError) as error:  # ValueError: a path without a name, such as `.`
         reason = getattr(error, "strerror", None) or error
+        if isinstance(error, UnicodeEncodeError):
+            remedy = "correct the text where it comes from"
         raise PolyprobeError(f"cannot write {file}: {reason}; {remedy}") from error
 
 

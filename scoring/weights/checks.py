@@ -22,8 +22,16 @@ MOST_LAYERS, MOST_SIZE = 1_000, 2**22
 FEW_LAYERS, SMALL_SIZE, PACKED = 64, 2**17, 8  # always allowed; 4-bit weights in one integer
 
 
-def check_files(place: Place) -> None:
+def check_files(places: Iterable[Place]) -> None:
     """Refuse absurd numbers in the configuration, and weights or tokenizers outside the folder."""
+    for place in places:
+        if problem := _find_problem(place):
+            raise PolyprobeError(
+                f"cannot load the model in {place.name}: {problem}; correct the files"
+            )
+
+
+def _find_problem(place: Place) -> str:
     problem, file = "", None if place.gguf else place.file("config.json")
     # Of the Hub some of the weights may be here.
     layers, size = _measure(Path(place.path).glob("*.safetensors") if place.local else ())
@@ -35,8 +43,23 @@ def check_files(place: Place) -> None:
     for name, path in _list_named(Path(place.path)) if place.local else ():
         if path not in hashed:
             problem = f"{name} names {quote(str(path))}, which its revision does not cover"
-    if problem:
-        raise PolyprobeError(f"cannot load the model in {place.name}: {problem}; correct the files")
+    return problem
+
+
+def check_config(place: Place, config: Any) -> None:
+    """Refuse numbers of a GGUF file's header that its tensors do not have."""
+    layers = getattr(config, "num_hidden_layers", 0)
+    if place.gguf:
+        from gguf import GGUFReader
+
+        tensors = GGUFReader(Path(place.path, place.gguf)).tensors
+        numbers = [re.match(r"blk\.(\d+)\.", tensor.name) for tensor in tensors]
+        n_blocks = max((int(number[1]) + 1 for number in numbers if number), default=layers)
+        if layers != n_blocks:
+            raise PolyprobeError(
+                f"cannot load the model in {place.name}: its header has {layers} layers, its "
+                f"tensors are of {n_blocks}; download the file again"
+            )
 
 
 def _read(file: Path) -> Any:

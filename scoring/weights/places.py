@@ -19,7 +19,7 @@ from polyprobe.scoring.options import (
     check_model_revision,
     no_adapter,
 )
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line
 from polyprobe.system.hashing import HASH, hash_model
 from polyprobe.system.progress import report
 
@@ -212,11 +212,14 @@ def cannot_load(model: str, error: BaseException) -> PolyprobeError:
             f"model '{model}' has its own code (auto_map in its config.json), which is not run "
             "unless you add --trust-remote-code; read its .py files first"
         )
-    if "ignore_mismatched_sizes" in text:
+    if ".gguf' is not a valid JSON" in str(error):
+        text = "it is not a readable GGUF file"
+    elif "ignore_mismatched_sizes" in text:
         text = "its weights have other shapes than its configuration says"
     elif not isinstance(error, OSError | ValueError):
         text = f"{type(error).__name__}: {text}"
-    unknown = isinstance(error, OSError | HFValidationError) and model not in EMBEDDED
+    unknown = isinstance(error, OSError | HFValidationError) and may_be_unknown(error)
+    unknown = unknown and model not in EMBEDDED
     if os.path.isdir(model) or model.endswith(".gguf") or not unknown:
         return PolyprobeError(f"cannot load the model in {model}: {text}")
     return PolyprobeError(

@@ -284,6 +284,10 @@ FACTS = {
         BOTH.replace("Peru", '"Peru'),
         "facts.csv, line 3: unexpected end of data; close quotation marks",
     ),
+    "long cell": (
+        BOTH.replace("Peru", "Peru" * 50_000),
+        "facts.csv, line 3: field larger than field limit .*; shorten the cell, or close its",
+    ),
     "quote inside": (
         BOTH.replace("Peru", '"Pe"ru"'),
         "facts.csv, line 3: .* close quotation marks",

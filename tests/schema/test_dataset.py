@@ -1,6 +1,8 @@
 """Datasets: lookup by name, and one-line errors."""
 
+import errno
 import json
+import os
 from importlib.resources import files
 from pathlib import Path
 
@@ -202,13 +204,30 @@ def test_a_long_error_ends_behind_a_word(text, line):
     assert len(line) <= 200
 
 
-def test_corrupt_parquet_is_named(tmp_path):
+def blank(content):
+    return content[:300] + bytes(40) + content[340:]
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda x: x[:200], blank, lambda x: b"PAR1" * 30, lambda x: b""]
+)
+def test_corrupt_parquet_is_named(damage, tmp_path):
     folder = write_facts(tmp_path / "facts")
     file = folder / "data" / "small" / "ru.parquet"
-    file.write_bytes(file.read_bytes()[:200])
+    file.write_bytes(damage(file.read_bytes()))
     with pytest.raises(PolyprobeError) as error:
         load_facts(str(folder))
     assert str(error.value).startswith(f"{file} is not readable Parquet")
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC, errno.EMFILE])
+def test_an_error_of_the_machine_is_no_missing_dataset(number, tmp_path, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("datasets.load_dataset", fail)
+    with pytest.raises(PolyprobeError, match=f"^me/facts: .*{os.strerror(number)}"):
+        load_facts("me/facts")
 
 
 def put(folder, column, values):
@@ -256,6 +275,10 @@ def other_type(folder):
         (no_rows, "ru.parquet has no rows; build the dataset again"),
         (other_type, "Couldn't cast array of type int64 to List(Value('int32'))"),
         (lambda folder: (folder / "README.md").write_text("---\nconfigs: [\n---\n"), "flow node"),
+        (
+            lambda folder: edit(folder / "README.md", "data/small/ru.parquet", "/etc/passwd"),
+            "are unsupported; correct the files that its card README.md names",
+        ),
         (lambda folder: (folder / "facts.py").write_text(""), "scripts are no longer supported"),
     ],
 )

@@ -1,5 +1,6 @@
 """A GGUF file gives the same scores as its original folder."""
 
+import gguf
 import pytest
 from peft import LoraConfig, get_peft_model
 from transformers import AutoModelForCausalLM
@@ -42,3 +43,21 @@ def test_scores_of_a_gguf_file(tmp_path):
         assert row == pytest.approx(expected, abs=1e-5)
     assert load(str(file)).revision.startswith("sha256-")
     assert load_scorer(str(file.parent)).score(queries, candidates) == got  # its only file
+
+
+@pytest.mark.parametrize("layers", [0, 1, 3, 10**9])
+def test_layers_are_those_of_the_tensors(layers, tmp_path):
+    """Fewer layers would be other scores, a billion a minute."""
+    file = tmp_path / "tiny.gguf"
+    write_gguf(tiny.save_model("llama", tmp_path / "llama"), file)
+    field = gguf.GGUFReader(file).fields["llama.block_count"]
+    at = field.offset + sum(part.nbytes for part in field.parts[:-1])
+    content = file.read_bytes()
+    file.write_bytes(content[:at] + layers.to_bytes(4, "little") + content[at + 4 :])
+    with pytest.raises(
+        PolyprobeError, match=f"its header has {layers} layers, its tensors are of 2"
+    ):
+        load_scorer(str(file))
+    file.write_bytes(content[:16] + bytes([2]) + content[17:])
+    with pytest.raises(PolyprobeError, match="it is not a readable GGUF file"):
+        load_scorer(str(file))

@@ -236,10 +236,10 @@ def split_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
             yield number, cells
             number = reader.line_num + 1
     except csv.Error as error:
-        raise PolyprobeError(
-            f"{path}, line {number}: {one_line(error)}; close quotation marks, and double those "
-            "inside a cell"
-        ) from error
+        remedy = "close quotation marks, and double those inside a cell"
+        if "field limit" in str(error):
+            remedy = "shorten the cell, or close its quotation marks"
+        raise PolyprobeError(f"{path}, line {number}: {one_line(error)}; {remedy}") from error
 
 
 def read_header(path: Path, cells: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
