@@ -48,8 +48,8 @@ def make_groups_finding(groups: Groups) -> Finding:
         ordered = sorted(next(iter(groups.tables.values())).groups, key=attrgetter("share"))
         worst, best = ordered[0], ordered[-1]
         lead = (
-            f"{name} is right in {best.share:.1%} of the rows of {best.name} and in "
-            f"{worst.share:.1%} of the rows of {worst.name}."
+            f"{name} is right in {format_value(best.share)} of the rows of {best.name} and in "
+            f"{format_value(worst.share)} of the rows of {worst.name}."
         )
     return Finding(
         f"{name} on {settings.data_name} by {groups.by}",

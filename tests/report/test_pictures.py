@@ -346,6 +346,31 @@ def test_an_axis_has_ticks_inside_in_order(low, wide, log2, factor):
     assert ends[0] - room <= ticks[0] <= ticks[-1] <= ends[1] + room
 
 
+@pytest.mark.parametrize(
+    ("ends", "log2", "ticks"),
+    [
+        ((5e8, 8e9), True, [5e8, 1e9, 2e9, 5e9]),
+        ((467e6, 671e6), True, [5e8, 5.5e8, 6e8, 6.5e8]),  # the sizes around one model
+        ((0.178, 0.222), False, [0.18, 0.19, 0.2, 0.21, 0.22]),
+    ],
+)
+def test_ticks_are_round(ends, log2, ticks):
+    assert Axis(ends, (0, 100), log2).ticks() == pytest.approx(ticks)
+
+
+def test_the_intervals_of_points_are_on_the_axes():
+    point = Point("en", 0.2, 0.5, "", [0.1, 0.4], [0.45, 0.6])
+    svg = draw(Points("t", [point], "x", "y"))
+    ((x, y),) = read_points(svg)
+    across, up = (read_way(line) for line in select(svg, "path") if line.get("class") == "whiskers")
+    assert (across[1], across[3], up[0], up[2]) == (y, y, x, x)
+    assert (across[2] - x) / (x - across[0]) == pytest.approx(2, abs=0.01)
+    assert (y - up[3]) / (up[1] - y) == pytest.approx(2, abs=0.01)
+    height, width = float(svg.get("height")), float(svg.get("width"))
+    assert 0 < across[0] < across[2] < width
+    assert 0 < up[3] < up[1] < height
+
+
 def list_boxes(texts):
     for text in texts:
         x, y, half = float(text.get("x")), float(text.get("y")), measure_text(text.text) / 2
