@@ -8,7 +8,7 @@ from typing import Any
 INTERRUPTED = "interrupted; run the same command again to resume\n"
 
 
-def run() -> None:
+def launch() -> None:
     """Run the command line; Ctrl-C during its imports ends in one line, as later."""
     open_streams()
     if (before := signal.getsignal(signal.SIGINT)) is signal.default_int_handler:  # not of nohup
@@ -39,4 +39,4 @@ def stop(*_: Any) -> None:
 
 
 if __name__ == "__main__":
-    run()
+    launch()

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from polyprobe.scoring.engine import Ids
 from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.hashing import hash_json
-from polyprobe.system.limits import ExceededError, run_limited
 
+from .limits import ExceededError, run_limited
 from .options import ChatOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.

@@ -26,7 +26,7 @@ from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
-from .weights.checks import check_config, check_files, check_fit
+from .weights.checks import check_files, check_fit, check_header
 from .weights.code import find_code_files
 from .weights.places import Place, find_parts, locate_model
 
@@ -135,7 +135,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
     config = parts.base.load(AutoConfig.from_pretrained, **keywords)
-    check_config(parts.base, config)
+    check_header(parts.base, config)
     family = family_of(config, model)
     _check_protocol(family, options, model)
     rounding = quantized.describe_weights(options.quantize, parts.base, config)

@@ -46,7 +46,7 @@ def _find_problem(place: Place) -> str:
     return problem
 
 
-def check_config(place: Place, config: Any) -> None:
+def check_header(place: Place, config: Any) -> None:
     """Refuse numbers of a GGUF file's header that its tensors do not have."""
     layers = getattr(config, "num_hidden_layers", 0)
     if place.gguf:

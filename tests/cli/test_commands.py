@@ -95,9 +95,9 @@ class Interrupt:
             {action}
 
 sys.meta_path.insert(0, Interrupt)
-from polyprobe.__main__ import run
+from polyprobe.__main__ import launch
 sys.argv[:] = ["polyprobe", *{words!r}]
-run()
+launch()
 """
 INTERRUPTED = (130, "", "interrupted; run the same command again to resume\n")
 

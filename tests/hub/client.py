@@ -23,7 +23,7 @@ os._exit(0)
 POLYPROBE = [  # the command, in this Python
     sys.executable,
     "-c",
-    "import sys; from polyprobe.__main__ import run; sys.argv[0] = 'polyprobe'; run()",
+    "import sys; from polyprobe.__main__ import launch; sys.argv[0] = 'polyprobe'; launch()",
 ]
 NOWHERE = "http://127.0.0.1:9"  # the discard port, without a server: refused immediately
 
