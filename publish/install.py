@@ -92,15 +92,17 @@ def install_metric(folder: Path) -> str:
     with TemporaryDirectory() as place:
         bundled = bundle(folder, Path(place))
         script = str(bundled / f"{folder.name}.py")
-        evaluate.load(script)  # a module that does not load must not replace one that does
         factory = LocalEvaluationModuleFactory(script)
-        factory.name = f"evaluate-metric/{folder.name}"
-        module = factory.get_module().module_path.split(".")
-        copy = Path(evaluate.config.HF_MODULES_CACHE, *module).parent
-        # evaluate names the copy after the code up to each `#`, also in strings, and does not
-        # replace an existing copy. Writing the files again updates the content and the time.
-        for file in copy.glob("[!_]*.py"):
-            write_whole(file, partial(shutil.copyfile, bundled / file.name), "make room")
+        for name in (folder.name, f"evaluate-metric/{folder.name}"):
+            factory.name = name
+            module = factory.get_module().module_path.split(".")
+            copy = Path(evaluate.config.HF_MODULES_CACHE, *module).parent
+            # evaluate names the copy after the code up to each `#`, also in strings, and does not
+            # replace an existing copy, or the half of one that a killed process left. Writing the
+            # files again updates the content and the time.
+            for file in copy.glob("[!_]*.py"):
+                write_whole(file, partial(shutil.copyfile, bundled / file.name), "make room")
+            evaluate.load(script)  # a module that does not load must not replace one that does
     return f'metric {folder.name} from {folder}: evaluate.load("{folder.name}")'
 
 

@@ -141,3 +141,18 @@ def test_what_cannot_be_installed_is_reported_in_one_line_and_displaces_nothing(
         assert line.startswith(start.format(folder))
         assert len(line.splitlines()) == 1
     assert answer == {"same": 1, "sign": "#1"}
+
+
+def test_a_half_of_an_installed_metric_is_replaced(tmp_path):
+    def read():
+        copies = (tmp_path / "home" / "huggingface" / "modules").rglob("*/rankc/**/[!_]*.py")
+        other = (tmp_path / "home" / "huggingface" / "modules").rglob("*--rankc/**/[!_]*.py")
+        return {file: file.read_bytes() for file in (*copies, *other)}
+
+    install(tmp_path / "home", tmp_path, "metrics/rankc")
+    whole = read()
+    assert len({file.parent for file in whole}) == 2
+    for file, content in whole.items():
+        file.write_bytes(content[: len(content) // 2])  # as a killed process leaves it
+    install(tmp_path / "home", tmp_path, "metrics/rankc")
+    assert read() == whole
