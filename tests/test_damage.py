@@ -11,9 +11,10 @@ import pytest
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.cli import app
 from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.publish.checks import check_source
-from polyprobe.publish.export import export_run
+from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.source import read_source
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.load import load_facts
@@ -22,8 +23,10 @@ from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.store import ContentStore
 from tests.making.boards import write_table_5
 from tests.making.facts import write_facts
+from tests.making.predictions import FIRST, write_predictions
 from tests.making.runs import SCORES, write_run
 from tests.making.stores import IDENTITY, queries
+from tests.making.strangers import change_value, reseal_json
 from tests.making.tables import make_predictions as predictions
 from tests.publish.push.folders import small_dataset
 
@@ -152,6 +155,49 @@ def test_no_damage_passes_unseen(kind, times, place, tmp_path, monkeypatch):
         shutil.rmtree(copy)
     assert not [line for line in said if "\n" in line]
     assert len(said) > times / 4 or kind in ("card", "score store", "translations")
+
+
+COMMANDS = {
+    "results.json": [
+        "report RUN --output OUT/one.html", "report RUN OTHER --output OUT/two.html",
+        "board RUN OTHER --despite-differences --output OUT/board",
+        *(f"export RUN --format {x} --dataset-id a/b --output OUT/{x}.tex" for x in RUN_FORMATS),
+    ],
+    "run.json": [
+        "report RUN OTHER --output OUT/two.html", "export RUN --format csv --output OUT/a.csv",
+        "board RUN OTHER --despite-differences", "compare RUN OTHER --resamples 10",
+        "groups RUN --by script", "relate RUN --with script", "metrics RUN --resamples 0",
+        "push RUN a/b --dry-run",
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("times", [3, pytest.param(40, marks=pytest.mark.acceptance)])
+@pytest.mark.parametrize("kind", ["scores", "predictions"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_strangers_run_is_read_or_refused_in_one_line(name, kind, times, tmp_path, capsys):
+    """Values of other types, missing keys and other languages, with right checksums."""
+    other = {"en": ["gold", "y", "gold", "y", "z", "x"]}
+    for folder, texts in (("predictions", FIRST), ("predictions 2", FIRST | other)):
+        write_predictions(tmp_path / folder, texts)
+    facts = write_facts(tmp_path / "facts")
+    for folder, model in (("scores", "synthetic"), ("scores 2", "another")):
+        write_run(tmp_path / folder, facts, SCORES, model, None, Bootstrap(20), "bmlama", SCORES)
+    draw, said = random.Random(f"{name} {kind} {times}"), list[str]()
+    content = json.loads((tmp_path / kind / name).read_text(encoding="utf-8"))
+    for number in range(times):
+        run = shutil.copytree(tmp_path / kind, tmp_path / f"{number}")
+        reseal_json(run, name, change_value(content, draw))
+        for command in COMMANDS[name]:
+            places = {"RUN": run, "OTHER": tmp_path / f"{kind} 2", "OUT": run}
+            words = [str(places.get(x, x.replace("OUT", str(run)))) for x in command.split()]
+            try:
+                app(words, standalone_mode=False)
+            except PolyprobeError as error:
+                said.append(str(error))
+    assert len(said) > times
+    assert not [line for line in said if {"\n", "\x1b"} & {*line} or str(tmp_path) not in line]
+    assert "\x1b" not in "".join(capsys.readouterr())
 
 
 def same(found, whole) -> bool:

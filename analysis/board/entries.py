@@ -13,6 +13,7 @@ from polyprobe.analysis.figures.results import (
     is_above_floor,
     list_by_language,
     mean_known,
+    read_results,
 )
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs, split_signature
@@ -108,13 +109,8 @@ def _identify(settings: Settings) -> tuple[str, dict[str, str]]:
 def _make_entry(name: str, runs: Sequence[Run]) -> ModelEntry:
     results, values = [], []
     for run in runs:
-        results_json = run.read_results()
-        try:
-            values.append(dict(_read_values(results_json)))
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise PolyprobeError(
-                f"{run.folder}/results.json has no figures; {run.remedy}"
-            ) from error
+        results_json = read_results(run)
+        values.append(dict(_read_values(results_json)))
         results.append({key: results_json[key] for key in _DESCRIBED if key in results_json})
     settings = [run.settings() for run in runs]
     joint = replace(

@@ -1,11 +1,12 @@
 """Read results.json: values of languages, chance levels, floors, and every figure as a row."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations, permutations
+from itertools import chain, combinations, permutations
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.schema.run.folder import Run
+from polyprobe.system.errors import PolyprobeError, check_option, refuse_unknown
 
 from .declaration import ALL, LANGUAGE, PAIR, WAY, RunFigure
 from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
@@ -49,6 +50,16 @@ class Partner(NamedTuple):
     partner: str
     value: float
     interval: list[float] | None
+
+
+def read_results(run: Run) -> dict[str, Any]:
+    """Read results.json of a run; refuse names of figures and floors that are not ours."""
+    results, file = run.read_results(), f"{run.folder}/results.json"
+    of_relations = [part["mean"] for part in results.get("by_relation", {}).values()]
+    refuse_unknown("figure", chain(results["mean"], *of_relations), file, BY_NAME)
+    floors = [results.get("floors", {}), results.get("floors_by_place", {})]
+    refuse_unknown("floor", chain(*floors), file, {floor.name for floor in FLOORS})
+    return results
 
 
 def list_rows_of_run(results: Mapping[str, Any]) -> list[FigureRow]:

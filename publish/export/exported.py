@@ -1,6 +1,5 @@
 """The input of exports: a run's settings and figures, and the dataset's name on the Hub."""
 
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +8,12 @@ from typing import Any, NamedTuple
 from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.figures.results import FigureRow, list_rows_of_relations, list_rows_of_run
+from polyprobe.analysis.figures.results import (
+    FigureRow,
+    list_rows_of_relations,
+    list_rows_of_run,
+    read_results,
+)
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.locate import locate
@@ -74,19 +78,12 @@ class Exported(NamedTuple):
 def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     """Read a run folder for export; refuse missing, outdated or damaged results."""
     run = Run(folder)
-    settings, results = run.settings(), run.read_results()
+    settings, results = run.settings(), read_results(run)
     if subset := results.get("subset"):
         raise PolyprobeError(
             f"{folder}/results.json is of a part of the scored rows "
             f"({describe_choice(make_choice(**subset))}), exports are of all; {run.remedy}"
         )
-    try:
-        rows = check_rows(list_rows_of_run(results))
-        of_relations = check_rows(list_rows_of_relations(results))
-    except PolyprobeError as error:
-        raise PolyprobeError(f"{folder}/{error}; {run.remedy}") from None
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{folder}/results.json has no figures; {run.remedy}") from error
     options = {
         name: "+".join(value) if isinstance(value, list) else str(value)
         for name, value in results.get("options", {}).items()
@@ -101,8 +98,8 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         folder,
         settings,
         results,
-        rows,
-        of_relations,
+        list_rows_of_run(results),
+        list_rows_of_relations(results),
         options,
         name,
         find_config(settings),
@@ -159,15 +156,3 @@ def write_export(file: Path, text: str) -> Path:
 def as_yaml(value: object) -> str:
     """Write YAML as huggingface_hub writes it, below a line that marks an export."""
     return f"# {MARK}\n{yaml_dump(value, sort_keys=False)}"
-
-
-def check_rows(rows: list[FigureRow]) -> list[FigureRow]:
-    """Check the rows; refuse values that are not finite numbers."""
-    for row in rows:
-        for value in (row.value, row.low, row.high, row.chance, row.n, row.floor):
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if value is not None and not (number and math.isfinite(value)):
-                place = filter(None, (row.relation, row.language, row.other_language))
-                text = f"results.json has {value!r} in {row.figure} of {' '.join(place)}"
-                raise PolyprobeError(text)
-    return rows

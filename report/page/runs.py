@@ -9,6 +9,7 @@ from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import OPTIONS, find_results
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.results import read_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.findings.versions import make_versions_finding
@@ -89,7 +90,7 @@ def write_comparison(
 
 def _read_finished(run: Run, choice: Choice, options: MetricOptions | None = None) -> FinishedRun:
     """Read a run with its results, computed again if rows or other options are chosen."""
-    results = run.read_results()
+    results = read_results(run)
     default = MetricOptions.read(results)
     options = default if options is None else options
     if choice != ALL_ROWS or options != default:

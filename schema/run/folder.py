@@ -17,6 +17,7 @@ from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
+from polyprobe.schema.run.shapes import RESULTS, Content, find_fault, find_stray
 from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
@@ -138,7 +139,7 @@ class Run:
         try:
             self._files = dict(values.pop(FILES))
             return Settings.from_json(values)
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, PolyprobeError, TypeError, ValueError) as error:
             raise PolyprobeError(f"{self.folder}/run.json is of another version: {error}") from None
 
     def before(self, model: str) -> Settings | None:
@@ -200,12 +201,13 @@ class Run:
         remedy = self.remedy
         if not (self.folder / "results.json").exists():
             raise PolyprobeError(f"{self.folder} has no results.json; {remedy}")
-        results = self.read_json("results.json", remedy)
+        results, file = self.read_json("results.json", remedy), self.folder / "results.json"
         if results.pop(RUN_SEAL, None) != self.seal:
-            raise PolyprobeError(
-                f"{self.folder}/results.json was computed from another state of the run; {remedy}"
-            )
-        return results
+            raise PolyprobeError(f"{file} was computed from another state of the run; {remedy}")
+        fault = find_fault(results, RESULTS) or find_stray(results, self.settings().languages)
+        if fault:
+            raise PolyprobeError(f"{file}: {fault}; {remedy}")
+        return Content(results, f"{file}:", remedy)
 
     def write_json(self, name: str, value: dict[str, Any]) -> str:
         """Write a JSON file, whole or not at all, and return its SHA-256."""
@@ -223,7 +225,7 @@ class Run:
             raise PolyprobeError(f"{self.folder} is not a run folder: it has no {name}") from None
         except OSError as error:
             raise PolyprobeError(f"cannot read {file}: {error.strerror}") from error
-        except ValueError as error:
+        except (RecursionError, ValueError) as error:
             raise PolyprobeError(f"{file} is not readable JSON: {error}; {remedy}") from error
         if not isinstance(value, dict):
             raise PolyprobeError(f"{file} holds {type(value).__name__}, expected a JSON object")

@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 from polyprobe.schema.run.protocol import protocol_of
+from polyprobe.schema.run.shapes import CHAT, as_shape, find_fault
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import HASH, is_hash
 from polyprobe.system.text import clean, clean_field
@@ -136,13 +137,18 @@ class Settings:
         names = {part.name for part in fields(cls)}
         if different := sorted(names ^ values.keys()):
             raise ValueError(f"{different[0]} is {'missing' if different[0] in names else 'new'}")
+        shape = {name: as_shape(hint) for name, hint in get_type_hints(cls).items()}
+        if fault := find_fault(values, shape | {"chat": CHAT}):
+            raise ValueError(fault)
         settings = cls(**values)
-        if not settings.languages or not all(
-            isinstance(text, str) for text in (settings.model, settings.scoring)
-        ):
-            raise ValueError("languages, model and scoring are needed")
-        if {*settings.languages} != {*settings.fingerprint}:
+        for name in settings.languages or [""]:
+            if not re.fullmatch(r"[\w-]+", name):
+                raise ValueError(f"{name!r} is no language")
+        if sorted(settings.languages) != sorted(settings.fingerprint):
             raise ValueError("languages and fingerprint do not agree")
+        if settings.chat and "chat" not in settings.further:
+            raise ValueError("further.chat is missing")
+        protocol_of(settings.scoring)
         return settings
 
     def resume(self, later: "Settings", folder: object) -> "Settings":

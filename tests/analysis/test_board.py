@@ -447,7 +447,7 @@ def test_missing_and_stale_results_name_the_folder_and_the_command(tmp_path):
     with pytest.raises(PolyprobeError, match=f"make it with `polyprobe metrics {run.folder}`"):
         make_board([run.folder])
     Run(run.folder).write_results({"languages": ["en"], "mean": None})
-    with pytest.raises(PolyprobeError, match=r"results.json has no figures; make it with"):
+    with pytest.raises(PolyprobeError, match=r"results.json: mean is None; make it with"):
         make_board([run.folder])
 
 

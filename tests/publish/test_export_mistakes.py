@@ -53,14 +53,16 @@ def test_results_of_another_state_of_the_run(run, tmp_path):
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        (
-            {"mean": {"accuracy": float("nan")}},
-            r"results.json has nan in accuracy of mean; make it",
-        ),
-        ({"rankc": {"en-ru": float("inf")}}, r"results.json has inf in rankc of en ru; make it wi"),
-        ({"accuracy": {"en": "0.5"}}, r"results.json has '0.5' in accuracy of en; make it with"),
-        ({"accuracy": None}, r"results.json has no figures; make it with `polyprobe metrics"),
-        ({"k_correct": None}, r"results.json has no figures; make it with `polyprobe metrics"),
+        ({"mean": {"accuracy": float("nan")}}, "results.json: mean.accuracy is nan; make it with"),
+        ({"rankc": {"en-ru": float("inf")}}, "results.json: rankc.en-ru is inf; make it with"),
+        ({"accuracy": {"en": "0.5"}}, "results.json: accuracy.en is '0.5'; make it with"),
+        ({"accuracy": None}, "results.json: accuracy is None; make it with `polyprobe metrics"),
+        ({"k_correct": None}, "results.json: k_correct is None; make it with `polyprobe metrics"),
+        ({"rankc": {"en-xx": 0.5}}, "results.json: rankc has values of en-xx; make it with"),
+        ({"languages": ["en"]}, r"results.json: languages is \['en'\], and in run.json \['en', 'r"),
+        ({"by_relation": {"P36": {}}}, "results.json: by_relation: P36: mean is missing; make it"),
+        ({"floors": {"luck": {}}}, "unknown floor 'luck' in .*results.json; available: "),
+        ({"intervals": {"mean": {"rankc": [0]}}}, "results.json: intervals.mean.rankc is "),
     ],
 )
 def test_spoiled_results(run, tmp_path, changed, said):
