@@ -56,9 +56,9 @@ def run(root: Path, options: argparse.Namespace) -> int:
         if options.kills:
             schedules = list_kills(options.seed)
         failed = sum(not check(simulator, *x, options, out) for x in schedules.items())
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, sum(os.times()[:4])
         counts = f"{len(schedules)} schedules, {simulator.runs} runs of commands, {failed} failed"
-        print(f"{counts}, {seconds:.0f} s", file=out)
+        print(f"{counts}, {seconds:.0f} s, {used:.0f} s of processor time", file=out)
     return 1 if failed else 0
 
 
