@@ -297,7 +297,7 @@ def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
     assert page.locator("#accuracy .bars rect").count() == 3
-    assert "chance 37.5%" in page.locator("#accuracy text").all_text_contents()
+    assert "chance 0.375" in page.locator("#accuracy text").all_text_contents()
     assert page.locator("#rankc_adjusted .cells path").count() == 9
     page.select_option("select[data-label=order]", "given")
     page.select_option("#labels", "codes")
@@ -375,7 +375,7 @@ def test_sorted_floors_stay_below_their_figure(tmp_path, run, browser):
 
     def list_blocks():
         names = table.locator("tbody td:first-child").all_inner_texts()
-        return [x.split("\n") for x in "\n".join(names).replace("\n— ", "\t").split("\n")]
+        return [x.split("\n") for x in "\n".join(names).replace("\n—\u00a0", "\t").split("\n")]
 
     blocks = list_blocks()
     assert any("\t" in name for [name] in blocks)
