@@ -67,4 +67,4 @@ def test_a_board_shows_table_2(built, tmp_path):
         assert round(100 * value.mean, 3) == mean
         assert 100 * value.plus_minus == pytest.approx(half, abs=0.01)
     _, rows = format_table(list_models(board, board.columns))
-    assert [row[-1].partition(" ")[0] for row in rows] == ["0.621", "0.577"]
+    assert [row[-2].partition(" ")[0] for row in rows] == ["0.621", "0.577"]
