@@ -44,7 +44,7 @@ def main() -> int:
     try:
         answer = _score(samples, sys.argv[1], stages)
     except (Exception, SystemExit) as error:  # a library may also exit
-        line = " ".join(str(error).split("\n")[0].split())[:200] or type(error).__name__
+        line = " ".join(str(error).split("\n")[0].split())[:2000] or type(error).__name__
         answer = {"error": stages[-1], "detail": line}
     with output:
         json.dump(answer, output)

@@ -13,7 +13,7 @@ import numpy as np
 from polyprobe.analysis.compare.options import REFERENCE_FREE, Comet
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.extras import missing
 from polyprobe.system.progress import Console, track
 
@@ -136,7 +136,7 @@ def score_translations(pairs: Sequence[Translation], comet: Comet) -> tuple[list
     answer = _read_answer(process, comet)
     if "error" in answer:
         message = REMEDIES[answer["error"]]
-        raise PolyprobeError(message.format(detail=answer["detail"], **comet._asdict()))
+        raise PolyprobeError(message.format(detail=one_line(answer["detail"]), **comet._asdict()))
     scores = answer["scores"]
     if len(scores) != len(pairs) or not all(map(math.isfinite, scores)):
         raise PolyprobeError(
@@ -159,7 +159,7 @@ def _read_answer(process: subprocess.CompletedProcess[bytes], comet: Comet) -> d
         answer = None
     if not isinstance(answer, dict):
         lines = (process.stdout or process.stderr).decode("utf-8", "replace").strip().splitlines()
-        last = f": {lines[-1].strip()[:200]}" if lines else ""
+        last = f": {one_line(lines[-1])}" if lines else ""
         raise PolyprobeError(
             f"--comet-python {comet.python} ended with status {process.returncode} and no scores"
             f"{last}; expected a Python with unbabel-comet"
