@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from html import unescape
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,7 +19,7 @@ REMEDY = (
     "build it (polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME"
 )
 PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
-_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ([^|\n]*?) \|", re.MULTILINE)
+_RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ((?:\\.|[^|\\\n])*?) \|", re.MULTILINE)
 
 
 def list_dataset_folders() -> tuple[Path, Path]:
@@ -86,4 +87,5 @@ def read_relation_names(dataset: str) -> dict[str, str]:
     if not isinstance(card, str) or not os.path.isfile(card):
         return {}
     text = Path(card).read_text(encoding="utf-8", errors="replace")
-    return {relation: name for relation, name in _RELATION.findall(text) if name}
+    names = {relation: name for relation, name in _RELATION.findall(text) if name}
+    return {x: unescape(re.sub(r"\\(.)", r"\1", name)) for x, name in names.items()}

@@ -1,5 +1,6 @@
 """`polyprobe install` as run by a user: separate processes, an empty cache, other folders."""
 
+import ast
 import shutil
 from pathlib import Path
 
@@ -57,6 +58,13 @@ def test_dataset_by_its_bare_name_offline_and_with_a_hub_that_does_not_know_it(h
     assert not hub.requests
     assert load(home, endpoint=hub.url, offline=False) == ["Paris", "Paris"]
     assert {request.status for request in hub.asked("/geo/")} == {401}
+
+
+def test_the_call_that_loads_a_folder_of_any_name_is_python(tmp_path):
+    folder = write_dataset(tmp_path / """we ird'"$(id)""")
+    (line,) = install(tmp_path / "home", tmp_path, folder)
+    (call,) = ast.parse(line.rpartition(": ")[2], mode="eval").body.args[:1]
+    assert call.value == folder.name
 
 
 @pytest.mark.acceptance

@@ -111,14 +111,15 @@ def test_the_right_candidate_is_listed_behind_the_best_ones(tmp_path, monkeypatc
     assert [row[3] for row in rows] == [3, 2, 2]
 
 
-def test_the_card_of_a_dataset_on_the_hub_is_read_from_the_cache(tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["capital", r"[X]|*<Y>* \ &"])
+def test_the_card_of_a_dataset_on_the_hub_is_read_from_the_cache(name, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     folder = tmp_path / "datasets--acme--facts"
     (folder / "snapshots" / "r1").mkdir(parents=True)
     (folder / "refs").mkdir()
     (folder / "refs" / "main").write_text("r1")
     config = SimpleNamespace(name="small", relations=Counter(["P36"]))
-    card = relations_table([config], {"P36": "capital"})
+    card = relations_table([config], {"P36": name})
     (folder / "snapshots" / "r1" / "README.md").write_text(card)
-    assert read_relation_names("acme/facts") == {"P36": "capital"}
+    assert read_relation_names("acme/facts") == {"P36": name}
     assert read_relation_names("acme/others") == read_relation_names("/no/such/folder") == {}

@@ -3,6 +3,8 @@
 import builtins
 import json
 import sys
+from collections import Counter
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from polyprobe.builder.build import build_balanced, build_dataset, build_sentences
 from polyprobe.builder.output import card
 from polyprobe.builder.output.folder import write_config
-from polyprobe.builder.output.tables import markdown_table
+from polyprobe.builder.output.tables import markdown_table, relations_table
 from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.sentences.build import is_last
 from polyprobe.builder.recipes.sentences.outcomes import (
@@ -430,3 +432,9 @@ def test_a_password_is_not_in_the_line_of_an_engine_that_does_not_answer():
 def test_a_translator_whose_signature_has_bars_does_not_break_a_table():
     table = markdown_table(("source", "home"), [("translated", "apertium|3.8 | 1.0")])
     assert table.splitlines()[2] == r"| translated | apertium\|3.8 \| 1.0 |"
+
+
+def test_a_name_of_a_relation_is_one_cell_of_the_card():
+    config = SimpleNamespace(name="default", relations=Counter(["a|b\n![x](http://h)"]))
+    card = relations_table([config], {"a|b\n![x](http://h)": "c\\|d"})
+    assert card.splitlines()[2:] == [r"| a\|b !\[x\](http://h) | c\\\|d | 1 |"]
