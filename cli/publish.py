@@ -21,9 +21,7 @@ DatasetOption = partial(typer.Option, rich_help_panel="A dataset as tasks")
 def export(
     sources: Annotated[
         list[Path],
-        typer.Argument(
-            help="Run folder, for latex several; for a harness the folder or name of a dataset."
-        ),
+        typer.Argument(help="Run, for latex several; for a harness a dataset's folder or name."),
     ],
     format: Annotated[
         str,
@@ -62,15 +60,14 @@ def export(
     ] = None,
 ) -> None:
     """Export results to other formats, or a dataset to tasks of other harnesses."""
+    source, *peers = sources
     if format in RUN_FORMATS:
         refuse({"config": config, "languages": languages, "scoring": scoring}, format)
-        source, *peers = sources
         paths = [export_run(source, format, output, dataset_id, card, peers)]
     else:
         refuse({"card": card}, format)
-        if len(sources) > 1:
+        if peers:
             raise PolyprobeError(f"--format {format} takes one dataset, not {len(sources)}")
-        source = sources[0]
         dataset, splits = find_dataset(source, format), parse_splits(languages)
         folder, protocol = output or Path(f"{dataset.name}-{format}"), scoring or "bmlama"
         paths = export_dataset(dataset, format, folder, config, splits, dataset_id, protocol)

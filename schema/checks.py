@@ -21,7 +21,7 @@ COLUMNS = {
 REMEDY = "correct the dataset or rebuild it"
 PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candidate
 # Blanks, line breaks and characters without width.
-BLANKS = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
+PADDING = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
 
 
 def check(
@@ -138,12 +138,12 @@ CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
     "a value is missing": _missing_value,  # the checks below rely on it
     "there are no candidates": lambda table: _is_empty(table["candidates"]),
     "a candidate is empty": lambda table: _rows_with(
-        table["candidates"], lambda texts: pc.equal(pc.utf8_trim(texts, characters=BLANKS), "")
+        table["candidates"], lambda texts: pc.equal(pc.utf8_trim(texts, characters=PADDING), "")
     ),
     "a candidate begins or ends with a blank, which belongs to the prompt": lambda table: (
         _rows_with(
             table["candidates"],
-            lambda texts: pc.not_equal(pc.utf8_trim(texts, characters=BLANKS), texts),
+            lambda texts: pc.not_equal(pc.utf8_trim(texts, characters=PADDING), texts),
         )
     ),
     "a candidate occurs twice": _repeated_candidate,

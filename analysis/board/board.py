@@ -16,6 +16,7 @@ from polyprobe.analysis.comparable import (
 )
 from polyprobe.analysis.figures.declaration import RunFigure
 from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
+from polyprobe.analysis.figures.results import CENTRED
 from polyprobe.metrics.joint.significance import correct
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option, unknown
@@ -25,7 +26,6 @@ from .entries import ModelEntry, read_entries
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
-CENTRED = "rankc_subject"
 NAME, PARAMETERS = "name", "parameters"
 LEAST = 3  # models: fewer give no interval
 OF_VALUES = ("mean", "interval", "plus_minus", "languages", "floor", "floor_name")

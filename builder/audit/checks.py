@@ -9,7 +9,7 @@ import numpy as np
 
 from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
-from polyprobe.schema.checks import BLANKS
+from polyprobe.schema.checks import PADDING
 from polyprobe.schema.columns import SLOT
 
 from .split import Split
@@ -85,7 +85,7 @@ def find_texts(split: Split, is_bad: Callable[[str], bool]) -> list[bool]:
 def find_padded(split: Split, reference: Split) -> list[bool]:
     """Mark the rows in which the subject or a candidate begins or ends with a blank."""
     rows = zip(split.subject, split.candidates, strict=True)
-    return [any(text != text.strip(BLANKS) for text in (name, *labels)) for name, labels in rows]
+    return [any(text != text.strip(PADDING) for text in (name, *labels)) for name, labels in rows]
 
 
 def find_shared_prompts(split: Split, reference: Split) -> list[bool]:

@@ -118,12 +118,7 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
                 changed.add((language, text))
             if label:
                 add_label(labels, row, (language, entity), label)
-    if doubtful:
-        more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
-        report(
-            f"{path}: labels, not missing values: {', '.join(doubtful[:3])}{more}; otherwise empty "
-            "these cells"
-        )
+    report_doubtful(path, doubtful)
     if not facts:
         raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
     repairs = {REPEATED: facts.total() - len(facts), CLEANED: len(changed)}
@@ -135,6 +130,16 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
         templates=select_templates(templates.texts, languages),
     )
     return content, languages
+
+
+def report_doubtful(path: Path, doubtful: Sequence[str]) -> None:
+    """Report labels that are words for a missing value, if there are some."""
+    if doubtful:
+        more = f" and {len(doubtful) - 3} more" if len(doubtful) > 3 else ""
+        report(
+            f"{path}: labels, not missing values: {', '.join(doubtful[:3])}{more}; otherwise empty "
+            "these cells"
+        )
 
 
 def add_label(
