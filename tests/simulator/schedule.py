@@ -88,7 +88,7 @@ def draw_fault(draw: random.Random, name: str, real: bool = False) -> Fault:
     if real:
         kinds = ["kill", "kill", "kill", "interrupt", "torn", "full", "second"]
     if name.startswith("install"):  # libraries write these files, and do not sync them
-        kinds.remove("power")
+        kinds = [kind for kind in kinds if kind != "power"]
     if name not in BESIDE:
         kinds = [kind for kind in kinds if kind != "second"]
     kind = draw.choice(kinds)

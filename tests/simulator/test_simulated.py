@@ -32,6 +32,14 @@ def test_a_seed_gives_one_schedule_and_the_seeds_all_kinds():
     assert schedules == [draw_schedule(seed) for seed in range(300)]
     faults = [f for schedule in schedules for step in schedule.steps for f in step.faults]
     assert {fault.kind for fault in faults} == {*KINDS}
+    assert draw_schedule(1, real=True) == draw_schedule(1, real=True)
+    kinds = {
+        fault.kind
+        for seed in range(300)
+        for step in draw_schedule(seed, real=True).steps
+        for fault in step.faults
+    }
+    assert kinds == {"kill", "interrupt", "torn", "full", "second"}
 
 
 @pytest.mark.parametrize(
