@@ -288,14 +288,14 @@ class Checks:
         """Look for log-probabilities that no model gives, and for those of other places."""
         # No prompt begins with another one, so that no value is read twice.
         prompts = [self._first.ids, self._prompts[2].ids, self._long.ids[::-1]]
-        behind, place = self._singles[1].best, len(self._second.ids) - 1
+        best, place = self._singles[1].best, len(self._second.ids) - 1
 
         async def ask() -> str:
             with readable():
                 places = await self._server.places(client, prompts)
-                if self._server.exact and not self._server.reach.children and behind is not None:
-                    inside = places[place].best[:1]
-                    if inside and abs(inside[0] - behind) > AGREE:
+                if self._server.exact and not self._server.reach.children and best is not None:
+                    largest = places[place].best[:1]
+                    if largest and abs(largest[0] - best) > AGREE:
                         return "log-probabilities inside of a prompt are those of other places"
                 return find_fault(places, self._vocabulary)
 

@@ -44,13 +44,13 @@ def _find_sum(places: Sequence[Place], vocabulary: int) -> str:
     full = [place for place in places if len(place.best) == size > 1]
     n_others = 2 * vocabulary - size if size < vocabulary else 0
     sums = [math.fsum(math.exp(min(x, 1.0)) for x in place.best) for place in full]
-    most = [x + n_others * math.exp(y.best[-1]) for x, y in zip(sums, full, strict=True)]
+    bounds = [x + n_others * math.exp(y.best[-1]) for x, y in zip(sums, full, strict=True)]
     if not all(total <= 1 + ABOVE_ONE for total in sums):  # or NaN
         return "probabilities add up to more than one"
-    if min(most, default=1.0) < 1 - BELOW_ONE:
+    if min(bounds, default=1.0) < 1 - BELOW_ONE:
         return (
-            f"probabilities add up to {min(most):.3g} at most: log-probabilities have another base "
-            "than e, or are cut or shifted"
+            f"probabilities add up to {min(bounds):.3g} at most: log-probabilities have another "
+            "base than e, or are cut or shifted"
         )
     outside = [x.token == x.best[-1] for x in full if x.token and x.token <= x.best[-1]]
     unlikely = sum(outside) >= max(N_EQUAL, len(outside) / 2)
@@ -59,16 +59,16 @@ def _find_sum(places: Sequence[Place], vocabulary: int) -> str:
 
 def find_floor(lows: Sequence[float]) -> str:
     """Describe the least value of several places, if it is that of `N_EQUAL` of them."""
-    least = min(lows, default=0.0)
-    if least == 0 or lows.count(least) < N_EQUAL:
+    floor = min(lows, default=0.0)
+    if floor == 0 or lows.count(floor) < N_EQUAL:
         return ""
-    return f"the least log-probabilities are all {least:.6g}: unlikely tokens have one floor"
+    return f"the least log-probabilities are all {floor:.6g}: unlikely tokens have one floor"
 
 
 def _find_rounding(places: Sequence[Place]) -> str:
     tokens = [x.token for x in places if x.token is not None and x.token < -0.1]
     values = np.array(tokens or [x for place in places for x in place.best])
-    whole = np.abs(values / STEP - np.round(values / STEP)).max() < 1e-3
+    on_steps = np.abs(values / STEP - np.round(values / STEP)).max() < 1e-3
     few_bits = not (values.astype(np.float32).view(np.int32) & (2 ** (23 - BITS) - 1)).any()
     repeated = len(tokens) - len({*tokens}) > REPEATED * len(tokens)
-    return "log-probabilities are rounded" if whole or few_bits or repeated else ""
+    return "log-probabilities are rounded" if on_steps or few_bits or repeated else ""

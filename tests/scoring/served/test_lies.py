@@ -2,14 +2,18 @@
 
 import re
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from polyprobe.eval import load_scorer
+from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.eval import evaluate_model, load_scorer
+from polyprobe.report.findings.comparison import list_notes
 from polyprobe.schema.load import load_facts
+from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.served.values import Place, find_fault, find_floor, read_place
 from polyprobe.system.errors import PolyprobeError
 
@@ -80,6 +84,24 @@ def test_the_page_names_lies_alone():
     names = {re.sub(r"(temperature) .*", r"\1", lie) for lie in LIES}
     assert read_unnoticed() <= names
     assert len(LIES) > 40
+
+
+def test_compare_with_a_second_source_shows_the_largest_difference(tmp_path):
+    options = {"languages": ["en", "es"], "sample": 4, "cache": False, "donor": False}
+    evaluate_model("geolm", "geofacts", output=tmp_path / "own", **options)
+    with running(Liar("vllm", "temperature 2")) as server:
+        options |= {"server": server.url, "output": tmp_path / "served"}
+        evaluate_model("geolm", "geofacts", **options)
+    runs = [Run(tmp_path / name) for name in ("own", "served")]
+    options = {"n_resamples": 50, "test": "bootstrap", "correction": "holm"}
+    comparison = compare_runs(*runs, **options)
+    scores = [[run.read(x)["scores"].to_pylist() for x in ("en", "es")] for run in runs]
+    gaps = np.abs(np.subtract(*(np.concatenate([*chain(*x)]) for x in scores)))
+    assert comparison.score_difference == pytest.approx(gaps.max(), rel=1e-5)
+    assert gaps.max() > 0.5
+    line = f"scores of a candidate differ by {gaps.max():.3g} nats at most"
+    assert line in list_notes(comparison)
+    assert compare_runs(runs[0], runs[0], **options).score_difference is None
 
 
 def make_places(seed, dtype):
