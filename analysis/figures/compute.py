@@ -1,7 +1,8 @@
 """Compute results.json from the scores or predictions of a run, without the model."""
 
 from collections import Counter
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import track
+from polyprobe.system.progress import report, track
 
-from .declaration import TEMPLATE_RANKINGS
+from .declaration import PAIR, TEMPLATE_RANKINGS
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
@@ -29,6 +30,7 @@ from .options import EVERY, MetricOptions
 from .predictions import read_predictions, summarize_predictions
 from .units import Bootstrap, Units
 
+LONG = 60.0  # seconds; a longer computation is forecast
 BOOTSTRAP, OPTIONS = Bootstrap(), MetricOptions()
 
 
@@ -121,11 +123,14 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     """Compute the figures of the facts, their means, counts and intervals."""
     names = choose_figures(facts.options.figures or ())
     figures = [f for f in SEPARATE if f.name in names and f.applies(facts)]
-    estimates = {}
+    of_pairs, estimates = [f.name for f in figures if f.per == PAIR] or [""], {}
     for figure in track(figures, "figures and intervals"):
+        start = monotonic()
         options = units.templates if figure.input == TEMPLATE_RANKINGS else units.rows
         options = units.second if figure.of_second else options
         estimates[figure.name] = estimate(figure.measure(facts), options)
+        if figure.name == of_pairs[0]:
+            _forecast((monotonic() - start) * len(of_pairs), estimates[figure.name])
     values = {
         name: {x: y for x, y in by_name.items() if x != "mean" and not x.endswith("_ci")}
         for name, by_name in estimates.items()
@@ -170,21 +175,31 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
     }
 
 
+def _forecast(seconds: float, estimates: Mapping[str, Any]) -> None:
+    """Tell the time that all figures of pairs take, if it is long, from that of the first one."""
+    if seconds > LONG:
+        report(
+            f"{len(estimates) // 2:,} pairs of languages: their figures and intervals take about "
+            f"{round(seconds / 60)} minutes; polyprobe metrics --resamples 0 leaves intervals out"
+        )
+
+
 def _test_second(
     second: SecondQuestions, units: Units, names: Set[str]
 ) -> dict[str, dict[str, float]]:
     terms = second.terms
     pairs = name_pairs(terms.languages)
-    tests = {
-        "rankc_interaction": (pairs, terms.interaction, terms.counted),
-        "rankc_beyond": (pairs, terms.beyond, terms.matched),
-        "accuracy_gain": (terms.languages, second.accuracy_gain, terms.counted),
+    tests: dict[str, tuple[list[str], np.ndarray, Callable[[], np.ndarray]]] = {
+        "rankc_interaction": (pairs, terms.counted, lambda: terms.interaction),
+        "rankc_beyond": (pairs, terms.matched, lambda: terms.beyond),
+        "accuracy_gain": (terms.languages, terms.counted, lambda: second.accuracy_gain),
     }
     p_values = {}
-    for figure, (places, values, mask) in tests.items():
-        # Without pairs, as of languages with their own candidates, nothing is tested.
-        enough = units.n_resamples >= MIN_RESAMPLES and values.shape[1] and mask.any()
-        if enough and figure in names:
+    for figure, (places, mask, measure) in tests.items():
+        if figure not in names or units.n_resamples < MIN_RESAMPLES or not mask.any():
+            continue
+        values = measure()
+        if values.shape[1]:  # without pairs, as of languages with their own candidates, no test
             columns = np.column_stack([values, values.mean(axis=1)])
             p = flip_signs(columns, units.second.clusters, units.n_resamples, units.seed)
             p_values[figure] = dict(zip([*places, "mean"], p.tolist(), strict=True))

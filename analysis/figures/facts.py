@@ -193,6 +193,8 @@ class ScoredFacts:
 
     def _spread(self, values: np.ndarray, places: np.ndarray) -> np.ndarray:
         """Spread the values of facts at some places over all facts, 0 elsewhere."""
+        if len(places) == len(self.table):
+            return values
         if not any(values.strides):  # 0 throughout, without memory
             return np.broadcast_to(values[:1], (len(self.table), *values.shape[1:]))
         result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)

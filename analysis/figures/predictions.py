@@ -95,7 +95,7 @@ def summarize_predictions(facts: PredictedFacts, units: Units) -> dict[str, Any]
         **count_correct({x: np.nan_to_num(marks) for x, marks in right.items()}),
         "mean": means,
         "by_relation": split_figures(
-            figures, facts.table["relation"].to_pylist(), lambda name: units.relation
+            figures.items(), facts.table["relation"].to_pylist(), lambda name: units.relation
         ),
         "intervals": intervals,
         "left_out": {

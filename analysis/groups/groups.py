@@ -261,7 +261,7 @@ def group_facts(rows: MarkedRows, options: intervals.Resampling) -> GroupTable:
     }
     clusters = take(options.clusters, places)
     options = options._replace(clusters=clusters)
-    estimates = split_figures(figures, names, lambda name: options)
+    estimates = split_figures(figures.items(), names, lambda name: options)
     groups, codes = intervals.index_labels(names, len(places), "groups")
     units = intervals.index_labels([rows.units[place] for place in places], len(places), "units")[1]
     facts = intervals.index_labels([rows.facts[place] for place in places], len(places), "facts")[1]

@@ -392,7 +392,9 @@ def _resample_figures(
     resamples = draw(table, codes, statistic=statistic)
     inside, of_group = resamples.figures, resamples.freedom
     zero = np.isnan(values) & (options.empty == "zero")
-    if options.average == "micro":
+    if n_groups == 1 and (options.average == "micro" or not zero.any()):
+        samples = inside[:, 0]
+    elif options.average == "micro":
         resamples = draw(table, np.zeros_like(codes), statistic=statistic)
         samples = resamples.figures[:, 0]
     elif clusters is not None and 1 < len(np.unique(clusters * n_groups + codes)) == n_groups:
@@ -423,15 +425,23 @@ def _bound(
     counts[alike] = _count_units(shares[:, alike], codes, units)
     degrees = np.broadcast_to(freedom * (len(samples) >= MIN_RESAMPLES), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
-    samples = np.where(variance <= _NOTHING, values, samples)
-    parts = zip(is_share, samples.T, rows, strict=True)
-    return [bound_share(*row) if x else interval(y, row[-1], row[0]) for x, y, row in parts]
+    intervals: Intervals = []
+    for has_limits, sample, row in zip(is_share, samples.T, rows, strict=True):
+        if has_limits:
+            intervals.append(bound_share(*row))
+        else:
+            value, spread = row[:2]
+            differing = sample if spread > _NOTHING else np.full_like(sample, value)
+            intervals.append(interval(differing, row[-1], value))
+    return intervals
 
 
 def _vary(samples: np.ndarray) -> np.ndarray:
     """Compute the variance over resamples [resamples, ...], NaN left out."""
-    some = np.isnan(samples).any()
-    return np.ma.masked_invalid(samples).var(axis=0).filled(0) if some else samples.var(axis=0)
+    variance = samples.var(axis=0)
+    loose = np.isnan(variance)
+    variance[loose] = np.ma.masked_invalid(samples[:, loose]).var(axis=0).filled(0)
+    return variance
 
 
 def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> np.ndarray:

@@ -1,6 +1,6 @@
 """The figures of each relation, from the sums over facts of the whole run."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,14 +22,15 @@ def estimate_relations(
     facts: ScoredFacts, units: Units, names: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """Compute the headline figures and the floor of each relation."""
-    figures = {f.name: f.measure(facts) for f in HEADLINE if f.name in names and f.applies(facts)}
+    chosen = [f for f in HEADLINE if f.name in names and f.applies(facts)]
+    figures = ((f.name, f.measure(facts)) for f in chosen)
     relations = facts.table["relation"].to_pylist()
     results = split_figures(
         figures,
         relations,
         lambda x: units.second_within if BY_NAME[x].of_second else units.relation,
     )
-    baseline = (facts.baseline or {}) if "accuracy" in figures else {}
+    baseline = (facts.baseline or {}) if BY_NAME["accuracy"] in chosen else {}
     for relation, rows in list_rows(relations).items():
         levels = [values[rows] for values in baseline.values()]
         floors = {"frequency": {"accuracy": float(np.mean(levels))}} if levels else {}
@@ -38,27 +39,26 @@ def estimate_relations(
 
 
 def split_figures(
-    figures: Mapping[str, Figure], labels: Sequence[str], options: Callable[[str], Resampling]
+    figures: Iterable[tuple[str, Figure]],
+    labels: Sequence[str],
+    options: Callable[[str], Resampling],
 ) -> dict[str, dict[str, Any]]:
     """Compute the figures of each group of facts, in the order of first occurrence."""
-    results: dict[str, dict[str, Any]] = {}
-    for label, rows in list_rows(labels).items():
-        parts = {name: pick_facts(figure, rows) for name, figure in figures.items()}
-        means = {}
-        for name, part in parts.items():
+    groups, results = list_rows(labels), dict[str, dict[str, Any]]()
+    for label, rows in groups.items():
+        results[label] = {"n_queries": len(rows), "mean": {}, "intervals": {}, "accuracy": {}}
+    for name, figure in figures:
+        for label, rows in groups.items():
+            part, result = pick_facts(figure, rows), results[label]
             clusters = take(options(name).clusters, rows.tolist())
             of_rows = options(name)._replace(clusters=clusters)
-            means[name] = estimate(part, of_rows, mean_alone=True)
-        accuracies: dict[str, float | None] = {}
-        if "accuracy" in parts:
-            accuracies = estimate_figure(parts["accuracy"], n_resamples=0)
-            accuracies.pop("mean")
-        results[label] = {
-            "n_queries": len(rows),
-            "mean": {name: estimates["mean"] for name, estimates in means.items()},
-            "intervals": {x: y["mean_ci"] for x, y in means.items() if "mean_ci" in y},
-            "accuracy": accuracies,
-        }
+            means = estimate(part, of_rows, mean_alone=True)
+            result["mean"][name] = means["mean"]
+            if "mean_ci" in means:
+                result["intervals"][name] = means["mean_ci"]
+            if name == "accuracy":
+                result["accuracy"] = estimate_figure(part, n_resamples=0)
+                result["accuracy"].pop("mean")
     return results
 
 
