@@ -1,6 +1,6 @@
 """Compare two runs on the same facts: paired tests for every language, pair and mean."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Set
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -37,7 +37,6 @@ from .gaps import Gaps, compare_gaps, differ_in_protocol
 from .match import Match, Pair, match_runs
 
 Both = tuple[Figure, Figure]
-Marks = Mapping[str, np.ndarray]
 # of both runs, by name; measured when it is compared: a figure of 1,378 pairs takes much memory
 Figures = dict[str, Callable[[], Both]]
 _Units = tuple[Sequence[Hashable], Sequence[Hashable]]  # of each row
@@ -111,14 +110,9 @@ def compare_runs(
     differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
     relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
     within = _list_units(match, clusters, within=True) if by_relation else units
-    by_figure, of_relations = dict[str, list[Difference]](), dict[str, list[Difference]]()
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
-        for name in track([*pairs], "comparing"):
-            both, is_linked = pairs[name](), BY_NAME[name].of_second
-            by_figure[name] = compare_figures(*both, clusters=units[is_linked], **test)
-            if by_relation and BY_NAME[name] in HEADLINE:
-                of_relations[name] = _compare_relations(both, relations, within[is_linked], test)
+        by_figure, of_relations = _compare_pairs(pairs, units, relations, within, test)
         several = facts if len(match.languages) > 1 and differ_in_protocol(differing) else None
         gaps = several and compare_gaps(several, units[False], **test)
     except ValueError as error:
@@ -140,14 +134,14 @@ def compare_runs(
         of_relations,
         gaps,
         decodings,
-        _find_score_difference(match.tables)
-        if "server" in differing and not differing.keys() & {"model", "scoring", "chat"}
-        else None,
+        _find_score_difference(match.tables, differing.keys()),
     )
 
 
-def _find_score_difference(tables: Pair) -> float:
-    """Find the largest difference between the scores of a candidate."""
+def _find_score_difference(tables: Pair, differing: Set[str]) -> float | None:
+    """Find the largest difference of a candidate's scores in runs that differ in their server."""
+    if "server" not in differing or differing & {"model", "scoring", "chat"}:
+        return None
     first, second = (
         [np.array(x["scores"].combine_chunks().flatten()) for x in side.values()] for side in tables
     )
@@ -207,11 +201,11 @@ def _measure_predictions(
     kernels = {"accuracy": mark_accuracy}
     if len(first) > 1:
         kernels["coverlap"] = find_overlaps
-    return {name: partial(_mark_both, kernel, marks) for name, kernel in kernels.items()}, decodings
 
+    def mark(name: str) -> Both:
+        return kernels[name](marks[0]), kernels[name](marks[1])
 
-def _mark_both(kernel: Callable[[Marks], Figure], marks: tuple[Marks, Marks]) -> Both:
-    return kernel(marks[0]), kernel(marks[1])
+    return {name: partial(mark, name) for name in kernels}, decodings
 
 
 def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
@@ -221,6 +215,23 @@ def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
     linked = link_donors(pa.concat_tables([first, second]), kind, within)
     rows = units or range(len(first))
     return rows, linked[: len(first)] if linked else rows
+
+
+def _compare_pairs(
+    pairs: Figures,
+    units: _Units,
+    relations: Mapping[str, np.ndarray],
+    within: _Units,
+    test: Mapping[str, Any],
+) -> tuple[dict[str, list[Difference]], dict[str, list[Difference]]]:
+    """Compare all figures over `units`, headline figures in each relation over those `within`."""
+    by_figure, of_relations = {}, {}
+    for name in track([*pairs], "comparing"):
+        both, is_linked = pairs[name](), BY_NAME[name].of_second
+        by_figure[name] = compare_figures(*both, clusters=units[is_linked], **test)
+        if relations and BY_NAME[name] in HEADLINE:
+            of_relations[name] = _compare_relations(both, relations, within[is_linked], test)
+    return by_figure, of_relations
 
 
 def _compare_relations(

@@ -145,18 +145,23 @@ def compare_subjects(
                 _multiply(second, second) + share[-1] * size,
             ]
             if with_parts:
-                shifts = _move_right(donors, items[part], right[items[part]], depths[part]) * scale
-                shifts = (shifts.reshape(first.shape) - second) * mask[part, None, None]
-                of_right = (first - second).reshape(len(first), len(languages), size, size - 1)
-                of_right = of_right * right[items[part]][:, None, :, None]
-                of_right = of_right.reshape(first.shape)
-                products += [_multiply(of_right, of_right), _multiply(first - second, shifts)]
+                marks = right[items[part]]
+                places = _move_right(donors, items[part], marks, depths[part]) * scale
+                shifts = (places.reshape(first.shape) - second) * mask[part, None, None]
+                products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
     subject, mixed, donor = terms[:3]
     none = np.broadcast_to(0.0, subject.shape)
     of_answers, independent = terms[3:] if with_parts else (none, none)
     of_queries = matched, sizes > 1
     return Terms([*scores], subject, mixed, donor, of_answers, independent, *of_queries)
+
+
+def _multiply_parts(change: np.ndarray, right: np.ndarray, shifts: np.ndarray) -> list[np.ndarray]:
+    """Multiply the right answers' part of the change of all candidates, and their shifts."""
+    of_candidates = change.reshape(*change.shape[:2], right.shape[1], -1)
+    of_right = (of_candidates * right[:, None, :, None]).reshape(change.shape)
+    return [_multiply(of_right, of_right), _multiply(change, shifts)]
 
 
 def _multiply(first: np.ndarray, second: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from scipy.special import ndtr, stdtrit
 
 AVERAGES, EMPTY = ("macro", "micro"), ("skip", "zero")
 _MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
-MIN_RESAMPLES, _LAST = 40, 10_000_000  # of an interval or a test; at all
+MIN_RESAMPLES, _LAST = 40, 10_000_000  # of an interval or a test, 1 beyond each end; at all
 _CHUNK = 2**20  # draws or sums at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
@@ -38,11 +38,9 @@ Intervals = list[list[float] | None]
 class Ratio(NamedTuple):
     """Numerators and denominators of a measure by query; both are 0 if it does not count."""
 
-    # `share`: no numerator is below 0 or above its denominator, see `bound_share`.
-
     numerators: np.ndarray
     denominators: np.ndarray
-    share: bool = False
+    share: bool = False  # no numerator is below 0 or above its denominator (`bound_share`)
 
 
 class Resampling(NamedTuple):
@@ -138,7 +136,7 @@ def estimate(
     # 1965).
     names, table, statistic, shares, firm = figure
     shares = np.broadcast_to(shares, (len(table), len(names)))
-    n_resamples = _check(options, len(table), len(names))
+    options = options._replace(n_resamples=_check(options, len(table), len(names)))
     groups, codes = index_labels(options.groups, len(table), "groups")
     _, units = index_labels(options.clusters, len(table), "clusters")
     units = np.arange(len(table)) if options.clusters is None else units
@@ -147,23 +145,22 @@ def estimate(
     point = divide(_over_groups(values, zero).sum(axis=0))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
-    shown = slice(-1 if mean_alone else 0, None)
-    result = _report(names[shown], point[shown], None)
-    if n_resamples:
-        resamples = _resample_figures(figure, codes, units, values, options, n_resamples)
+    shown, bounds = slice(-1 if mean_alone else 0, None), None
+    if options.n_resamples:
+        resamples = _resample_figures(figure, codes, units, values, options)
         samples, freedom, samples_inside, freedom_inside = resamples
         if firm:
             point, samples = _withhold(names, point, samples)
             values, samples_inside = _withhold(names, values, samples_inside)
         strata = codes if options.average == "macro" else np.zeros_like(codes)
         degrees, samples = np.broadcast_to(freedom, len(names))[shown], samples[:, shown]
-        of_names = _bound(point[shown], samples, degrees, shares[:, shown], strata, units)
-        result = _report(names[shown], point[shown], of_names)
+        bounds = _bound(point[shown], samples, degrees, shares[:, shown], strata, units)
+    result = _report(names[shown], point[shown], bounds)
     if by_group and options.groups is not None:
         result["by_group"] = {}
         for i, group in enumerate(groups):
             part, bounds = codes == i, None
-            if n_resamples:  # slow in wide tables
+            if options.n_resamples:  # slow in wide tables
                 inside = values[i], samples_inside[:, i], freedom_inside[i]
                 bounds = _bound(*inside, shares[part], codes[part], units[part])
             figures = _report(names, values[i], bounds)
@@ -247,8 +244,7 @@ def sum_by(codes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def thin_out(rows: np.ndarray) -> np.ndarray | csr_array:
-    """Make rows to multiply draws by sparse if most are 0."""
-    # as with one column for each relation
+    """Make rows to multiply draws by sparse if most are 0, as in one column for each relation."""
     return csr_array(rows) if np.count_nonzero(rows) * _SPARSE <= rows.size else rows
 
 
@@ -261,9 +257,8 @@ def resample(
     statistic: Statistic = np.asarray,
 ) -> Draws:
     """Draw n resamples by group (codes), of queries or whole clusters; compute them from sums."""
-    # They are drawn within each group; groups of a single unit have no variance, and are drawn from
-    # one another (collapsed strata: Cochran 1977, section 5A.12). If a cluster spans several
-    # groups, clusters are drawn from all, and the number of queries of a group varies.
+    # Groups of a single unit have no variance: they are drawn from one another (collapsed strata:
+    # Cochran 1977, section 5A.12).
     random = np.random.default_rng(seed)
     units = np.arange(len(table)) if clusters is None else clusters
     n_units, n_groups = units.max() + 1, codes.max() + 1
@@ -279,7 +274,8 @@ def resample(
             places = random.choice(singles, size=(n, len(singles)))
             figures[:, singles] = figures[0, places]
         return Draws(figures, freedom, float(freedom.sum()))
-    # A cluster spans several groups: draw clusters of all, with their sums of each group.
+    # A cluster spans several groups: draw clusters of all, with their sums of each group, whose
+    # number of queries varies.
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
     shape = (-1, *wide.shape[1:])
@@ -293,7 +289,6 @@ def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list
     # It is extended to the estimate `value`, if any: the resamples of a biased figure (Fleiss'
     # kappa of few facts) may all be beside it.
     finite = samples[~np.isnan(samples)]
-    # 40 = 2 / 0.05 are enough for one beyond each end.
     if freedom <= 0 or len(finite) < MIN_RESAMPLES:
         return None
     # The level at which a normal quantile is as far out as Student's.
@@ -378,37 +373,25 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
 
 
 def _resample_figures(
-    figure: Figure,
-    codes: np.ndarray,
-    units: np.ndarray,
-    values: np.ndarray,
-    options: Resampling,
-    n: int,
+    figure: Figure, codes: np.ndarray, units: np.ndarray, values: np.ndarray, options: Resampling
 ) -> tuple[np.ndarray, float | np.ndarray, np.ndarray, np.ndarray]:
     """Draw averages [resamples, names], their freedom, then those of [..., groups, ...]."""
-    table, statistic = figure.table, figure.statistic
-    clusters = None if options.clusters is None else units
-    draw, n_groups = partial(resample, clusters=clusters, n=n, seed=options.seed), codes.max() + 1
-    resamples = draw(table, codes, statistic=statistic)
+    clusters, n_groups = None if options.clusters is None else units, codes.max() + 1
+    draw = partial(resample, clusters=clusters, n=options.n_resamples or 0, seed=options.seed)
+    resamples = draw(figure.table, codes, statistic=figure.statistic)
     inside, of_group = resamples.figures, resamples.freedom
     zero = np.isnan(values) & (options.empty == "zero")
-    if n_groups == 1 and (options.average == "micro" or not zero.any()):
-        samples = inside[:, 0]
-    elif options.average == "micro":
-        resamples = draw(table, np.zeros_like(codes), statistic=statistic)
-        samples = resamples.figures[:, 0]
+    if n_groups > 1 and options.average == "micro":
+        resamples = draw(figure.table, np.zeros_like(codes), statistic=figure.statistic)
     elif clusters is not None and 1 < len(np.unique(clusters * n_groups + codes)) == n_groups:
         # Each group is part of one cluster: groups are drawn whole.
         figures = _over_groups(values, zero)
         holders = clusters[np.unique(codes, return_index=True)[1]]
-        strata = np.zeros_like(holders)
-        resamples = draw(figures, strata, clusters=holders, statistic=divide)
-        samples = resamples.figures[:, 0]
-    else:
-        samples = divide(_over_groups(inside, zero).sum(axis=1))
-        if resamples.within:
-            return samples, _pool_freedom(inside, of_group), inside, of_group
-    return samples, resamples.freedom_of_all, inside, of_group
+        resamples = draw(figures, np.zeros_like(holders), clusters=holders, statistic=divide)
+    elif n_groups > 1 or (options.average == "macro" and zero.any()):
+        freedom = _pool_freedom(inside, of_group) if resamples.within else resamples.freedom_of_all
+        return divide(_over_groups(inside, zero).sum(axis=1)), freedom, inside, of_group
+    return resamples.figures[:, 0], resamples.freedom_of_all, inside, of_group
 
 
 def _bound(
@@ -425,15 +408,14 @@ def _bound(
     counts[alike] = _count_units(shares[:, alike], codes, units)
     degrees = np.broadcast_to(freedom * (len(samples) >= MIN_RESAMPLES), values.shape)
     rows = np.stack([values, variance, counts, degrees], axis=1).tolist()
-    intervals: Intervals = []
-    for has_limits, sample, row in zip(is_share, samples.T, rows, strict=True):
-        if has_limits:
-            intervals.append(bound_share(*row))
-        else:
-            value, spread = row[:2]
-            differing = sample if spread > _NOTHING else np.full_like(sample, value)
-            intervals.append(interval(differing, row[-1], value))
-    return intervals
+    parts = zip(is_share, samples.T, rows, strict=True)
+    # values that differ by rounding, of sums in several orders, are equal
+    return [
+        bound_share(*row)
+        if x
+        else interval(y if row[1] > _NOTHING else np.full_like(y, row[0]), row[-1], row[0])
+        for x, y, row in parts
+    ]
 
 
 def _vary(samples: np.ndarray) -> np.ndarray:

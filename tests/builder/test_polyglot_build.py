@@ -1,6 +1,5 @@
 """The dataset polyglot: the released rows, with a stem for each counterfact."""
 
-import io
 import re
 import zipfile
 from itertools import combinations
@@ -25,57 +24,16 @@ from docs.reproduce.polyglot_errors import (
     read_tags,
 )
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes.polyglot import build as recipe
-from polyprobe.builder.sources import mpararel, polyglot
+from polyprobe.builder.sources import polyglot
 from polyprobe.schema.languages import find_code, find_language
 from polyprobe.schema.load import load_facts
 from polyprobe.system.errors import PolyprobeError
-from tests.builder.tiny import place_archive
-from tests.builder.tiny_polyglot import ROWS, known
+from tests.builder.tiny_polyglot import ENGLISH, ROWS, mirror
 from tests.docs.polyglot import ERRORS, built
 
-__all__ = ["built"]
+__all__ = ["built", "mirror"]
 
 CARDS = Path(__file__).parents[2] / "datasets" / "polyglot"
-
-
-COLUMNS = ["dataset_id", "stem", "true", "false", "relation", "subject", "object"]
-ENGLISH = [
-    ("rome_1", "The capital of Peru is", "Lima", "Quito <br> Bonn", "P36", "Peru", "Lima"),
-    ("calinet_2", "Lima is the capital of", "Peru", "Chile", "P36", "Peru", "Lima"),
-    ("calinet_3", "Newshour aired on", "BBC", "BBC", "P449", "Newshour", "BBC"),
-    ("rome_4", "Only here is", "x", "y", "P449", "s", "x"),
-]
-GERMAN = [
-    ("calinet_3", "Newshour auf <br> Newshour im", "BBC", "ARD", "P449", "Newshour", "BBC"),
-    ("rome_1", "Perus Hauptstadt ist", "Lima", "Quito <br> Bonn", "P36", "Peru", "Lima"),
-    ("calinet_2", "Hauptstadt Peru", "Peru", "Chile", "P36", "Peru", "Lima"),
-]  # fmt: skip
-
-
-def to_parquet(rows) -> bytes:
-    file = io.BytesIO()
-    pl.DataFrame(rows, schema=COLUMNS, orient="row").write_parquet(file)
-    return file.getvalue()
-
-
-@pytest.fixture
-def mirror(monkeypatch, tmp_path):
-    def make(german=GERMAN, drop=()):
-        files = {"d/en-x.parquet": to_parquet(ENGLISH), "d/de-x.parquet": to_parquet(german)}
-        if drop:
-            table = pl.read_parquet(io.BytesIO(files["d/de-x.parquet"])).drop(*drop)
-            file = io.BytesIO()
-            table.write_parquet(file)
-            files["d/de-x.parquet"] = file.getvalue()
-        paths = {"en": "d/en-x.parquet", "de": "d/de-x.parquet"}
-        monkeypatch.setattr(polyglot, "LANGUAGES", ("de", "en"))
-        monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())
-        recipe.read_english.cache_clear()
-        return place_archive(monkeypatch, tmp_path, polyglot, files, PATHS=paths)
-
-    yield make
-    recipe.read_english.cache_clear()
 
 
 def test_rows_are_the_released_ones_in_their_order(mirror, tmp_path):

@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from polyprobe.builder.sources import mpararel
 from tests.builder.tiny import place_archive
 
@@ -47,6 +49,12 @@ def release(folder: Path, monkeypatch, tuples=TUPLES, patterns=PATTERNS) -> Path
     }
     contents = {path: write_lines(records) for path, records in files.items()}
     return place_archive(monkeypatch, folder, mpararel, contents)
+
+
+@pytest.fixture
+def mirror(monkeypatch, tmp_path):
+    monkeypatch.setattr(mpararel, "LANGUAGES", ("en", "fr", "zh", "zh-hans", "zh-hant"))
+    return release(tmp_path, monkeypatch)
 
 
 # Reviewed lines and all lines of the patterns.

@@ -14,14 +14,14 @@ from tests.builder.own_facts import HEAD, TEMPLATES
 from tests.builder.sentences.phrases import build as build_sentences
 from tests.builder.sentences.phrases import phrasebook
 from tests.builder.sentences.phrases import tiny as sentences
-from tests.builder.test_fluent_mlama_pools import mirror as fluent_mlama
-from tests.builder.test_klar import mirror as klar
-from tests.builder.test_mpararel import mirror as mpararel
-from tests.builder.test_polyglot_build import GERMAN
-from tests.builder.test_polyglot_build import mirror as polyglot
-from tests.builder.test_repaired_tiny import sources as bmlama
-from tests.builder.test_xfactr_dataset import mirror as xfactr
 from tests.builder.tiny_facts import CAPITALS, serve
+from tests.builder.tiny_fluent_mlama import mirror as fluent_mlama
+from tests.builder.tiny_klar import mirror as klar
+from tests.builder.tiny_mpararel import mirror as mpararel
+from tests.builder.tiny_polyglot import GERMAN
+from tests.builder.tiny_polyglot import mirror as polyglot
+from tests.builder.tiny_repaired import sources as bmlama
+from tests.builder.tiny_xfactr import mirror as xfactr
 
 __all__ = ["bmlama", "fluent_mlama", "klar", "mpararel", "polyglot", "sentences", "tiny", "xfactr"]
 # Of two languages, one has another number of counterfacts in a row.
