@@ -425,7 +425,7 @@ def flip_signs(
     units = differences if clusters is None else sum_by(codes, differences)
     observed, random = np.abs(units.sum(axis=0)), np.random.default_rng(seed)
     reached = np.zeros(units.shape[1])
-    step = max(1, _FLIPS // len(units))
+    step = max(1, _FLIPS // max(units.shape))
     for start in range(0, n_resamples, step):
         signs = random.integers(2, size=(min(step, n_resamples - start), len(units))) * 2.0 - 1
         # equal sums must count as equal, whatever the order of summation

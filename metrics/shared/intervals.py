@@ -24,6 +24,7 @@ _MOST, _LEAST, _CHEAP = 10_000, 1_000, 50_000  # resamples; facts times figures
 MIN_RESAMPLES, _LAST = 40, 10_000_000  # of an interval or a test, 1 beyond each end; at all
 _CHUNK = 2**20  # draws or sums at once
 _NARROW = 16  # columns; in wider tables the search for equal rows takes longer than it saves
+_COLUMNS = 1024  # at once
 _NOTHING = 1e-24  # variance of equal values that are summed in several orders
 _TAIL = 0.025  # share of the resamples beyond each end of an interval
 _SPARSE = 16  # a sparse product is faster if at most one value in 16 is not 0
@@ -267,6 +268,8 @@ def resample(
     freedom = count_freedom(sizes, group_of)
     if len(pairs) == n_units:
         rows = table if clusters is None else sum_by(clusters, table)
+        if n_groups == 1:  # without a copy
+            return Draws(draw(rows, n, random, statistic)[:, None], freedom, float(freedom[0]))
         parts = [draw(rows[group_of == g], n, random, statistic) for g in range(n_groups)]
         figures = np.stack(parts, axis=1)
         singles = np.flatnonzero(np.bincount(group_of) == 1)
@@ -340,6 +343,8 @@ def _withhold(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leave out figures [..., names] of which more resamples are undefined than an end holds."""
     loose = np.isnan(samples).mean(axis=0) > _TAIL
+    if not loose.any():
+        return values, samples
     values, samples = np.where(loose, np.nan, values), np.where(loose, np.nan, samples)
     if names[-1] != "mean":
         return values, samples
@@ -420,7 +425,10 @@ def _bound(
 
 def _vary(samples: np.ndarray) -> np.ndarray:
     """Compute the variance over resamples [resamples, ...], NaN left out."""
-    variance = samples.var(axis=0)
+    variance = np.empty(samples.shape[1:])
+    for start in range(0, variance.shape[-1], _COLUMNS):  # a copy of them all takes much memory
+        part = slice(start, start + _COLUMNS)
+        variance[..., part] = samples[..., part].var(axis=0)
     loose = np.isnan(variance)
     variance[loose] = np.ma.masked_invalid(samples[:, loose]).var(axis=0).filled(0)
     return variance
@@ -452,14 +460,16 @@ def draw(
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         if len(distinct) * 8 <= n:
             return statistic(random.multinomial(n - 1, times / n, size=n_resamples) @ distinct)
-    parts, weighed = [], thin_out(rows)
+    figures, weighed = np.empty(0), thin_out(rows)
     step = max(1, _CHUNK // max(rows.shape))
     for start in range(0, max(n_resamples, 1), step):
         size = min(step, n_resamples - start)
         draws = random.integers(n, size=(size, n - 1)) + np.arange(size)[:, None] * n
         counts = np.bincount(draws.ravel(), minlength=size * n).reshape(size, n)
-        parts.append(statistic(counts.astype(np.float64) @ weighed))
-    return np.concatenate(parts)
+        part = statistic(counts.astype(np.float64) @ weighed)
+        figures = figures if start else np.empty((n_resamples, *part.shape[1:]))
+        figures[start : start + size] = part
+    return figures
 
 
 def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:
