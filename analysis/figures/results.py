@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError, check_option, refuse_unknown
 
-from .declaration import ALL, LANGUAGE, PAIR, WAY, RunFigure
+from .declaration import ALL, LANGUAGE, PAIR, RunFigure
 from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
@@ -213,15 +213,18 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
     return HighPairs(*([pair for pair in names if pair in part] for part in parts))
 
 
+def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
+    """Name a pair as in `values`, where only one order may be present."""
+    name = f"{first}-{second}"
+    return name if name in values else f"{second}-{first}"
+
+
 def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
     """Find the best partner of each language, P(language | partner); of equal ones the first."""
     values, bounds = results[name], results["intervals"].get(name, {})
-    directed, partners = BY_NAME[name].per == WAY, []
+    partners = []
     for language in results["languages"]:
-        keys = {}
-        for second in results["languages"]:
-            key = f"{language}-{second}"
-            keys[second] = key if directed or key in values else f"{second}-{language}"
+        keys = {x: order_pair(values, language, x) for x in results["languages"]}
         defined = [second for second, key in keys.items() if values.get(key) is not None]
         if defined:
             best = max(defined, key=lambda second: values[keys[second]])

@@ -28,6 +28,7 @@ from scipy.stats import false_discovery_control
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.metrics.shared import intervals
 
+_Figures = Sequence[intervals.Figure]  # of both models
 _Tables = tuple[np.ndarray, np.ndarray]  # sums of each unit in both models [units, columns]
 _SWAPS = 2**21  # units or columns at once
 _SUMS = 2**24  # resampled sums that are held at once
@@ -69,25 +70,25 @@ def compare_figures(
     # Intervals need fewer draws than a p-value that is corrected over all names.
     n = min(n_resamples, intervals.choose_resamples(len(first.table), len(first.names)))
     options = intervals.Resampling(n_resamples=n, seed=seed, clusters=clusters)  # type: ignore[arg-type]
-    first, second = withhold(first, options), withhold(second, options)
+    figures = [withhold(figure, options) for figure in (first, second)]
     # Both runs have the same facts, so one draw of units serves both: the test is paired.
     units = intervals.index_labels(clusters, len(first.table), "clusters")[1]
     units = np.arange(len(first.table)) if clusters is None else units
     tables = (first.table, second.table)
-    values = _pair(first, second, *(table.sum(axis=0) for table in tables))
+    values = _pair(figures, *(table.sum(axis=0) for table in tables))
     observed = values[0] - values[1]
     sizes = np.bincount(units)
     if len(sizes) < len(units):
         tables = (intervals.sum_by(units, first.table), intervals.sum_by(units, second.table))
     freedom = float(intervals.count_freedom(sizes, np.zeros_like(sizes))[0])
     n = n_resamples if test == "bootstrap" else n
-    differences = _bootstrap(first, second, tables, n, seed)
+    differences = _bootstrap(figures, tables, n, seed)
     if n_resamples < intervals.MIN_RESAMPLES:
         p = np.full(len(first.names), np.nan)
     elif test == "bootstrap":
         p = invert_intervals(differences, freedom)
     else:
-        p = p_value(_randomise(first, second, tables, n_resamples, seed), observed)
+        p = p_value(_randomise(figures, tables, n_resamples, seed), observed)
     # The last name is the mean of the others, not one more hypothesis.
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
     bounds = [intervals.interval(column, freedom) for column in differences.T]
@@ -150,36 +151,27 @@ def correct_values(p: Sequence[float | None], correction: str) -> list[float | N
     return [None if np.isnan(x) else x for x in correct(values, correction).tolist()]
 
 
-def _pair(
-    first: intervals.Figure,
-    second: intervals.Figure,
-    first_sums: np.ndarray,
-    second_sums: np.ndarray,
-) -> np.ndarray:
+def _pair(figures: _Figures, *sums: np.ndarray) -> np.ndarray:
     """Compute both figures [2, ..., names] from their sums."""
-    values = np.stack([first.statistic(first_sums), second.statistic(second_sums)])[..., :-1]
+    values = np.stack([x.statistic(y) for x, y in zip(figures, sums, strict=True)])[..., :-1]
     # Means are over names defined in both: else one run's would be over other languages.
     undefined = np.isnan(values).any(axis=0)
     means = intervals.add_mean(np.where(undefined, np.nan, values))[..., -1:]
     return np.concatenate([values, means], axis=-1)
 
 
-def _bootstrap(
-    first: intervals.Figure, second: intervals.Figure, tables: _Tables, n: int, seed: int
-) -> np.ndarray:
+def _bootstrap(figures: _Figures, tables: _Tables, n: int, seed: int) -> np.ndarray:
     """Draw units for both models at once; return the differences [resamples, names]."""
     middle = tables[0].shape[1]
 
     def subtract(sums: np.ndarray) -> np.ndarray:
-        return np.subtract(*_pair(first, second, sums[:, :middle], sums[:, middle:]))
+        return np.subtract(*_pair(figures, sums[:, :middle], sums[:, middle:]))
 
     both = np.concatenate(tables, axis=1)
     return intervals.draw(both, n, np.random.default_rng(seed), subtract)
 
 
-def _randomise(
-    first: intervals.Figure, second: intervals.Figure, tables: _Tables, n: int, seed: int
-) -> Iterator[np.ndarray]:
+def _randomise(figures: _Figures, tables: _Tables, n: int, seed: int) -> Iterator[np.ndarray]:
     """Swap the models in half of the units; yield the differences [resamples, names] in parts."""
     # Swapping a unit moves its difference from one total to the other.
     change = tables[1] - tables[0]
@@ -189,7 +181,7 @@ def _randomise(
     for start in range(0, n, step):
         swaps = random.integers(2, size=(min(step, n - start), len(change)), dtype=np.bool_)
         shift = swaps.astype(np.float64) @ weighed
-        yield np.subtract(*_pair(first, second, totals[0] + shift, totals[1] - shift))
+        yield np.subtract(*_pair(figures, totals[0] + shift, totals[1] - shift))
 
 
 class Paired(NamedTuple):

@@ -194,10 +194,7 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
     start = top + 18 * len(key) + (6 if key else 0)
     bottom = start + step * len(labels)
     width = max(x_start + BAR + 24, find_end_of_key(key, x_start), measure_text(bars.measure) + 8)
-    numbers = [bars.ends[0], bars.ends[1], *(value for _, value in bars.levels)]
-    for series in bars.series:
-        ends = [end for bound in series.bounds if bound for end in bound]
-        numbers += [value for value in (*series.values, *series.marks, *ends) if value is not None]
+    numbers = [*bars.ends, *(value for _, value in bars.levels), *_list_numbers(bars.series)]
     low, high = min(0.0, *numbers), max(0.0, *numbers)  # the length of a bar is its value
     axis = Axis((low, high if high > low else 1.0), (x_start, x_start + BAR))
     parts = draw_key(key, x_start, top + 8)
@@ -213,6 +210,13 @@ def draw_bars(bars: Bars, names: Mapping[str, str], top: float) -> Drawing:
         x, dash = axis.place(value), DASHES[i % 3]
         parts.append(draw_line(x, start - 4, x, bottom, stroke_dasharray=dash, stroke_width=1.5))
     return width, bottom + 42, parts
+
+
+def _list_numbers(series: Sequence[Series]) -> list[float]:
+    """List all values, marks and ends of intervals."""
+    ends = [end for x in series for bounds in x.bounds for end in bounds or ()]
+    values = [value for x in series for value in (*x.values, *x.marks)]
+    return [*ends, *(value for value in values if value is not None)]
 
 
 def _draw_series(
@@ -252,13 +256,8 @@ def draw_curves(curves: Curves, names: Mapping[str, str], top: float) -> Drawing
     key = [(draw_swatch(i), series.name) for i, series in enumerate(curves.series)]
     start, x_start = top + 18 * len(key) + 8, 56.0
     right, bottom, count = x_start + PLOT[0], start + PLOT[1], len(curves.labels)
-    numbers = [
-        value
-        for series in curves.series
-        for value in (*series.values, *(end for bound in series.bounds if bound for end in bound))
-        if value is not None
-    ]
-    y = Axis((min(0.0, *numbers, 0.0), max([*numbers, 0.0]) or 1.0), (bottom, start))
+    numbers = [0.0, *_list_numbers(curves.series)]
+    y = Axis((min(numbers), max(numbers) or 1.0), (bottom, start))
     x = Axis((0.5, count + 0.5), (x_start, right))
     parts = draw_key(key, x_start, top + 8)
     parts += y.draw_y(x_start, right, curves.y)
@@ -340,12 +339,11 @@ def draw_points(points: Points, names: Mapping[str, str], top: float) -> Drawing
     start, x_start = top + 18 * len(key) + 8, 56.0
     across, up = (PLOT[1], PLOT[1]) if points.ends else PLOT
     right, bottom = x_start + across, start + up
-    across_ends = [end for point in points.points for end in (point.x, *point.x_bounds)]
-    x_ends = points.ends or _find_ends(across_ends, points.log2)
-    up_ends = [end for point in points.points for end in (point.y, *point.y_bounds)]
-    y_ends = points.ends or _find_ends(up_ends, False)
+    x_values = [end for point in points.points for end in (point.x, *point.x_bounds)]
+    y_values = [end for point in points.points for end in (point.y, *point.y_bounds)]
+    x_ends = points.ends or _find_ends(x_values, points.log2)
     x = Axis(x_ends, (x_start, right), points.log2)
-    y = Axis(y_ends, (bottom, start))
+    y = Axis(points.ends or _find_ends(y_values, False), (bottom, start))
     parts = draw_key(key, x_start, top + 8)
     parts += x.draw_x(start, bottom, points.x)
     parts += y.draw_y(x_start, right, points.y)

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
-from datetime import date
+from os import environ
 from pathlib import Path
+from time import gmtime, strftime
 
 from huggingface_hub.utils import yaml_dump
 
@@ -23,7 +24,9 @@ from .page import Drawing, render_page
 def write_board(board: Board, folder: Path) -> None:
     """Write a static Space: README.md, page, tables, and board.json with the hashes of these."""
     check_folder(folder)
-    finding, day = make_board_finding(board), f"{date.today():%Y-%m-%d}"
+    moment = environ.get("SOURCE_DATE_EPOCH", "")  # of builds that give the same bytes again
+    day = strftime("%Y-%m-%d", gmtime(int(moment) if moment.isdecimal() else None))
+    finding = make_board_finding(board)
     finding = finding._replace(lead=f"{finding.lead} Written on {day}.")
     drawings = {
         part.title: [

@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 
 from polyprobe.analysis.figures.declaration import PAIR, RunFigure
-from polyprobe.analysis.figures.results import find_chance, find_high_pairs, list_by_language
+from polyprobe.analysis.figures.results import (
+    find_chance,
+    find_high_pairs,
+    list_by_language,
+    order_pair,
+)
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
@@ -119,11 +124,8 @@ def _title(parts: Sequence[RunPart]) -> str:
 
 def _find_cells(languages: Sequence[str], values: Mapping[str, Any]) -> dict[tuple[int, int], Any]:
     """Find the value of each cell, `en-fr` → value; the order of a pair may count."""
-    cells = {}
-    for (i, first), (j, second) in permutations(enumerate(languages), 2):
-        key = f"{first}-{second}"
-        cells[i, j] = values.get(key if key in values else f"{second}-{first}")
-    return cells
+    pairs = permutations(enumerate(languages), 2)
+    return {(i, j): values.get(order_pair(values, x, y)) for (i, x), (j, y) in pairs}
 
 
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:

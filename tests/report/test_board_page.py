@@ -71,6 +71,17 @@ def test_a_board_replaces_a_board_and_nothing_else(folder, tmp_path):
         write_board(make_board(runs), folder)
 
 
+def test_equal_boards_have_equal_bytes_and_the_date_of_a_reproducible_build(folder, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86399")
+    board = make_board([*(folder.parent / "runs").iterdir()])
+    for name in ("first", "second"):
+        write_board(board, folder.parent / name)
+    for name in FILES:
+        first, second = ((folder.parent / x / name).read_bytes() for x in ("first", "second"))
+        assert first == second
+    assert "Written on 1970-01-01." in " ".join(read(folder.parent / "first").under("answer"))
+
+
 def test_differences_are_on_the_page_and_in_the_tables(tmp_path):
     figures = {"accuracy": {"en": 0.5}}
     runs = [
