@@ -92,12 +92,15 @@ def test_exports_name_the_conversation(model, facts, tmp_path):
         evaluate_model(model, facts, output=tmp_path / name, **chosen)
         for _ in range(2):  # the second replaces the first
             export_run(tmp_path / name, "model-index", card=card)
-    scoring = f"bmlama-eq10, chat {Run(tmp_path / 'chat').settings().further['chat']}"
+    settings = Run(tmp_path / "chat").settings()
+    scoring = f"bmlama-eq10, chat {settings.further['chat']}"
     [results] = [one["results"] for one in ModelCard.load(card).data.to_dict()["model-index"]]
     said = [metric["args"]["scoring"] for result in results for metric in result["metrics"]]
     assert said.count("bmlama-eq10") == said.count(scoring) == len(said) / 2 > 0
     export_run(tmp_path / "chat", "latex")
-    assert f"scoring {scoring}." in next((tmp_path / "chat").glob("*.tex")).read_text()
+    table = next((tmp_path / "chat").glob("*.tex")).read_text()
+    assert f"% {settings.signature}" in table.splitlines()
+    assert f"|chat:{settings.further['chat']}|" in settings.signature
 
 
 def test_a_template_with_a_date_is_the_same_tomorrow(facts, tmp_path):
