@@ -49,10 +49,10 @@ def run_limited(call: Callable[[], Result]) -> Result:
     if not content:
         late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (SIGXCPU, SIGKILL)
         raise ExceededError(f"takes more than {SECONDS} seconds" if late else "ends its process")
-    kind, value = pickle.loads(content)
-    if kind != "result":
-        raise PolyprobeError(value) if kind == "mistake" else ExceededError(value)
-    return value  # type: ignore[no-any-return]
+    outcome = pickle.loads(content)
+    if isinstance(outcome, PolyprobeError | ExceededError):
+        raise outcome
+    return outcome  # type: ignore[no-any-return]
 
 
 def _call(call: Callable[[], object]) -> bytes:
@@ -65,10 +65,10 @@ def _call(call: Callable[[], object]) -> bytes:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
     try:
-        return pickle.dumps(("result", call()))
+        return pickle.dumps(call())
     except PolyprobeError as error:
-        return pickle.dumps(("mistake", str(error)))
+        return pickle.dumps(error)
     except MemoryError:
-        return pickle.dumps(("memory", f"takes more than {MEMORY >> 30} GB"))
+        return pickle.dumps(ExceededError(f"takes more than {MEMORY >> 30} GB"))
     except RecursionError as error:
-        return pickle.dumps(("depth", f"is nested too deeply ({one_line(error)})"))
+        return pickle.dumps(ExceededError(f"is nested too deeply ({one_line(error)})"))

@@ -8,6 +8,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from torch.nn import ModuleList
 from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
@@ -26,9 +27,8 @@ from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
 from .weights import quantized
 from .weights.adapters import apply_adapter, read_kind
-from .weights.checks import check_files, check_fit, check_header
 from .weights.code import find_code_files
-from .weights.places import Place, find_parts, locate_model
+from .weights.places import Place, check_files, check_header, find_parts, locate_model
 
 DEFAULTS = ScorerOptions()
 
@@ -294,8 +294,28 @@ def _load_weights(
         raise PolyprobeError(
             f"{flag} cannot be used with model '{place.name}' here ({cause}); {remedy}"
         ) from error
-    check_fit(network, place, info)
+    _check_fit(network, place, info)
     return network
+
+
+def _check_fit(network: Any, place: Place, info: Mapping[str, Any]) -> None:
+    """Refuse weights that are missing, or of a layer that the configuration does not have."""
+    missing = sorted(info.get("missing_keys", ()))
+    if missing:
+        raise PolyprobeError(
+            f"model '{place.name}' has no language-model head, or its weights are incomplete: "
+            f"{len(missing)} tensors are missing, {missing[0]} the first"
+        )
+    stacks = {f".{x}": len(y) for x, y in network.named_modules() if isinstance(y, ModuleList)}
+    for key in sorted(info.get("unexpected_keys", ())):
+        for part in re.finditer(r"\.(\d+)\.", key):
+            front = f".{key[: part.start()]}"
+            sizes = {size for name, size in stacks.items() if name.endswith(front)}
+            if sizes and int(part[1]) >= max(sizes):
+                raise PolyprobeError(
+                    f"the configuration of model '{place.name}' has fewer layers than its weights: "
+                    f"{key} has no place; correct config.json"
+                )
 
 
 def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:

@@ -55,7 +55,7 @@ def write_eval_results(exported: Exported, output: Path | None) -> Path:
         )
         entries.append(entry)
     if not entries:
-        raise PolyprobeError(f"{exported.folder}/results.json has no defined figure to export")
+        raise exported.no_figure()
     name = f"polyprobe-{exported.dataset_id.rpartition('/')[2]}-{exported.config}.yaml"
     file = output or exported.folder / ".eval_results" / name
     return write_export(file, as_yaml(eval_result_entries_to_yaml(entries)))

@@ -34,11 +34,6 @@ class Queries(NamedTuple):
 
 def list_queries(prompts: Any, candidates: Any) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
     """List prompts and candidates; each prompt has one slot, and each candidate is a text."""
-    if isinstance(prompts, str):
-        raise PolyprobeError(
-            f"the prompts are the text {prompts!r}; expected a list of prompts and a list of "
-            "candidates for each: score([prompt], [candidates])"
-        )
     prompts, candidates = _list("prompts", prompts), [*_list("candidates", candidates)]
     if len(prompts) != len(candidates):
         raise PolyprobeError(f"{len(prompts)} prompts but {len(candidates)} lists of candidates")

@@ -103,8 +103,8 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
                 outcome = await checks.run(client)
         except LimitedError as error:
             remedy = "only --scoring letters is left, if it gives the most probable tokens"
-            problem = f"an answer has {error}"
-            raise _refusal(server, problem, remedy, LimitedServerError) from error
+            refusal = _refusal(server, f"an answer has {error}", remedy)
+            raise LimitedServerError(refusal) from error
         except BrokenAnswerError as error:
             raise _refusal(server, f"an answer has {error}") from error
         except RefusedError as error:
@@ -143,13 +143,8 @@ def _check_same(
         )
 
 
-def _refusal(
-    server: Server,
-    problem: str,
-    remedy: str = "no scoring is left",
-    kind: type[PolyprobeError] = PolyprobeError,
-) -> PolyprobeError:
-    return kind(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
+def _refusal(server: Server, problem: str, remedy: str = "no scoring is left") -> PolyprobeError:
+    return PolyprobeError(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
 
 
 # A method returns what is wrong with a server, "" for nothing, and None if it cannot be checked.

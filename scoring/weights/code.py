@@ -1,7 +1,6 @@
 """The Python files that a model brings, for `--trust-remote-code`."""
 
 import inspect
-import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from polyprobe.system.errors import PolyprobeError, quote
 from polyprobe.system.hashing import HASH, hash_files
 from polyprobe.system.progress import report
 
-from .places import Place, locate_model
+from .places import Place, locate_model, read_object
 
 SETTINGS = ("config.json", "tokenizer_config.json")  # files whose `auto_map` names classes
 
@@ -67,18 +66,14 @@ def find_code_files(places: Iterable[Place]) -> Code | None:
             "pinned together; save model and tokenizer with their code in one folder"
         )
     for place, names in modules.values():
-        return Code(place, dict(_with_imports(place, names)))
+        return Code(place, _with_imports(place, names))
     return None
 
 
 def _list_references(place: Place) -> Iterator[str]:
     """Yield the values of `auto_map`, such as `modeling_x.XForCausalLM`."""
     for name in SETTINGS:
-        file = place.file(name)
-        try:
-            classes = json.loads(file.read_text(encoding="utf-8")).get("auto_map") if file else None
-        except (AttributeError, ValueError):  # a damaged file, which transformers names
-            continue
+        classes = read_object(place.file(name)).get("auto_map")
         for value in classes.values() if isinstance(classes, dict) else ():
             for reference in filter(None, value if isinstance(value, list) else [value]):
                 if not isinstance(reference, str):
@@ -89,15 +84,14 @@ def _list_references(place: Place) -> Iterator[str]:
                 yield reference
 
 
-def _with_imports(place: Place, names: Iterable[str]) -> Iterator[tuple[str, Path]]:
-    pending, seen = list(names), set[str]()
+def _with_imports(place: Place, pending: list[str]) -> dict[str, Path]:
+    files: dict[str, Path] = {}
     while pending:
         name = pending.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        file = place.file(name)
-        if file is None:
-            raise PolyprobeError(f"'{place.path}' names code in {name}, which it does not have")
-        yield name, file
-        pending += [f"{module}.py" for module in get_relative_imports(file)]
+        if name not in files:
+            file = place.file(name)
+            if file is None:
+                raise PolyprobeError(f"'{place.path}' names code in {name}, which it does not have")
+            files[name] = file
+            pending += [f"{module}.py" for module in get_relative_imports(file)]
+    return files
