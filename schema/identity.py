@@ -8,6 +8,8 @@ from itertools import count
 
 import pyarrow as pa
 
+from polyprobe.system.errors import PolyprobeError
+
 from .checks import COLUMNS, PROMPTS
 
 
@@ -32,7 +34,11 @@ def key_rows(ids: Sequence[str]) -> list[tuple[str, int]]:
 def place_rows(table: pa.Table, ids: Sequence[str]) -> list[int]:
     """List where the rows of these fact ids are in a table that has all of them, see `key_rows`."""
     places = {key: row for row, key in enumerate(key_rows(table["fact_id"].to_pylist()))}
-    return [places[key] for key in key_rows(ids)]
+    keys = key_rows(ids)
+    for fact, number in keys:
+        if (fact, number) not in places:
+            raise PolyprobeError(f"row {number + 1} of fact {fact!r} is not in the dataset")
+    return [places[key] for key in keys]
 
 
 def split_fact(fact: str) -> tuple[str, str, str] | None:

@@ -6,6 +6,8 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.analysis.board.board import make_board
@@ -26,7 +28,7 @@ from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, write_predictions
 from tests.making.runs import SCORES, write_run
 from tests.making.stores import IDENTITY, queries
-from tests.making.strangers import change_value, reseal_json
+from tests.making.strangers import change_cell, change_value, reseal_files, reseal_json
 from tests.making.tables import make_predictions as predictions
 from tests.publish.push.folders import small_dataset
 
@@ -169,6 +171,10 @@ COMMANDS = {
         "groups RUN --by script", "relate RUN --with script", "metrics RUN --resamples 0",
         "push RUN a/b --dry-run",
     ],
+    "Parquet": [
+        "compare RUN OTHER --resamples 10", "groups RUN --by script", "metrics RUN --resamples 20",
+        "relate RUN --with script", "report RUN --output OUT/one.html",
+    ],
 }  # fmt: skip
 
 
@@ -184,10 +190,14 @@ def test_a_strangers_run_is_read_or_refused_in_one_line(name, kind, times, tmp_p
     for folder, model in (("scores", "synthetic"), ("scores 2", "another")):
         write_run(tmp_path / folder, facts, SCORES, model, None, Bootstrap(20), "bmlama", SCORES)
     draw, said = random.Random(f"{name} {kind} {times}"), list[str]()
-    content = json.loads((tmp_path / kind / name).read_text(encoding="utf-8"))
     for number in range(times):
         run = shutil.copytree(tmp_path / kind, tmp_path / f"{number}")
-        reseal_json(run, name, change_value(content, draw))
+        if name == "Parquet":
+            change_cell(draw.choice(sorted(run.glob("*/*.parquet"))), draw)
+            reseal_files(run)
+        else:
+            content = json.loads((run / name).read_text(encoding="utf-8"))
+            reseal_json(run, name, change_value(content, draw))
         for command in COMMANDS[name]:
             places = {"RUN": run, "OTHER": tmp_path / f"{kind} 2", "OUT": run}
             words = [str(places.get(x, x.replace("OUT", str(run)))) for x in command.split()]
@@ -204,3 +214,30 @@ def same(found, whole) -> bool:
     if isinstance(whole, list):
         return all(value in (None, known) for value, known in zip(found, whole, strict=True))
     return found == whole
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "fault"),
+    [
+        ("scores", [1.0, float("nan")], "scores has a number that is not finite"),
+        ("scores", [1.0, None], "scores has a null"),
+        ("scores", None, "scores has a null"),
+        ("scores", [1.0, 0.0, 0.5], "n_tokens has not as many values as scores"),
+        ("n_tokens", [1, -1], "n_tokens has a number below 0"),
+        ("answers", [2], "answers is not among scores"),
+        ("donor", None, "donor has a null beside donor_scores"),
+    ],
+)
+def test_a_wrong_score_is_named(column, value, fault, tmp_path):
+    write_run(tmp_path / "run", write_facts(tmp_path / "facts"), SCORES, donor_scores=SCORES)
+    file = tmp_path / "run/scores/ru.parquet"
+    table = pq.read_table(file)
+    values, field = table[column].to_pylist(), table.schema.field(column)
+    values[-1] = value
+    number = table.schema.names.index(column)
+    pq.write_table(table.set_column(number, field, pa.array(values, field.type)), file)
+    reseal_files(tmp_path / "run")
+    with pytest.raises(
+        PolyprobeError, match=rf"ru\.parquet: language 'ru', row 8: {fault}; delete"
+    ):
+        Run(tmp_path / "run").read("ru")

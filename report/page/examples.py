@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import masked_scores
-from polyprobe.schema.identity import key_rows
+from polyprobe.schema.identity import place_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.folder import FinishedRun, Run, load_again
+from polyprobe.schema.run.folder import FinishedRun, Run, load_again, read_run_tables
 from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, make_choice
 from polyprobe.schema.run.settings import Settings
@@ -55,7 +55,8 @@ class Answers:
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
     """Read the best candidates by the run's score files, of a choice of their rows."""
-    tables = [run.read(language) for language in languages]
+    by_language = read_run_tables(run)
+    tables = [by_language[language] for language in languages]
     rows = apply_choice(tables[0], choice, run.settings().exclude).rows
     tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
@@ -104,18 +105,20 @@ def collect_examples(
     kinds = classify_answers(answers)
     tables, note = _load_texts(settings, answers, texts or {})
     names = read_relation_names(settings.dataset)
-    # Rows are found by their keys: the dataset may have others, in another order.
-    ids = next(iter(tables.values()))["fact_id"].to_pylist() if tables else []
-    row_of, keys = {key: row for row, key in enumerate(key_rows(ids))}, key_rows(answers.fact_ids)
+    # The dataset may have other rows, in another order.
+    row_of = place_rows(next(iter(tables.values())), answers.fact_ids) if tables else []
     facts, size = [], 0
     for fact in choose_facts(kinds):
         rows: list[list[Any]] = []
         for place, language in enumerate(answers.languages):
             prompt = labels = None
             if tables:
-                row = row_of[keys[fact]]
                 columns = (tables[language][name] for name in ("prompt", "candidates"))
-                prompt, labels = (column[row].as_py() for column in columns)
+                prompt, labels = (column[row_of[fact]].as_py() for column in columns)
+                if len(labels) != answers.scores[place][fact].count():
+                    raise PolyprobeError(
+                        f"scores of '{language}', row {fact + 1:,}: not as many as candidates"
+                    )
             rows.append([prompt, *_rank(answers, fact, place, labels)])
         entry = {
             "id": answers.fact_ids[fact],

@@ -18,6 +18,7 @@ from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
 from polyprobe.schema.run.shapes import RESULTS, Content, find_fault, find_stray
+from polyprobe.schema.run.values import find_wrong_value
 from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
@@ -77,7 +78,8 @@ PREDICTIONS = pa.schema(
 
 # By the kind of a run.
 SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
-COMMON = {"scores": ("fact_id", "answers"), "predictions": ("fact_id",)}  # equal in every language
+# Equal in every language.
+COMMON = {"scores": ("fact_id", "relation", "answers"), "predictions": ("fact_id", "relation")}
 
 
 def fill_columns(table: pa.Table, schema: pa.Schema = SCORES) -> pa.Table:
@@ -164,7 +166,7 @@ class Run:
         write_whole(self._file(language), lambda part: part.write_bytes(content), GO_ON)
 
     def read(self, language: str) -> pa.Table:
-        """Read a language's scores or predictions, whose hash and columns are checked."""
+        """Read a language's scores or predictions, whose hash, columns and values are checked."""
         schema, file = SCHEMAS[self.settings().kind], self._file(language)
         remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
         try:
@@ -182,6 +184,8 @@ class Run:
         if not table.schema.equals(schema):
             columns = ", ".join(f"{column.name} ({column.type})" for column in schema)
             raise PolyprobeError(f"{file} has other columns than {columns}")
+        if fault := find_wrong_value(table):
+            raise PolyprobeError(f"{file}: language '{language}', {fault}; {remedy}")
         return table
 
     def write_results(self, results: dict[str, Any]) -> None:

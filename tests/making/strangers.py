@@ -1,8 +1,12 @@
 """Files of a run, a card or a table as a stranger may have made them, with right checksums."""
 
+import hashlib
 import json
 from copy import deepcopy
 from math import inf, nan
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from polyprobe.system.hashing import hash_json
 
@@ -53,3 +57,43 @@ def reseal_json(folder, name, content):
     if name == "run.json":
         results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
         write("results.json", {**results, "run_sha256": seal})
+
+
+CELLS = {"string": ("", "x", "a|b\n\x1b[31m"), "bool": (True, False)}
+CELLS |= {"int32": (-1, 0, 1, 7, 2**31 - 1), "float": (nan, inf, -1.0, 0.0, 3e38)}
+
+
+def change_cell(file, draw):
+    """Change values in a column of a Parquet file, one or all, or cut rows off."""
+    table = pq.read_table(file)
+    columns = [k for k, column in enumerate(table.columns) if column.null_count < len(table)]
+    number, row = draw.choice(columns), draw.randrange(len(table))
+    field, values = table.schema.field(number), table[number].to_pylist()
+    for place in draw.choice(([row], [row], range(len(values)))):
+        values[place] = other_value(values[place], field.type, draw)
+    table = table.set_column(number, field, pa.array(values, field.type))
+    pq.write_table(table.slice(0, row) if draw.random() < 0.05 else table, file)
+
+
+def other_value(value, kind, draw):
+    """Return another value of an Arrow type, a null, or a list that is shorter or longer."""
+    if draw.random() < 0.15:
+        return None
+    if pa.types.is_struct(kind):
+        field = draw.choice(list(kind))
+        return {
+            **(value or {}),
+            field.name: other_value((value or {}).get(field.name), field.type, draw),
+        }
+    if not pa.types.is_list(kind):
+        return draw.choice(CELLS[str(kind)])
+    first, *rest = value or [None]
+    item = other_value(first, kind.value_type, draw)
+    return draw.choice(([], rest, [*rest, first, item], [item, *rest]))
+
+
+def reseal_files(folder):
+    """Write run.json and results.json with the hashes of the files as they are now."""
+    content = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    files = {x.stem: hashlib.sha256(x.read_bytes()).hexdigest() for x in folder.glob("*/*.parquet")}
+    reseal_json(folder, "run.json", content | {"files": files})
