@@ -116,8 +116,7 @@ def compare_subjects(
     `Terms.independent` are 0.
     """
     check_weights(weights)
-    languages, sizes = read_languages(scores)
-    donors = read_languages(donor_scores)[0]
+    (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     codes = index_labels(relations, len(sizes), "relations")[1]
     numbers = np.arange(len(sizes))
     if facts is not None:
@@ -133,8 +132,7 @@ def compare_subjects(
         curves = make_curves(size, scale)
         if with_parts:
             labels = codes[queries], numbers[queries]
-            depths, mask = _learn_depths(languages, donors, items, right[items], labels)
-            matched[queries] = mask
+            depths, matched[queries] = _learn_depths(languages, donors, items, right[items], labels)
         step = max(1, CHUNK // (len(languages) * size**2))
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
@@ -145,9 +143,9 @@ def compare_subjects(
                 _multiply(second, second) + share[-1] * size,
             ]
             if with_parts:
-                marks = right[items[part]]
+                marks, mask = right[items[part]], matched[queries[part], None, None]
                 places = _move_right(donors, items[part], marks, depths[part]) * scale
-                shifts = (places.reshape(first.shape) - second) * mask[part, None, None]
+                shifts = (places.reshape(first.shape) - second) * mask
                 products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
     subject, mixed, donor = terms[:3]

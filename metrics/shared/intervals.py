@@ -277,8 +277,7 @@ def resample(
             places = random.choice(singles, size=(n, len(singles)))
             figures[:, singles] = figures[0, places]
         return Draws(figures, freedom, float(freedom.sum()))
-    # A cluster spans several groups: draw clusters of all, with their sums of each group, whose
-    # number of queries varies.
+    # A cluster spans several groups: draw clusters of all, with their sums of each group.
     wide = np.zeros((n_units, n_groups, table.shape[1]))
     np.add.at(wide, (units, codes), table)
     shape = (-1, *wide.shape[1:])

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Sequence
-from itertools import repeat
 from pathlib import Path
 
 from polyprobe.analysis.board.board import PARAMETERS, Board
-from polyprobe.analysis.figures.declaration import RunFigure
 from polyprobe.analysis.figures.results import MEAN, explain_missing
 from polyprobe.metrics.pictures.picture import Bars, Picture, Point, Points, Series
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role, Table
@@ -64,36 +62,27 @@ def make_board_finding(board: Board) -> Finding:
     )
 
 
-def _is_share(figure: RunFigure) -> bool:
-    """Check whether the maximum of a figure is 1, so that it can be shown in percent."""
-    return figure.scale.highest == 1.0
-
-
 def list_models(board: Board, figures: Sequence[str], with_titles: bool = False) -> Table:
     """List the models with figures, those that are no columns on the page and in CSV only."""
-    columns = [
-        Column("model", Role.LABEL),
-        Column("full name", Role.LABEL, "full_name", width=None),
-    ]
+    full_name = Column("full name", Role.LABEL, "full_name", width=None)
+    columns = [Column("model", Role.LABEL), full_name]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
-        options = (name, width, _is_share(figure), figure.definition)
+        options = (name, width, figure.scale.highest == 1.0, figure.definition)
         head = figure.title if with_titles else figure.heading
         columns.append(Column(head, Role.ESTIMATE, *options))
     # a column of equal numbers takes the room of a figure
     counts = {len(entry.settings.languages) for entry in board.entries}
     width = None if len(counts) == 1 else 0
-    columns.append(Column("size", Role.SIZE, PARAMETERS))
-    columns.append(Column("lang.", Role.COUNT, "languages", width))
+    size = Column("size", Role.SIZE, PARAMETERS)
+    columns += [size, Column("lang.", Role.COUNT, "languages", width)]
     columns += [Column(name, Role.TEXT, width=WIDE) for name in board.differing]
     rows, marks = [], {name: board.mark_best(name) for name in figures}
     for place, entry in enumerate(board.entries):
-        values = [entry.values[name] for name in figures]
         row: list[object] = [Cell(entry.name, link=_find_address(entry.settings)), entry.full_name]
-        estimates = (Estimate(x.mean, x.interval, x.plus_minus) for x in values)
-        best = (marks[name][place] for name in figures)
-        low = (MEAN in x.low for x in values)
-        row += map(Cell, estimates, repeat(None), best, low)
+        for name, x in ((name, entry.values[name]) for name in figures):
+            estimate = Estimate(x.mean, x.interval, x.plus_minus)
+            row.append(Cell(estimate, None, marks[name][place], MEAN in x.low))
         row += [entry.parameters, len(entry.settings.languages)]
         rows.append(row + [settings[place] for settings in board.differing.values()])
     floors = [board.find_floor(name) for name in figures]
@@ -150,7 +139,7 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
     if not any(x.languages for x in values):
         return None
     figure = board.figures[name]
-    languages, percent = languages or board.languages, _is_share(figure)
+    languages, percent = languages or board.languages, figure.scale.highest == 1.0
     head = [Column("model", Role.LABEL), Column("mean", percent=percent)]
     columns = [*head, *(Column(x, percent=percent) for x in languages)]
     best = {x: board.mark_best(name, x) for x in languages}

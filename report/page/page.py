@@ -146,12 +146,11 @@ def _make_block(part: Part, drawings: Sequence[Drawing]) -> Block:
     # an SVG of 51 languages has 130 kB, its values 10 kB: the script draws them into the first
     groups: dict[Any, list[Drawing]] = {}
     for drawing in drawings:
-        is_heat = isinstance(drawing.picture, Heat)
         key = tuple(drawing.picture.rows) if isinstance(drawing.picture, Heat) else drawing.name
-        groups.setdefault((is_heat, key), []).append(drawing)
+        groups.setdefault(key, []).append(drawing)
     figures = [_make_figure(group) for group in groups.values()]
     options = {label: [*of_label] for label, of_label in selects.items()}
-    has_heat = any(is_heat for is_heat, _ in groups)
+    has_heat = any(figure.heats for figure in figures)
     if has_heat:
         options["order"] = ["similarity", "family", "script", "given"]
     widths = (

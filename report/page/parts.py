@@ -180,13 +180,12 @@ def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     )]  # fmt: skip
     notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
-    means, every = _make_means_table(report), _make_every_mean_table(report)
+    (means, floors), every = _make_means_tables(report), _make_every_mean_table(report)
     of_second = [
         f"{_name_part(part, report)}{x}."
         for part in report.parts
         for x in list_second(part.results)
     ]
-    floors = _make_floors_table(report)
     blocks: list[Table | str] = [*lines, means, _TEXTS["floor"], floors, every, notes, *of_second]
     yield Part("Means and floors", blocks)
     yield Part(ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
@@ -206,27 +205,20 @@ def _name_part(part: RunPart, report: Report) -> str:
     return f"{part.name}: " if len(report.parts) > 1 else ""
 
 
-def _make_means_table(report: Report) -> Table:
-    """Make the table of the means of the headline figures, each with its highest floor below it."""
-    rows: list[list[str]] = []
+def _make_means_tables(report: Report) -> tuple[Table, Table]:
+    """Make the tables of the headline figures' means, above their highest floors; of all floors."""
+    rows, of_floors = list[list[str]](), list[list[str]]()
     for figure in _list_defined(HEADLINE, report):
         rows.append([figure.title, *_list_cells(report, figure, "mean")])
         floors = [rank_floors(part, figure) for part in report.parts]
         highest = ["\n".join([*next(iter(x.items()), ())][::-1]) for x in floors]
         if any(highest):
             rows.append(["—\u00a0highest\u00a0floor", *highest, *[""] * len(report.between)])
-    return Table(_list_columns(report, "figure"), rows)
-
-
-def _make_floors_table(report: Report) -> Table:
-    """Make the table of all floors of the headline figures."""
-    rows = []
-    for figure in _list_defined(HEADLINE, report):
-        floors = [rank_floors(part, figure) for part in report.parts]
         names = dict.fromkeys(name for levels in floors for name in levels)
-        rows += [[f"{figure.title}: {x}", *(y.get(x, "–") for y in floors)] for x in names]
+        of_floors += [[f"{figure.title}: {x}", *(y.get(x, "–") for y in floors)] for x in names]
     columns = _list_columns(report, "floor")[: 1 + len(report.parts)]
-    return Table(columns, rows, folded="All floors")
+    means = Table(_list_columns(report, "figure"), rows)
+    return means, Table(columns, of_floors, folded="All floors")
 
 
 def rank_floors(part: RunPart, figure: RunFigure) -> dict[str, str]:
