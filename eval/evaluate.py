@@ -194,8 +194,9 @@ class Evaluation(NamedTuple):
         if options.prompt_probability:
             check_prefix(scorer)
         scoring = options.name if self.request.scoring == FREE else scorer.scoring
-        check_askable(self.tables, scoring)
         protocol = protocol_of(scoring)
+        donor = options.donor and allows_donors(protocol, self.tables)
+        check_askable(self.tables, scoring)
         prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
         further = {**loaded.extra, **scorer.extra, **options.signature_parts}
         if scorer.engine.product != PRODUCTS[0]:
@@ -216,7 +217,7 @@ class Evaluation(NamedTuple):
             "attention": attention or SERVED,
             "path": scorer.path,
             "batch_tokens": scorer.engine.batch_tokens,
-            "donor": options.donor and allows_donors(protocol, self.tables),
+            "donor": donor,
             **self.rows.choice,
             "further": further,
             "probe": [*loaded.probe],

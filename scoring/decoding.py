@@ -31,10 +31,9 @@ from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer
 
 UNFILLED = -1
-Tokens = Ids
-Frame = tuple[Tokens, Tokens]
+Frame = tuple[Ids, Ids]
 Reading = dict[int, float]
-Readings = dict[tuple[Tokens, int], Reading]
+Readings = dict[tuple[Ids, int], Reading]
 # Active searches for each token of the budget: enough to fill batches of short prompts.
 SEARCHES_PER_TOKEN = 1 / 4
 
@@ -44,7 +43,7 @@ SEARCHES_PER_TOKEN = 1 / 4
 class SlotQuestion(NamedTuple):
     """A question about the probable tokens at one slot of a filling."""
 
-    tokens: Tokens  # the filling, UNFILLED for each mask, also at the slot itself
+    tokens: Ids  # the filling, UNFILLED for each mask, also at the slot itself
     slot: int  # the slot that is read
     target: int = UNFILLED  # a token whose log-probability is needed, UNFILLED for none
 
@@ -55,7 +54,7 @@ Search = Generator[list[SlotQuestion], list[Reading], "Hypothesis"]
 class Hypothesis(NamedTuple):
     """A complete or partial filling with its state of refinement."""
 
-    tokens: Tokens  # token ids, UNFILLED for slots without a prediction
+    tokens: Ids  # token ids, UNFILLED for slots without a prediction
     logs: tuple[float, ...]  # log c of each slot in nats, 0 for unfilled slots
     changed: bool = True  # whether the current left-to-right scan has changed a token
     converged: bool = False  # whether refinement is over
@@ -65,7 +64,7 @@ class Hypothesis(NamedTuple):
         """Return the sum of log c over the filled slots."""
         return sum(self.logs)
 
-    def without(self, slot: int) -> Tokens:
+    def without(self, slot: int) -> Ids:
         """Return the tokens with a mask in one slot: the paper's s∖k."""
         return (*self.tokens[:slot], UNFILLED, *self.tokens[slot + 1 :])
 
@@ -85,7 +84,7 @@ def search(n_masks: int, max_masks: int, options: DecodingOptions) -> Search:
             break
         yield from _ask(readings, questions)
         children = [child for h, slots in moves for child in _extend(h, slots, readings, options)]
-        distinct: dict[Tokens, Hypothesis] = {}
+        distinct: dict[Ids, Hypothesis] = {}
         for child in sorted(children, key=lambda h: -h.value):
             distinct.setdefault(child.tokens, child)
         beam = list(distinct.values())[: options.beam]
@@ -174,7 +173,7 @@ def _recompute(
 class Decoded(NamedTuple):
     """A decoded filling of a slot."""
 
-    tokens: Tokens  # token ids, one for each mask of the winning number of masks
+    tokens: Ids  # token ids, one for each mask of the winning number of masks
     # The paper's v in nats: the sum of log c, or with length normalisation the mean
     log_probability: float
     fillings: tuple[Hypothesis, ...]  # the best filling of each number of masks, 1 to M
@@ -236,7 +235,7 @@ def decode(
 
 
 def read_confidences(
-    scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Tokens]
+    scorer: MaskedScorer, prompts: Sequence[str], fillings: Sequence[Ids]
 ) -> list[tuple[float, ...]]:
     """Return log c of the tokens of given fillings: log p(y_k | s without y_k), in nats."""
     # These are the confidences of `recompute`; their sum is a pseudo-log-likelihood. Each prompt

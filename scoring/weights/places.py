@@ -314,9 +314,8 @@ def cannot_load(model: str, error: BaseException) -> PolyprobeError:
         text = "its weights have other shapes than its configuration says"
     elif not isinstance(error, OSError | ValueError):
         text = f"{type(error).__name__}: {text}"
-    unknown = isinstance(error, OSError | HFValidationError) and may_be_unknown(error)
-    unknown = unknown and model not in EMBEDDED
-    if os.path.isdir(model) or model.endswith(".gguf") or not unknown:
+    here = os.path.isdir(model) or model.endswith(".gguf") or model in EMBEDDED
+    if here or not (isinstance(error, OSError | HFValidationError) and may_be_unknown(error)):
         return PolyprobeError(f"cannot load the model in {model}: {text}")
     return PolyprobeError(
         f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or the "
