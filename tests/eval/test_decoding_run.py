@@ -1,5 +1,9 @@
 """Free decoding through the runner: predictions on disk, resumed, and one line for a mistake."""
 
+import json
+import shutil
+from pathlib import Path
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -174,9 +178,13 @@ def test_an_interrupted_run_keeps_whole_languages_and_goes_on(place, done, tmp_p
 
 
 def test_a_sentence_with_all_masks_must_fit(place, tmp_path):
-    message = "language 'en': a sentence becomes 610 tokens, the model reads 512: "
+    copy = Path(shutil.copytree(place, tmp_path / "place"))
+    file = copy / "bert" / "tokenizer_config.json"
+    settings = json.loads(file.read_text())
+    file.write_text(json.dumps({**settings, "model_max_length": 100}))
+    message = "language 'en': a sentence becomes 110 tokens, the model reads 100: "
     with pytest.raises(PolyprobeError, match=message):
-        run_all(place, tmp_path, max_masks=600)
+        run_all(copy, tmp_path / "run", max_masks=100)
 
 
 def test_left_out_facts_are_not_decoded(place, monkeypatch):
