@@ -96,6 +96,9 @@ def refuse_languages(languages: Iterable[str], place: str, available: Collection
     codes = (find_code(x) or getattr(find_language(x), "code", "") for x in unknown)
     names = [splits.get(code) for code in codes]
     hint = f" did you mean {','.join(filter(None, names))!r}?" if names[0] else ""
+    base, separator, _ = unknown[0].replace("_", "-").partition("-")
+    if separator and len(unknown) == 1:  # the nearest variant of the language
+        hint = guess(unknown[0], [x for x in available if x.startswith(base)]) or hint
     # The code of a language is no mistake for that of another; a variant may be.
     if not hint and (len(unknown[0]) > 3 or unknown[0].casefold() not in read_languages()):
         hint = guess(unknown[0], available)

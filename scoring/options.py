@@ -38,7 +38,7 @@ SCORING_NAMES = {
 }
 BOS = ("auto", "always", "never")
 SHORT_OBJECTS = ("en", "fr", "nl", "es")  # at most five tokens in over 90% of objects
-FEW_MASKS, MANY_MASKS, MOST_MASKS = 5, 10, 100
+FEW_MASKS, MANY_MASKS, MOST_MASKS = 5, 10, 1000
 LETTERS = ascii_uppercase  # of options
 FINAL_STOP = "final_stop"  # the name of --final-stop in signatures
 FINAL_STOPS = ("none", ".", "。")

@@ -81,7 +81,7 @@ def test_only_files_of_the_languages_asked_are_read(mirror, monkeypatch):
 
 
 def test_unknown_language_is_named_with_its_neighbour(mirror):
-    with pytest.raises(PolyprobeError, match="'zh-hansi' in mpararel; did you mean 'zh'"):
+    with pytest.raises(PolyprobeError, match="'zh-hansi' in mpararel; did you mean 'zh-hans'"):
         read_source("mpararel", mirror, ["zh-hansi"])
 
 

@@ -55,7 +55,7 @@ MISTAKES = {
         "devices": 2,
     },
     "--beam is for --scoring xfactr, not bmlama; leave it out": {"beam": 2},
-    "--max-masks must be 1 to 100, got 0": {"max_masks": 0, "scoring": "xfactr"},
+    "--max-masks must be 1 to 1000, got 0": {"max_masks": 0, "scoring": "xfactr"},
     "unknown --initial 'ordr'; did you mean 'order'? known: independent, order, confidence": {
         "initial": "ordr"
     },

@@ -160,7 +160,7 @@ def test_folders_that_are_no_dataset(folder, tmp_path):
     (folder / "data/default/en.parquet").rename(whole / "train.parquet")
     cases = {
         "no such folder": tmp_path / "none",
-        "no dataset '.*empty' here": tmp_path / "empty",
+        "empty doesn't contain any data files": tmp_path / "empty",
         "has the splits train instead of one for each language": whole,
         "has the splits train, not one split for each language": named,
     }

@@ -101,7 +101,10 @@ def test_another_model_behind_the_name_is_noticed_when_a_run_is_resumed(tmp_path
             {"tokenizer": "{t5}"},
             "--server is for decoder-only models, .* is T5ForConditionalGeneration",
         ),
-        ({"permutations": "3", "scoring": "letters"}, "must be 1 to 26, got '3'"),
+        (
+            {"permutations": "3", "scoring": "letters"},
+            "permutations must be a whole number or None",
+        ),
         ({"tokenizer": "{empty}"}, "give that of the served model"),
     ],
 )
