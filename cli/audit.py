@@ -53,7 +53,7 @@ def audit(
 
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
-        from polyprobe.builder.audit.report import audit_table, render_page, to_json
+        from polyprobe.builder.audit.report import audit_table, render_audit, to_json
         from polyprobe.builder.audit.tables import count_templates, read_tables
         from polyprobe.builder.audit.templates import tabulate_counts, templates_json
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
@@ -69,4 +69,4 @@ def audit(
     if options.json_file:
         write_json(options.json_file, to_json(result))
     if options.html_file:
-        write_text(options.html_file, render_page(result), "choose another file")
+        write_text(options.html_file, render_audit(result), "choose another file")

@@ -125,7 +125,7 @@ def totals(audit: Audit) -> list[str]:
     return list(filter(None, text.splitlines()))
 
 
-def render_page(audit: Audit) -> str:
+def render_audit(audit: Audit) -> str:
     """Return the page: totals, table, definitions, and a heat map for each kind of ceiling."""
     head, *lines = table_rows(audit)
     return render(

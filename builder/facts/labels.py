@@ -105,19 +105,19 @@ def fold(text: str) -> str:
 
 
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
-def clean(text: str, language: str) -> str:
+def mend(text: str, language: str) -> str:
     """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
     return simplify(unmix(normalise(text, language)), language)
 
 
 def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
-    """Return {text: the text by `clean`} of the texts that differ from it."""
+    """Return {text: the text by `mend`} of the texts that differ from it."""
     column = pl.Series(list(set(texts)), dtype=pl.String)
     # Only texts with a suspicious character can change, except Chinese ones.
     if language != CHINESE:
         suspect = column.str.contains_any(list(INVISIBLE)) | column.str.contains(_MIXED)
         column = column.filter(suspect)
-    cleaned = ((text, clean(text, language)) for text in column)
+    cleaned = ((text, mend(text, language)) for text in column)
     return {text: result for text, result in cleaned if result != text}
 
 
@@ -259,7 +259,7 @@ def clean_facts(facts: Facts) -> Facts:
 
 
 def clean_labels(labels: pl.DataFrame) -> pl.DataFrame:
-    """Return the labels cleaned (`clean`), without empty ones."""
+    """Return the labels cleaned (`mend`), without empty ones."""
     rows = unmix_column(tidy(labels, ["label"]), "label").filter(pl.col("label") != "")
     return simplify_columns(rows, ["label"])
 

@@ -17,7 +17,7 @@ from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
-from polyprobe.schema.run.shapes import RESULTS, Content, find_fault, find_stray
+from polyprobe.schema.run.shapes import RESULTS, Content, find_stray, find_wrong_shape
 from polyprobe.schema.run.values import find_wrong_value
 from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError
@@ -208,7 +208,7 @@ class Run:
         results, file = self.read_json("results.json", remedy), self.folder / "results.json"
         if results.pop(RUN_SEAL, None) != self.seal:
             raise PolyprobeError(f"{file} was computed from another state of the run; {remedy}")
-        fault = find_fault(results, RESULTS) or find_stray(results, self.settings().languages)
+        fault = find_wrong_shape(results, RESULTS) or find_stray(results, self.settings().languages)
         if fault:
             raise PolyprobeError(f"{file}: {fault}; {remedy}")
         return Content(results, f"{file}:", remedy)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self, get_type_hints
 
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.schema.run.shapes import CHAT, as_shape, find_fault
+from polyprobe.schema.run.shapes import CHAT, as_shape, find_wrong_shape
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import HASH, is_hash
 from polyprobe.system.text import clean, clean_field
@@ -138,7 +138,7 @@ class Settings:
         if different := sorted(names ^ values.keys()):
             raise ValueError(f"{different[0]} is {'missing' if different[0] in names else 'new'}")
         shape = {name: as_shape(hint) for name, hint in get_type_hints(cls).items()}
-        if fault := find_fault(values, shape | {"chat": CHAT}):
+        if fault := find_wrong_shape(values, shape | {"chat": CHAT}):
             raise ValueError(fault)
         settings = cls(**values)
         for name in settings.languages or [""]:

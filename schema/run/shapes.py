@@ -65,7 +65,7 @@ def find_stray(results: Mapping[str, Any], languages: Sequence[str]) -> str:
         return f"languages is {there}, and in run.json {languages}"
     pairs = {"-".join(pair) for pair in product(languages, repeat=2)}
     for name, value in results.items():
-        if name in results["mean"] and (fault := find_fault(value, VALUES, name)):
+        if name in results["mean"] and (fault := find_wrong_shape(value, VALUES, name)):
             return fault
         keys = {*value} if isinstance(value, dict) and name not in RESULTS else {*()}
         if not (keys <= {*languages} or keys <= pairs):
@@ -98,14 +98,14 @@ def as_shape(hint: Any) -> Any:
     return {list: [*parts], dict: {str: parts[-1:] or Any}}.get(get_origin(hint), hint)
 
 
-def find_fault(value: Any, shape: Any, place: str = "") -> str:
+def find_wrong_shape(value: Any, shape: Any, place: str = "") -> str:
     """Name the first value that has not the shape, such as `mean.rankc is 'x'`; "" for none."""
     if fits([value], shape):
         return ""
     for part in _list_parts(shape):
         if isinstance(part, list | dict) and isinstance(value, type(part)):
             for name, child in enumerate(value) if isinstance(value, list) else value.items():
-                if fault := find_fault(child, _choose(part, name), f"{place}.{name}"):
+                if fault := find_wrong_shape(child, _choose(part, name), f"{place}.{name}"):
                     return fault
     return f"{place.lstrip('.')} is {value!r:.40}"
 

@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.audit.checks import CHECKS
-from polyprobe.builder.audit.report import audit_table, render_page, to_json
+from polyprobe.builder.audit.report import audit_table, render_audit, to_json
 from polyprobe.system.errors import PolyprobeError
 from tests.builder.audited import IDS, make_tables, with_ids
 
@@ -285,7 +285,7 @@ def test_columns_that_are_not_needed_may_lack_and_values_may_be_null():
 
 def test_page_needs_nothing_from_elsewhere_and_escapes_names():
     found = audit_tables(make_tables(SPOILED["rows_with_missing_slot"][0]), "<b>/x")
-    page = render_page(found)
+    page = render_audit(found)
     assert "<script" not in page
     assert "http" not in page.replace("http-equiv", "")
     assert "<b>" not in page

@@ -11,10 +11,10 @@ from polyprobe.builder.facts.flags import flag_rows, occurs
 from polyprobe.builder.facts.labels import (
     INVISIBLE,
     choose_labels,
-    clean,
     clean_facts,
     count_contradictions,
     find_invisible,
+    mend,
     normalise,
     tidy,
     unmix,
@@ -76,9 +76,9 @@ def test_texts_become_plain_where_they_are_not_spelled_so():
     [("臺灣", "台湾"), ("德語", "德语"), ("裏海", "里海"), ("乾隆", "乾隆"), ("乾燥", "干燥")],
 )
 def test_chinese_is_simplified_and_japanese_is_not(traditional, simplified):
-    assert clean(traditional, "zh") == simplified
-    assert clean(simplified, "zh") == simplified
-    assert clean(traditional, "ja") == traditional
+    assert mend(traditional, "zh") == simplified
+    assert mend(simplified, "zh") == simplified
+    assert mend(traditional, "ja") == traditional
 
 
 def test_facts_have_simplified_chinese_in_labels_and_prompts():

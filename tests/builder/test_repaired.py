@@ -18,7 +18,7 @@ import pytest
 from bench.bmlama_audit import AuditLine, summarize_audit
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.facts.labels import clean, simplify
+from polyprobe.builder.facts.labels import mend, simplify
 from polyprobe.builder.facts.truths import find_truths
 from polyprobe.builder.recipes.bmlama import card as bmlama_card
 from polyprobe.builder.recipes.bmlama.build import write_traditional
@@ -194,19 +194,19 @@ def test_candidates_bear_published_labels_or_those_of_mpararel_or_ours(tables, u
         for old, new in published_rows(tables, config):
             key = columns["relation"][new], columns["object_id"][new]
             [form] = published[language]["answer_forms"][old]
-            if columns["answer_forms"][new] != [clean(form, language)]:  # restored
+            if columns["answer_forms"][new] != [mend(form, language)]:  # restored
                 assert "label" in columns["repairs"][new]
                 [form] = columns["answer_forms"][new]
                 ours = NAMES.get((language, key[1]))
-                assert form == (ours or clean(spelled[language, key[1]], language))
-            assert answers.setdefault(key, clean(form, language)) == clean(form, language)
+                assert form == (ours or mend(spelled[language, key[1]], language))
+            assert answers.setdefault(key, mend(form, language)) == mend(form, language)
         for relation, ids, labels in zip(
             columns["relation"], columns["candidate_ids"], columns["candidates"], strict=True
         ):
             for name, label in zip(ids, labels, strict=True):
                 answer = answers.get((relation, name)) or NAMES.get((language, name))
                 sources[answer is not None] += 1
-                assert label == (answer or clean(spelled[language, name], language))
+                assert label == (answer or mend(spelled[language, name], language))
     assert sources[True] > 50 * sources[False] > 0
 
 
@@ -233,7 +233,7 @@ def test_what_no_code_tells_of_is_as_published(tables, config):
         published = tables[config][language]
         for old, new in published_rows(tables, config):
             codes = set(columns["repairs"][new])
-            before = [clean(label, language) for label in published["candidates"][old]]
+            before = [mend(label, language) for label in published["candidates"][old]]
             answer = columns["answers"][new][0]
             after = list(columns["candidates"][new])
             assert columns["answer_forms"][new] == [after[answer]]
@@ -243,10 +243,10 @@ def test_what_no_code_tells_of_is_as_published(tables, config):
             if not codes & CHANGED:
                 assert after == before
                 unchanged += 1
-            subject = clean(published["subject"][old], language)
+            subject = mend(published["subject"][old], language)
             assert "label" in codes or columns["subject"][new] == subject
             if not codes & {"template", "label"}:
-                assert columns["prompt"][new] == clean(published["prompt"][old], language)
+                assert columns["prompt"][new] == mend(published["prompt"][old], language)
             if not codes & TEXTS:
                 assert columns["prompt"][new] == published["prompt"][old]
             if "second_answer" in codes or "filled" in codes:

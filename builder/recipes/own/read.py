@@ -20,7 +20,7 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is_template
-from polyprobe.builder.facts.labels import clean, fold
+from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown
 from polyprobe.system.progress import report
@@ -94,7 +94,7 @@ def read_own_templates(path: Path) -> OwnTemplates:
 
 def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[str, ...]]:
     """Read the facts of a table with their templates, and the languages of its columns."""
-    # A fact that several rows repeat counts once. Labels are cleaned (`labels.clean`) and compared
+    # A fact that several rows repeat counts once. Labels are cleaned (`labels.mend`) and compared
     # by `fold`. `repairs` counts repeated rows and changed labels.
     rows, languages = read_fact_lines(path)
     facts: Counter[tuple[str, ...]] = Counter()
@@ -111,7 +111,7 @@ def read_own_facts(path: Path, templates: OwnTemplates) -> tuple[Facts, tuple[st
         facts[(relation, *ends)] += 1
         for (role, entity), language in product(zip(ROLES, ends, strict=True), languages):
             text = row.cells[f"{role}_{language}"]
-            label = clean(text, language)
+            label = mend(text, language)
             if label.casefold() in MISSING:
                 doubtful.append(f"{label} (line {row.number})")
             if label != text:
@@ -184,7 +184,7 @@ def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
         raise row.fail(f"{role}_id {entity!r} contains ':'; use other characters")
     if entity:
         return entity
-    texts = (clean(row.cells[f"{role}_{language}"], language) for language in languages)
+    texts = (mend(row.cells[f"{role}_{language}"], language) for language in languages)
     label = next(filter(None, texts), "")
     if not label:
         raise row.fail(f"no {role}; fill in {role}_{languages[0]}, or delete the row")

@@ -242,7 +242,7 @@ def read_language_file(path: Path) -> Columns:
             f"{path} is not UTF-8 (byte {error.start}); unpack it again"
         ) from error
     except (ValueError, csv.Error, StopIteration) as error:
-        raise PolyprobeError(f"{path}{find_fault(content)}; unpack it again") from error
+        raise PolyprobeError(f"{path}{find_bad_row(content)}; unpack it again") from error
     except OSError as error:
         raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
     if not columns.prompt:
@@ -250,7 +250,7 @@ def read_language_file(path: Path) -> Columns:
     return columns
 
 
-def find_fault(content: bytes) -> str:
+def find_bad_row(content: bytes) -> str:
     """Return the first fault of a file as the end of a sentence, with its row if known."""
     lines = csv.reader(io.StringIO(content.decode("utf-8"), newline=""), delimiter="\t")
     try:

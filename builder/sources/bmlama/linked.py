@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
-from polyprobe.builder.facts.labels import choose_labels, clean, count_contradictions, fold
+from polyprobe.builder.facts.labels import choose_labels, count_contradictions, fold, mend
 from polyprobe.builder.sources import read_source
 from polyprobe.system.progress import report
 
@@ -192,7 +192,7 @@ def collect_entities(
     # An answer has the labels of its published rows; damaged ones are restored. The relation's
     # other objects in `facts` (mParaRel's) follow, if they have a label in every language.
     rows = published.columns
-    columns = ([clean(label, language) for label in part.answer] for language, part in rows.items())
+    columns = ([mend(label, language) for label in part.answer] for language, part in rows.items())
     labels = list(zip(*columns, strict=True))
     objects = facts.labels.filter(pl.col("id").is_in(facts.facts["object_id"].implode()))
     spellings = {(language, name): label for language, name, label in objects.iter_rows()}
@@ -219,7 +219,7 @@ def restore(
 ) -> Iterator[str]:
     """Yield an entity's {language: label}: mParaRel's where cut at a comma, ours where wrong."""
     for language, label in labels.items():
-        spelling = clean(spellings.get((language, name), label), language)
+        spelling = mend(spellings.get((language, name), label), language)
         text = spelling if is_cut(label, spelling, relation) else label
         yield correct_name(text, name, language)
 
@@ -248,7 +248,7 @@ def list_source_objects(languages: list[str], facts: Facts) -> Iterator[tuple[st
     table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
     for relation, name, *texts in table.sort("relation", "object_id").iter_rows():
         pairs = zip(texts, languages, strict=True)
-        names = tuple([correct_name(clean(text, code), name, code) for text, code in pairs])
+        names = tuple([correct_name(mend(text, code), name, code) for text, code in pairs])
         yield relation, Entity(name, names, names, published=False)
 
 
@@ -260,7 +260,7 @@ def name_strangers(
     places = {language: place for place, language in enumerate(languages)}
     part = labels.filter(pl.col("language").is_in(list(languages)), pl.col("id").is_in(sorted(ids)))
     for language, name, label in part.iter_rows():
-        names[name][places[language]] = correct_name(clean(label, language), name, language)
+        names[name][places[language]] = correct_name(mend(label, language), name, language)
     return {name: Entity(name, tuple(x), tuple(x), published=False) for name, x in names.items()}
 
 
@@ -283,8 +283,8 @@ def read_queries(
     ):
         candidates = []
         for index, label in enumerate(english.candidates[number]):
-            name = clean(label, "en")
-            labels = (clean(part.candidates[number][index], code) for code, part in rows.items())
+            name = mend(label, "en")
+            labels = (mend(part.candidates[number][index], code) for code, part in rows.items())
             homonyms = by_label[relation].get(name, ())
             candidates.append(choose_entity(homonyms, labels) or name_by_label(relation, name))
         # The answer is known by its row; its English label may be that of a homonym.
