@@ -36,24 +36,26 @@ def _list_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
     for name in names:
         partly = name == "form_lengths" and batch[name].null_count < len(batch)
         yield from _search(batch[name], name, may_be_null=name not in FULL and not partly)
-    lengths = {x: pc.list_value_length(batch[x]) for x in {*AS_LONG, *AS_LONG.values()} & {*names}}
-    for name, other in ((x, y) for x, y in AS_LONG.items() if x in names):
-        text = f"{name} has not as many values as {other}"
-        yield from _mark(pc.not_equal(lengths[name], lengths[other]), text)
-    for name, other in ((x, y) for x, y in PLACES.items() if x in names):
-        sizes = lengths[other].take(pc.list_parent_indices(batch[name]))
-        outside = _mark(pc.greater_equal(pc.list_flatten(batch[name]), sizes), "")
+    sizes = {x: pc.list_value_length(batch[x]) for x in names if pa.types.is_list(batch[x].type)}
+    for name in filter(AS_LONG.get, sizes):
+        text = f"{name} has not as many values as {AS_LONG[name]}"
+        yield from _mark(pc.not_equal(sizes[name], sizes[AS_LONG[name]]), text)
+    for name in filter(PLACES.get, sizes):
         rows = pc.list_parent_indices(batch[name])
-        yield from ((rows[k].as_py(), f"{name} is not among {other}") for k, _ in outside)
-    for name, other in ((x, y) for x, y in NEEDED.items() if x in names):
-        lacks = pc.and_(batch[name].is_null(), batch[other].is_valid())
-        yield from _mark(lacks, f"{name} has a null beside {other}")
+        outside = pc.greater_equal(pc.list_flatten(batch[name]), sizes[PLACES[name]].take(rows))
+        for place, text in _mark(outside, f"{name} is not among {PLACES[name]}"):
+            yield rows[place].as_py(), text
+    for name in filter(NEEDED.get, names):
+        lacks = pc.and_(batch[name].is_null(), batch[NEEDED[name]].is_valid())
+        yield from _mark(lacks, f"{name} has a null beside {NEEDED[name]}")
     if "fillings" in names:
-        sizes = pc.list_value_length(batch["fillings"])
-        yield from _mark(pc.greater(batch["n_masks"], sizes), "n_masks is more than the fillings")
+        few = pc.greater(batch["n_masks"], sizes["fillings"])
+        yield from _mark(few, "n_masks is more than the fillings")
         # Old runs have none.
-        sizes = pc.if_else(batch["prediction"].is_valid(), pc.fill_null(sizes, 0), None)
-        different = pc.not_equal(sizes, pc.max(sizes))
+        counts = pc.if_else(
+            batch["prediction"].is_valid(), pc.fill_null(sizes["fillings"], 0), None
+        )
+        different = pc.not_equal(counts, pc.max(counts))
         yield from _mark(different, "fillings has fewer values than in other rows")
 
 
