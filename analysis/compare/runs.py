@@ -157,8 +157,8 @@ def _measure(
 ) -> tuple[Figures, tuple[ScoredFacts, ScoredFacts] | None, Decodings | None]:
     """Measure the figures that both runs have; free predictions are compared fact by fact too."""
     if runs[0].settings().kind == "predictions":
-        marked, decodings = _measure_predictions(runs, tables, options, test)
-        return {x.name: marked[x.name] for x in figures if x.name in marked}, None, decodings
+        marks, decodings = _measure_predictions(runs, tables, options, test)
+        return {x.name: marks[x.name] for x in figures if x.name in marks}, None, decodings
     sides = zip(runs, tables, strict=True)
     first, second = (read_scored(*side, options, with_parts=False) for side in sides)
     pairs: Figures = {
@@ -227,15 +227,15 @@ def _compare_pairs(
     """Compare all figures over `units`, headline figures in each relation over those `within`."""
     by_figure, of_relations = {}, {}
     for name in track([*pairs], "comparing"):
-        both, is_linked = pairs[name](), BY_NAME[name].of_second
-        by_figure[name] = compare_figures(*both, clusters=units[is_linked], **test)
+        pair, is_linked = pairs[name](), BY_NAME[name].of_second
+        by_figure[name] = compare_figures(*pair, clusters=units[is_linked], **test)
         if relations and BY_NAME[name] in HEADLINE:
-            of_relations[name] = _compare_relations(both, relations, within[is_linked], test)
+            of_relations[name] = _compare_relations(pair, relations, within[is_linked], test)
     return by_figure, of_relations
 
 
 def _compare_relations(
-    both: Both,
+    pair: Both,
     relations: Mapping[str, np.ndarray],
     units: Sequence[Hashable],
     test: Mapping[str, Any],
@@ -243,7 +243,7 @@ def _compare_relations(
     """Compare the means of a figure in each relation, p corrected over relations."""
     means = []
     for relation, rows in relations.items():
-        first, second = (pick_facts(figure, rows) for figure in both)
+        first, second = (pick_facts(figure, rows) for figure in pair)
         *_, mean = compare_figures(first, second, **test, clusters=take(units, rows.tolist()))
         means.append(mean._replace(name=relation))
     adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))

@@ -117,9 +117,9 @@ def p_value(null: Iterable[np.ndarray], observed: np.ndarray) -> np.ndarray:
     """
     n_reached, n_defined = np.zeros((2, len(observed)))
     # equal differences must count as equal, whatever the order in which they were summed
-    least = np.abs(observed) * (1 - 1e-9) - 1e-12
+    limit = np.abs(observed) * (1 - 1e-9) - 1e-12
     for part in null:
-        n_reached += (np.abs(part) >= least).sum(axis=0)
+        n_reached += (np.abs(part) >= limit).sum(axis=0)
         n_defined += (~np.isnan(part)).sum(axis=0)
     return np.where(np.isnan(observed), np.nan, (1 + n_reached) / (1 + n_defined))
 
@@ -167,8 +167,8 @@ def _bootstrap(figures: _Figures, tables: _Tables, n: int, seed: int) -> np.ndar
     def subtract(sums: np.ndarray) -> np.ndarray:
         return np.subtract(*_pair(figures, sums[:, :middle], sums[:, middle:]))
 
-    both = np.concatenate(tables, axis=1)
-    return intervals.draw(both, n, np.random.default_rng(seed), subtract)
+    table = np.concatenate(tables, axis=1)
+    return intervals.draw(table, n, np.random.default_rng(seed), subtract)
 
 
 def _randomise(figures: _Figures, tables: _Tables, n: int, seed: int) -> Iterator[np.ndarray]:

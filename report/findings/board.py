@@ -207,8 +207,8 @@ def _draw(board: Board) -> dict[str, Picture]:
         bounds = [entry.values[name].interval for entry in board.entries]
         series = Series(title, board.list_values(name), bounds)
         pictures[name] = Bars(f"{title} on {board.data}", labels, [series], title)
-    others = [name for name in board.columns if name != "accuracy"]
-    for name in others if "accuracy" in board.figures and len(board.entries) > 1 else ():
+    rest = [name for name in board.columns if name != "accuracy"]
+    for name in rest if "accuracy" in board.figures and len(board.entries) > 1 else ():
         x, y = board.figures["accuracy"].title, board.figures[name].title
         title = f"{y} and {x}"
         if correlation := board.correlations.get(name):

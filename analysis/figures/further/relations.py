@@ -22,15 +22,15 @@ def estimate_relations(
     facts: ScoredFacts, units: Units, names: Collection[str]
 ) -> dict[str, dict[str, Any]]:
     """Compute the headline figures and the floor of each relation."""
-    chosen = [f for f in HEADLINE if f.name in names and f.applies(facts)]
-    figures = ((f.name, f.measure(facts)) for f in chosen)
+    headline = [f for f in HEADLINE if f.name in names and f.applies(facts)]
+    figures = ((f.name, f.measure(facts)) for f in headline)
     relations = facts.table["relation"].to_pylist()
     results = split_figures(
         figures,
         relations,
         lambda x: units.second_within if BY_NAME[x].of_second else units.relation,
     )
-    baseline = (facts.baseline or {}) if BY_NAME["accuracy"] in chosen else {}
+    baseline = (facts.baseline or {}) if BY_NAME["accuracy"] in headline else {}
     for relation, rows in list_rows(relations).items():
         levels = [values[rows] for values in baseline.values()]
         floors = {"frequency": {"accuracy": float(np.mean(levels))}} if levels else {}
