@@ -187,11 +187,11 @@ def _download(url: str, file: Path, sha256: str | None) -> None:
 
 def _limit(response: Any, **_: Any) -> None:
     """Let a response of requests end a download of more bytes than any archive has."""
-    read, largest = response.iter_content, SMALL if response.is_redirect else LARGEST
+    pass_chunks, largest = response.iter_content, SMALL if response.is_redirect else LARGEST
 
     def read_limited(*values: Any, **options: Any) -> Iterator[bytes]:
         size = 0
-        for part in read(*values, **options):
+        for part in pass_chunks(*values, **options):
             size += len(part)
             if size > largest:
                 raise PolyprobeError(f"{response.url} has more than {largest >> 20:,} MB; not read")

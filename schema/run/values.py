@@ -49,8 +49,8 @@ def _list_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
         lacks = pc.and_(batch[name].is_null(), batch[NEEDED[name]].is_valid())
         yield from _mark(lacks, f"{name} has a null beside {NEEDED[name]}")
     if "fillings" in names:
-        few = pc.greater(batch["n_masks"], sizes["fillings"])
-        yield from _mark(few, "n_masks is more than the fillings")
+        overfull = pc.greater(batch["n_masks"], sizes["fillings"])
+        yield from _mark(overfull, "n_masks is more than the fillings")
         # Old runs have none.
         counts = pc.if_else(
             batch["prediction"].is_valid(), pc.fill_null(sizes["fillings"], 0), None

@@ -64,9 +64,9 @@ async def connect(url: str, model: str) -> Server:
     # Addresses are often copied from a client of OpenAI, which has the version in them.
     parts = urlsplit(check_address("--server", url))
     base = urlunsplit(parts._replace(path=parts.path.removesuffix("/v1")))
-    shown = hide_secrets(base)
+    address = hide_secrets(base)
     requests = Requests(Pace(tries=3, busy_tries=8), None, 30.0)
-    line = f"waiting for an answer of {shown}"
+    line = f"waiting for an answer of {address}"
     notice = asyncio.get_running_loop().call_later(SILENCE, report, line)
     async with new_client() as client:
         for kind in KINDS:
@@ -74,11 +74,11 @@ async def connect(url: str, model: str) -> Server:
                 with readable():
                     served = await requests.send(partial(kind.find, client, base, model))
             except BusyError as error:
-                raise PolyprobeError(f"the server {shown} is busy ({error}); {LATER}") from error
+                raise PolyprobeError(f"the server {address} is busy ({error}); {LATER}") from error
             except (NoAnswerError, BrokenAnswerError) as error:
                 scheme = " (http, not https?)" if base.startswith("https:") else ""
                 raise PolyprobeError(
-                    f"no model server answers at {shown} ({error}); start it, or "
+                    f"no model server answers at {address} ({error}); start it, or "
                     f"correct --server{scheme}"
                 ) from error
             finally:
