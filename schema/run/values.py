@@ -5,7 +5,8 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-FULL = ("fact_id", "relation", "answers", "scores", "n_tokens", "prompt", "answer_forms")
+FULL = ("fact_id", "relation", "answers", "scores", "prompt", "answer_forms")
+FULL_OR_NULL = ("n_tokens", "form_lengths")  # released scores have no numbers of tokens
 NOT_EMPTY = ("answers", "scores", "fillings.log_c", "gold_log_c")
 # Columns that have as long lists as another one, or places in its lists.
 AS_LONG = dict.fromkeys(("n_tokens", "n_characters", "bigrams", "initials"), "scores")
@@ -34,7 +35,7 @@ def find_wrong_value(table: pa.Table) -> str:
 def _list_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
     names = batch.schema.names
     for name in names:
-        partly = name == "form_lengths" and batch[name].null_count < len(batch)
+        partly = name in FULL_OR_NULL and batch[name].null_count < len(batch)
         yield from _search(batch[name], name, may_be_null=name not in FULL and not partly)
     sizes = {x: pc.list_value_length(batch[x]) for x in names if pa.types.is_list(batch[x].type)}
     for name in filter(AS_LONG.get, sizes):

@@ -75,7 +75,7 @@ def refused(run, message):
     ("spoil", "message"),
     [
         (cut, "scores/ru.parquet is not readable Parquet"),
-        (put_nan, "NaN among the scores of query 2 in 'ru'"),
+        (put_nan, "language 'ru', row 3: scores has a number that is not finite"),
         (put_text, "scores/ru.parquet has other columns than fact_id (string)"),
         (drop_row, "scores/ru.parquet has other facts than scores/en.parquet"),
     ],
