@@ -195,8 +195,6 @@ class ScoredFacts:
         """Spread the values of facts at some places over all facts, 0 elsewhere."""
         if len(places) == len(self.table):
             return values
-        if not any(values.strides):  # 0 throughout, without memory
-            return np.broadcast_to(values[:1], (len(self.table), *values.shape[1:]))
         result = np.zeros((len(self.table), *values.shape[1:]), values.dtype)
         result[places] = values
         return result

@@ -113,7 +113,7 @@ def compare_subjects(
     Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
     `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
-    `Terms.independent` are 0.
+    `Terms.independent` have no pairs.
     """
     check_weights(weights)
     (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
@@ -149,7 +149,7 @@ def compare_subjects(
                 products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]
     subject, mixed, donor = terms[:3]
-    none = np.broadcast_to(0.0, subject.shape)
+    none = np.zeros((len(sizes), 0))
     of_answers, independent = terms[3:] if with_parts else (none, none)
     of_queries = matched, sizes > 1
     return Terms([*scores], subject, mixed, donor, of_answers, independent, *of_queries)
