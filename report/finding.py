@@ -117,6 +117,8 @@ class Finding(NamedTuple):
     cautions: Sequence[str] = ()  # why a figure or test is inexact or omitted, one line each
     terms: Sequence[tuple[str, str]] = ()  # glossary of the page: term and meaning
     pictures: Mapping[str, Picture] = {}  # by name, in the order of `--draw`
+    # Of pictures that take turns on the page, by name: label of a select → its option.
+    choices: Mapping[str, Mapping[str, str]] = {}
     links: Sequence[tuple[str, str]] = ()  # of the page: text and address
 
     @property

@@ -58,6 +58,7 @@ def make_board_finding(board: Board) -> Finding:
             ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
         ],
         pictures=pictures,
+        choices={x: {"figure": board.figures[x.partition("-")[0]].title} for x in pictures},
         links=_list_data(board),
     )
 

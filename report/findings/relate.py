@@ -39,6 +39,11 @@ def make_relate_finding(correlations: Correlations) -> Finding:
         f"What correlates with {pairs.of.title} of the pairs of {len(pairs.languages)} languages?",
         notes=[*_list_notes(correlations)],
         pictures=pictures,
+        choices={
+            name: {"similarity": name.removesuffix("-map")}
+            for name in pictures
+            if name != of_figure
+        },
     )
 
 

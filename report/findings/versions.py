@@ -66,6 +66,10 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
         make_changes_table(part)._replace(folded=f"{language} by relation")
         for language, part in comparison.by_relation.items()
     ]
+    names = ("language", "figure")  # of recall-LANGUAGE and changes-LANGUAGE+FIGURE
+    choices = {
+        x: dict(zip(names, x.partition("-")[2].split("+"), strict=False)) for x in recall + changes
+    }
     boxes = _make_boxes_table(comparison)
     signatures = [run.settings().signature for run in versions.runs]
     return Finding(
@@ -81,6 +85,7 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
         notes=[*list_notes_of_wording(comparison)],
         terms=[*_TERMS.items()],
         pictures=pictures,
+        choices=choices,
     )
 
 

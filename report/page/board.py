@@ -18,7 +18,7 @@ from polyprobe.system.files import write_text
 from polyprobe.system.hashing import hash_json
 from polyprobe.system.text import escape_markdown
 
-from .page import Drawing, render_page
+from .page import render_page
 
 
 def write_board(board: Board, folder: Path) -> None:
@@ -28,15 +28,8 @@ def write_board(board: Board, folder: Path) -> None:
     day = strftime("%Y-%m-%d", gmtime(int(moment) if moment.isdecimal() else None))
     finding = make_board_finding(board)
     finding = finding._replace(lead=f"{finding.lead} Written on {day}.")
-    drawings = {
-        part.title: [
-            Drawing(x, finding.pictures[x], {"figure": board.figures[x.partition("-")[0]].title})
-            for x in part.pictures
-        ]
-        for part in finding.parts
-    }
     sealed = {
-        PAGE: render_page(finding, (TABLE, LATEX), drawings),
+        PAGE: render_page(finding, (TABLE, LATEX)),
         TABLE: write_models(board, ".csv"),
         LATEX: write_models(board, ".tex"),
     }

@@ -1,9 +1,9 @@
-"""The report of runs of free decoding as a finding."""
+"""The parts of a report of runs of free decoding."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.finding import Column, Part, Role, Table
 from polyprobe.report.findings.comparison import (
     list_notes,
     list_notes_of_decodings,
@@ -12,17 +12,7 @@ from polyprobe.report.findings.comparison import (
 )
 from polyprobe.report.show import format_percent, with_interval
 
-from .parts import (
-    ACCURACY,
-    Between,
-    Drawings,
-    Report,
-    RunPart,
-    list_cautions,
-    list_leads,
-    list_signatures,
-    make_runs_part,
-)
+from .parts import Between, Drawings, Report, RunPart, Titles
 
 EXAMPLES = 20  # of each direction and language
 # Columns of the table of a run: module and key in results.json, and the head.
@@ -48,27 +38,18 @@ TERMS = [
 ]
 
 
-def make_decodings_finding(report: Report, drawings: Drawings) -> Finding:
-    """Make the finding of runs of free decoding, and of their comparisons with the first one."""
-    names = [part.name for part in report.parts]
-    return Finding(
-        f"{', '.join(names)} on {report.parts[0].settings.data_name}",
-        [
-            Part(ACCURACY, [_make_accuracies_table(part) for part in report.parts]),
-            *(Part(title, []) for title in drawings if title and title != ACCURACY),
-            *(_make_part(two, (names[0], names[two.place])) for two in report.between),
-            make_runs_part(report),
-        ],
-        list_leads(report, _describe_run),
-        notes=report.reasons,
-        settings=list_signatures(report),
-        cautions=list_cautions(report.parts, ignored=["scoring"]),  # all are accuracies
-        terms=TERMS,
-        pictures={x.name: x.picture for of_part in drawings.values() for x in of_part},
-    )
+def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    """Yield the parts of runs of free decoding, and of their comparisons with the first one."""
+    yield Part(Titles.ACCURACY, [_make_accuracies_table(part) for part in report.parts])
+    for title in drawings:
+        if title not in (Titles.ACCURACY, Titles.FILES):
+            yield Part(title, [])
+    for two in report.between:
+        yield _make_part(two, [report.parts[place].name for place in (0, two.place)])
 
 
-def _describe_run(part: RunPart, _: bool) -> str:
+def describe(part: RunPart, _: bool) -> str:
+    """Describe the accuracy of a run."""
     results = part.results
     mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
     n = len(results["languages"])

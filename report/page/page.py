@@ -1,6 +1,5 @@
 """Write findings as HTML files that open without a network: template, style and scripts."""
 
-import re
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
 from math import isnan
@@ -10,27 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from polyprobe.metrics.pictures.picture import Heat, Picture
+from polyprobe.metrics.pictures.picture import Heat
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.report.finding import N_BESIDE, Cell, Finding, Part, Role, Table
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, name_picture
 from polyprobe.report.show import mark_cell
-from polyprobe.schema.languages import find_language
 from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
 
 HERE = Path(__file__).parent
 ENDINGS = (".html",)
 DIGITS = 5  # significant ones of the values of a heat map
-
-
-class Drawing(NamedTuple):
-    """A picture of a page with its choice: label of a select → its option."""
-
-    name: str
-    picture: Picture
-    choice: Mapping[str, str]
 
 
 class Figure(NamedTuple):
@@ -50,31 +40,21 @@ class Block(NamedTuple):
     is_wide: bool  # takes the width of the page: of heat maps, or a table of many columns
 
 
-def write_finding(
-    finding: Finding,
-    output: Path,
-    files: Sequence[str] = (),  # names of files beside the page, to download
-    drawings: Mapping[str, Sequence[Drawing]] | None = None,  # by the title of their part
-    **data: Any,  # further values for the page's script; `runs` are those with examples
-) -> None:
+def write_finding(finding: Finding, output: Path, **data: Any) -> None:
     """Write a finding as a page, see `render_page`."""
     check_ending("--output", output, ENDINGS)
-    write_text(output, render_page(finding, files, drawings, **data), "choose another --output")
+    write_text(output, render_page(finding, **data), "choose another --output")
 
 
-def render_page(
-    finding: Finding,
-    files: Sequence[str] = (),
-    drawings: Mapping[str, Sequence[Drawing]] | None = None,
-    **data: Any,
-) -> str:
-    """Render a finding as a page; pictures without `drawings` are chosen by their names."""
-    parts = []
-    for part in finding.parts:
-        pictures = (drawings or {}).get(part.title)
-        if pictures is None:
-            pictures = _choose_by_name({name: finding.pictures[name] for name in part.pictures})
-        parts.append((part, _make_block(part, pictures)))
+def render_page(finding: Finding, files: Sequence[str] = (), **data: Any) -> str:
+    """Render a finding as a page.
+
+    Args:
+        finding: its pictures that take turns have choices.
+        files: names of files beside the page, to download.
+        data: further values for the page's script; `runs` are those with examples.
+    """
+    parts = [(part, _make_block(part, finding)) for part in finding.parts]
     figures = [figure for _, block in parts for figure in block.figures]
     heats = {figure.id: figure.heats for figure in figures if figure.heats}
     names = {code: name for view in heats.values() for code, name in view["names"].items()}
@@ -102,53 +82,18 @@ def render_page(
     )
 
 
-def _choose_by_name(pictures: Mapping[str, Picture]) -> list[Drawing]:
-    """Make drawings whose choices are the parts of their names that differ, such as languages."""
-    kinds: dict[type, list[str]] = {}
-    for name, picture in pictures.items():
-        kinds.setdefault(type(picture), []).append(name)
-    labels: dict[tuple[str, ...], str] = {}
-    choices: dict[str, dict[str, str]] = {name: {} for name in pictures}
-    for names in kinds.values():
-        for values in zip(*_split_names(names), strict=True):
-            options = tuple(dict.fromkeys(values))
-            if len(options) == 1:
-                continue
-            if options not in labels:  # else it is the same select
-                label = "language" if any(map(find_language, options)) else "figure"
-                count = sum(of_options.startswith(label) for of_options in labels.values())
-                labels[options] = f"{label} {count + 1}" if count else label
-            for name, value in zip(names, values, strict=True):
-                choices[name][labels[options]] = value
-    return [Drawing(name, picture, choices[name]) for name, picture in pictures.items()]
-
-
-def _split_names(names: Sequence[str]) -> list[list[str]]:
-    """Split names at `-` and `+`; if they have other numbers of parts, cut their common end only.
-
-    >>> _split_names(["recall-en", "recall-ru"]), _split_names(["a-map", "a-b-map"])
-    ([['recall', 'en'], ['recall', 'ru']], [['a'], ['a-b']])
-    """
-    parts = [re.split(r"[-+]", name) for name in names]
-    if len({*map(len, parts)}) == 1:
-        return parts
-    ends = {row[-1] for row in parts}
-    end = f"-{ends.pop()}" if len(ends) == 1 else ""
-    return [[name.removesuffix(end)] for name in names]
-
-
-def _make_block(part: Part, drawings: Sequence[Drawing]) -> Block:
+def _make_block(part: Part, finding: Finding) -> Block:
     """Draw the pictures of a part; heat maps of the same languages are one element."""
     selects: dict[str, dict[str, None]] = {}
-    for drawing in drawings:
-        for label, option in drawing.choice.items():
-            selects.setdefault(label, {})[option] = None
     # an SVG of 51 languages has 130 kB, its values 10 kB: the script draws them into the first
-    groups: dict[Any, list[Drawing]] = {}
-    for drawing in drawings:
-        key = tuple(drawing.picture.rows) if isinstance(drawing.picture, Heat) else drawing.name
-        groups.setdefault(key, []).append(drawing)
-    figures = [_make_figure(group) for group in groups.values()]
+    groups: dict[Any, list[str]] = {}
+    for name in part.pictures:
+        for label, option in finding.choices.get(name, {}).items():
+            selects.setdefault(label, {})[option] = None
+        picture = finding.pictures[name]
+        key = tuple(picture.rows) if isinstance(picture, Heat) else name
+        groups.setdefault(key, []).append(name)
+    figures = [_make_figure(names, finding) for names in groups.values()]
     options = {label: [*of_label] for label, of_label in selects.items()}
     has_heat = any(figure.heats for figure in figures)
     if has_heat:
@@ -161,17 +106,17 @@ def _make_block(part: Part, drawings: Sequence[Drawing]) -> Block:
     return Block(options, figures, has_heat or max(widths, default=0) > N_BESIDE + 1)
 
 
-def _make_figure(drawings: Sequence[Drawing]) -> Figure:
-    name, picture, _ = drawings[0]
-    names = name_picture(picture)
-    svg, pictures = draw_svg(picture, names), [(x.name, x.choice) for x in drawings]
-    if not isinstance(picture, Heat):
-        return Figure(name, svg, pictures)
+def _make_figure(group: Sequence[str], finding: Finding) -> Figure:
+    heats: list[Any] = [finding.pictures[name] for name in group]
+    names = name_picture(heats[0])
+    pictures = [(name, finding.choices.get(name, {})) for name in group]
+    figure = Figure(group[0], draw_svg(heats[0], names), pictures)
+    if not isinstance(heats[0], Heat):
+        return figure
     bare: dict[tuple[float, ...], int] = {}  # values → place of the first view that has them
-    heats: list[Any] = [drawing.picture for drawing in drawings]
     views = [_make_view(heat, place, bare) for place, heat in enumerate(heats)]
-    orders = {x: _find_order(picture, x) for x in ORDERS if x != "similarity"}
-    return Figure(name, svg, pictures, {"names": names, "orders": orders, "views": views})
+    orders = {x: _find_order(heats[0], x) for x in ORDERS if x != "similarity"}
+    return figure._replace(heats={"names": names, "orders": orders, "views": views})
 
 
 def _find_order(heat: Heat, order: str) -> list[int]:

@@ -1,16 +1,16 @@
 """The runs of a report; its parts and tables, with a column for each run and difference."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.compare.runs import Comparison
 from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
 from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.report.finding import Column, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.findings.run import (
     CENTRED,
@@ -29,24 +29,33 @@ from polyprobe.report.show import (
     with_interval,
 )
 from polyprobe.schema.run.folder import FinishedRun
-from polyprobe.schema.run.naming import describe_differing
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 
-from .page import Drawing
-
-Drawings = Mapping[str, Sequence[Drawing]]
 MOST = 10  # rows of the most, and of the least consistent pairs
-# Titles of the parts of the page that have pictures; files alone have the last.
-PAIRS, ACCURACY, SHARES, CALIBRATION, MASKS, TEMPLATES, FILES = (
-    "Consistency of each pair",
-    "Accuracy by language",
-    "Facts by number of languages",
-    "Calibration",
-    "Accuracy by the largest number of masks",
-    "Templates",
-    "",
-)
+
+
+class Titles:
+    """The titles of the parts of the page that have pictures."""
+
+    PAIRS = "Consistency of each pair"
+    ACCURACY = "Accuracy by language"
+    SHARES = "Facts by number of languages"
+    CALIBRATION = "Calibration"
+    MASKS = "Accuracy by the largest number of masks"
+    TEMPLATES = "Templates"
+    FILES = ""  # no part: pictures for files
+
+
+class Drawing(NamedTuple):
+    """A picture with its choice: label of a select → its option."""
+
+    name: str
+    picture: Picture
+    choice: Mapping[str, str]
+
+
+Drawings = Mapping[str, Sequence[Drawing]]  # by the title of their part
 TERMS = [
     *((figure.title, figure.definition) for figure in HEADLINE),
     *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
@@ -158,23 +167,8 @@ def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     return sorted(figures, key=lambda x: (x.name in undefined, x.name not in _CORRECTED))
 
 
-def make_report_finding(report: Report, drawings: Drawings) -> Finding:
-    """Make the finding of a report of scored candidates; pictures are those of `drawings`."""
-    parts, names = report.parts, [part.name for part in report.parts]
-    data = {part.settings.data_name for part in parts}
-    title = names[0] if len(names) == 1 else f"{len(names)} runs"
-    return Finding(
-        title + (f" on {data.pop()}" if len(data) == 1 else ""),
-        lead=list_leads(report, _describe_run),
-        settings=list_signatures(report),
-        parts=[*_list_parts(report, drawings), make_runs_part(report)],
-        cautions=list_cautions(parts),
-        terms=TERMS,
-        pictures={x.name: x.picture for of_part in drawings.values() for x in of_part},
-    )
-
-
-def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    """Yield the parts of a report of scored candidates."""
     tests = [*report.reasons, *(
         f"{two.title}: {line}" for two in report.between for line in list_notes(two.comparison)
     )]  # fmt: skip
@@ -182,26 +176,25 @@ def _list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
     (means, floors), every = _make_means_tables(report), _make_every_mean_table(report)
     of_second = [
-        f"{_name_part(part, report)}{x}."
-        for part in report.parts
-        for x in list_second(part.results)
+        f"{name_part(part, report)}{x}." for part in report.parts for x in list_second(part.results)
     ]
     blocks: list[Table | str] = [*lines, means, _TEXTS["floor"], floors, every, notes, *of_second]
     yield Part("Means and floors", blocks)
-    yield Part(ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
-    if SHARES in drawings:
-        yield Part(SHARES, [_TEXTS["shares"]])
-    if PAIRS in drawings:
+    yield Part(Titles.ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
+    if Titles.SHARES in drawings:
+        yield Part(Titles.SHARES, [_TEXTS["shares"]])
+    if Titles.PAIRS in drawings:
         paired = [part for part in report.parts if part.ranked_pairs]
         tables = [make(x) for x in paired for make in (make_pairs_table, _make_partners_table)]
-        yield Part(PAIRS, [_TEXTS["pairs"], *tables])
-    if TEMPLATES in drawings:
-        yield Part(TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
-    if CALIBRATION in drawings:
-        yield Part(CALIBRATION, [_TEXTS["calibration"]])
+        yield Part(Titles.PAIRS, [_TEXTS["pairs"], *tables])
+    if Titles.TEMPLATES in drawings:
+        yield Part(Titles.TEMPLATES, [_TEXTS["templates"], *_list_templates(report.parts)])
+    if Titles.CALIBRATION in drawings:
+        yield Part(Titles.CALIBRATION, [_TEXTS["calibration"]])
 
 
-def _name_part(part: RunPart, report: Report) -> str:
+def name_part(part: RunPart, report: Report) -> str:
+    """Write the name of a run in front of its lines, if a report has several."""
     return f"{part.name}: " if len(report.parts) > 1 else ""
 
 
@@ -325,7 +318,7 @@ def make_runs_part(report: Report) -> Part:
     """Make the part of what was left out, and of figures by relation and popularity."""
     blocks: list[Table | str] = []
     for part in report.parts:
-        name = _name_part(part, report)
+        name = name_part(part, report)
         blocks += [f"{name}{line}." for line in _list_notes(part.results)]
         for title, table in (
             ("by relation", make_relations_table(part.results)),
@@ -348,16 +341,7 @@ def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"letters that the server showed: {', '.join(letters)}"
 
 
-def list_leads(report: Report, describe: Callable[[RunPart, bool], str]) -> str:
-    """Describe each run in a line, the first one with explanations; and in what the runs differ."""
-    lines = [describe(part, place == 0) for place, part in enumerate(report.parts)]
-    if len(report.parts) > 1:
-        line = describe_differing([finished.run for finished in report.runs])
-        lines.append(f"{line[0].upper()}{line[1:]}.")
-    return "\n".join(lines)
-
-
-def _describe_run(part: RunPart, explain: bool) -> str:
+def describe(part: RunPart, explain: bool) -> str:
     """Describe accuracy, floors and consistency of a run; `explain`: also what 0 and 1 mean."""
     results, mean = part.results, part.results["mean"]
     count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")
@@ -383,15 +367,3 @@ def _describe_run(part: RunPart, explain: bool) -> str:
             text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."
-
-
-def list_signatures(report: Report) -> list[str]:
-    """List the signatures of the runs, after their names if there are several."""
-    return [_name_part(x, report) + x.results["signature"] for x in report.parts]
-
-
-def list_cautions(parts: Sequence[RunPart], ignored: Sequence[str] = ()) -> list[str]:
-    """Name in what the runs differ beside the model, which makes means incomparable."""
-    differing = find_differing([part.settings for part in parts], [[x.results] for x in parts])
-    names = ", ".join(name for name in differing if name not in ignored)
-    return [f"These runs differ in {names}: their means are not comparable."] if names else []

@@ -20,19 +20,7 @@ from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
 from polyprobe.report.findings.run import SHARES as PARTS_OF_SPLIT
 from polyprobe.report.show import format_p_value, format_value
 
-from .page import Drawing
-from .parts import (
-    ACCURACY,
-    CALIBRATION,
-    FILES,
-    MASKS,
-    PAIRS,
-    SHARES,
-    TEMPLATES,
-    Between,
-    Report,
-    RunPart,
-)
+from .parts import Between, Drawing, Report, RunPart, Titles
 
 _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several tokens"}
 
@@ -40,18 +28,20 @@ _ANSWERS = {"": "all answers", "_single": "of one token", "_multi": "of several 
 def list_drawings(report: Report) -> dict[str, list[Drawing]]:
     """List the pictures of a report by the part of the page, see docs/running.md."""
     runs, several = report.parts, len(report.parts) > 1
-    drawings: dict[str, list[Drawing]] = {PAIRS: []}
+    drawings: dict[str, list[Drawing]] = {Titles.PAIRS: []}
     for place, part in enumerate(runs, start=1):
-        drawings[PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
+        drawings[Titles.PAIRS] += _list_heats(part, report, f"-{place}" if several else "")
     for two in report.between:
-        drawings[PAIRS] += _list_differences(two, runs[0], report.figures)
-    drawings[ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
+        drawings[Titles.PAIRS] += _list_differences(two, runs[0], report.figures)
+    drawings[Titles.ACCURACY] = [Drawing("accuracy", _draw_accuracy(report), {})]
     shares = [part.results.get("k_share") or [] for part in runs]
     if count := max(map(len, shares)):  # languages in which facts are right, of those right in any
         rows = [(x.name, y + [None] * (count - len(y))) for x, y in zip(runs, shares, strict=True)]
         labels, series = [str(k) for k in range(1, count + 1)], [Series(*row) for row in rows]
         measure = "share of the facts right in some language"
-        drawings[SHARES] = [Drawing("shares", Bars(_title(runs), labels, series, measure), {})]
+        drawings[Titles.SHARES] = [
+            Drawing("shares", Bars(_title(runs), labels, series, measure), {})
+        ]
     for place, part in enumerate(runs, start=1):
         end, run = (f"-{place}", {"run": part.name}) if several else ("", {})
         for title, name, picture, choice in _list_charts(part):
@@ -213,17 +203,17 @@ def _list_charts(part: RunPart) -> Iterator[tuple[str, str, Picture, dict[str, s
         title = f"{run}, {language}: calibration error {format_value(bins.get('ece'))}"
         axes = ("mean confidence", "accuracy; numbers: facts of a bin")
         picture = Points(title, points, *axes, line=(1.0, 0.0), ends=(0.0, 1.0))
-        yield CALIBRATION, f"reliability-{language}", picture, {"language": language}
+        yield Titles.CALIBRATION, f"reliability-{language}", picture, {"language": language}
     for language, curves in part.results.get("by_masks", {}).items():
         labels = [str(m + 1) for m in range(len(curves["all"]))]
         series = [Series(name, values) for name, values in curves.items()]
         axes = ("largest number of masks", "accuracy")
         chart = Curves(f"{run}, {language}", labels, series, *axes)
-        yield MASKS, f"masks-{language}", chart, {"language": language}
+        yield Titles.MASKS, f"masks-{language}", chart, {"language": language}
     for name, bars in draw_templates(part.results).items():
-        yield TEMPLATES, name, bars, {}
+        yield Titles.TEMPLATES, name, bars, {}
     for name, bars in draw_each_template(part.results).items():
-        yield FILES, name, bars, {}
+        yield Titles.FILES, name, bars, {}
 
 
 def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from polyprobe.analysis.comparable import find_differing
 from polyprobe.analysis.compare.folders import PairOutcome
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import OPTIONS, find_results
@@ -12,26 +13,18 @@ from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.results import read_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.report.finding import Finding
 from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run
-from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.naming import describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError, check_ending
 
-from .decodings import make_decodings_finding
+from . import decodings, parts
 from .examples import list_examples
 from .page import ENDINGS, write_finding
-from .parts import PAIRS, make_report, make_report_finding
 from .pictures import list_drawings
-
-NEEDED = {
-    "languages": list,
-    "n_queries": int,
-    "signature": str,
-    **{figure.name: dict for figure in HEADLINE if not figure.of_second},
-    **dict.fromkeys(("mean", "chance", "left_out"), dict),
-}
 
 
 @check_arguments
@@ -107,16 +100,46 @@ def write_pages(
     for finished in runs:
         _check_results(finished, decoded)
     names = name_runs([finished.run for finished in runs])
-    report = make_report(runs, names, compared)
+    report = parts.make_report(runs, names, compared)
     drawings = list_drawings(report)
-    finding = (make_decodings_finding if decoded else make_report_finding)(report, drawings)
+    finding = _make_finding(report, drawings, decoded)
     if output:
         data: dict[str, Any] = {} if decoded else {"runs": list_examples(runs, names)}
-        if not decoded and drawings.get(PAIRS):
+        if not decoded and parts.Titles.PAIRS in drawings:
             part = next(part for part in report.parts if part.ranked_pairs)
             data["pair"] = part.ranked_pairs[-1]  # the least consistent one
-        write_finding(finding, output, drawings=drawings, **data)
+        write_finding(finding, output, **data)
     return dict(finding.pictures)
+
+
+def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool) -> Finding:
+    """Make the finding of a report, of free predictions or of scored candidates."""
+    runs, names = report.parts, [part.name for part in report.parts]
+    data = {part.settings.data_name for part in runs}
+    title = f"{len(names)} runs" if len(names) > 1 else names[0]
+    kind: Any = decodings if decoded else parts
+    # the first one with explanations
+    lines = [kind.describe(part, place == 0) for place, part in enumerate(runs)]
+    if len(runs) > 1:
+        line = describe_differing([finished.run for finished in report.runs])
+        lines.append(f"{line[0].upper()}{line[1:]}.")
+    differing = find_differing([part.settings for part in runs], [[part.results] for part in runs])
+    if decoded:
+        differing.pop("scoring", None)  # all figures are accuracies
+    caution = f"These runs differ in {', '.join(differing)}: their means are not comparable."
+    blocks = [*kind.list_parts(report, drawings), parts.make_runs_part(report)]
+    pictures = {x.name: x for of_part in drawings.values() for x in of_part}
+    return Finding(
+        title + (f" on {data.pop()}" if len(data) == 1 else ""),
+        [x._replace(pictures=[y.name for y in drawings.get(x.title, ())]) for x in blocks],
+        "\n".join(lines),
+        settings=[parts.name_part(part, report) + part.results["signature"] for part in runs],
+        notes=report.reasons if decoded else (),
+        cautions=[caution] * bool(differing),
+        terms=kind.TERMS,
+        pictures={name: x.picture for name, x in pictures.items()},
+        choices={name: x.choice for name, x in pictures.items()},
+    )
 
 
 def _check_results(finished: FinishedRun, decoded: bool) -> None:
@@ -132,7 +155,8 @@ def _check_results(finished: FinishedRun, decoded: bool) -> None:
             f"{run.folder} holds free predictions, other runs scores of candidates; report them "
             "apart"
         )
-    missing = [key for key in NEEDED if not isinstance(results.get(key), NEEDED[key])]
+    names = [figure.name for figure in HEADLINE if not figure.of_second]
+    missing = [name for name in names if not isinstance(results.get(name), dict)]
     if missing and results.get("own_candidates"):
         raise PolyprobeError(
             f"{run.folder} has other candidates in each language, so no RankC, which the "
