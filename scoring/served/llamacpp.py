@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from polyprobe.system.progress import report
-from polyprobe.system.sending import BrokenAnswerError, extend
+from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Prompt, Reach
-from .server import Answer, ServedModel, Server, compare_ids, fetch_models, get, read_number
+from .server import Answer, ServedModel, Server, compare_ids, fetch_own, read_number
 from .values import Place, read_place
 
 TOP = 200  # candidates among the most probable tokens need no request of their own
@@ -30,10 +30,10 @@ class LlamaCpp(Server):
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server has /props with slots."""
-        props = await get(client, extend(url, "/props"))
+        props, models = await fetch_own(client, url, "/props", "llamacpp")
         if not isinstance(props, dict) or "total_slots" not in props:
             return None
-        name, entry = next(iter((await fetch_models(client, url)).items()), ("", {}))
+        name, entry = next(iter(models.items()), ("", {}))
         short, meta = name.rpartition("/")[2], entry.get("meta") or {}
         precision = props.get("model_ftype") or meta.get("ftype") or ""
         limit = read_number((props.get("default_generation_settings") or {}).get("n_ctx"))

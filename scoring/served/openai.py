@@ -7,7 +7,7 @@ from typing import Any
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import PolyprobeError, guess, list_first
-from polyprobe.system.sending import BrokenAnswerError, extend
+from polyprobe.system.sending import BrokenAnswerError
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, Reach
@@ -19,7 +19,7 @@ from .server import (
     Server,
     compare_ids,
     fetch_models,
-    get,
+    fetch_own,
     read_number,
 )
 from .values import Place, read_place
@@ -180,8 +180,8 @@ class Vllm(Completions):
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
         """Return the model if the server has /version and lists it as vLLM's."""
-        version = await get(client, extend(url, "/version"))
-        entry = (await fetch_models(client, url)).get(model, {})
+        version, models = await fetch_own(client, url, "/version", "vllm")
+        entry = models.get(model, {})
         if not isinstance(version, dict) or entry.get("owned_by") != "vllm":
             return None
         about = str(entry.get("root") or "").rstrip("/").rpartition("/")[2]

@@ -24,6 +24,7 @@ from .values import ABOVE_ONE, Place
 
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
+PAGE = "a web page"  # some servers have one at each unknown path; else a proxy's error
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
 
 Item = TypeVar("Item")
@@ -197,20 +198,32 @@ def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
 
 
 async def get(client: Any, url: str) -> Any:
-    """Return the JSON at an address, None if there is none (or a page, by some servers)."""
+    """Return the JSON at an address, None if there is none, `PAGE` for a web page."""
     with http_failures(f"the server {hide_secrets(url)}", {401: "set POLYPROBE_API_KEY"}):
         response = await client.get(url)
         if response.status_code in (404, 405, 501):
             return None
         response.raise_for_status()
         if "html" in response.headers.get("content-type", ""):
-            return None
+            return PAGE
         return response.json()
+
+
+async def fetch_own(
+    client: Any, url: str, path: str, owner: str
+) -> tuple[Any, dict[str, dict[str, Any]]]:
+    """Return what only the servers of an owner have at a path, and what /v1/models lists."""
+    answer, models = await get(client, extend(url, path)), await fetch_models(client, url)
+    if answer == PAGE and owner in [model.get("owned_by") for model in models.values()]:
+        raise BrokenAnswerError(f"{PAGE} for {path}")
+    return answer, models
 
 
 async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
     """Return what /v1/models lists, by name."""
     answer = await get(client, extend(url, "/v1/models"))
+    if answer == PAGE:
+        raise BrokenAnswerError(f"{PAGE} for /v1/models")
     try:
         return {model["id"]: model for model in answer["data"]}
     except (KeyError, TypeError):

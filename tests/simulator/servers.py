@@ -90,8 +90,6 @@ class Network:
                 return httpx.Response(429, headers={"Retry-After": "1"}, request=request)
             case "broken":
                 return httpx.Response(503, content=b"overloaded", request=request)
-            case "page" if request.method == "GET":  # it would hide what kind of server this is
-                return httpx.Response(503, request=request)
             case "page":
                 page = {"content-type": "text/html"}
                 return httpx.Response(200, headers=page, content=b"<html>", request=request)

@@ -135,7 +135,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_GET(self):
         server = self.server
-        owner = "vllm" if server.dialect == "vllm" else "somebody"
+        owners = {"vllm": "vllm", "llama.cpp": "llamacpp"}
+        owner = owners.get(server.dialect, "somebody")
         about = {"id": "geolm", "object": "model", "owned_by": owner, "max_model_len": 512}
         if server.dialect == "llama.cpp":
             about["meta"] = {"n_vocab": server.model.config.vocab_size, "n_params": 1}

@@ -175,15 +175,20 @@ def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "status", "page", "words"),
+    ("kind", "path", "status", "page", "words"),
     [
-        ("/version", 200, "<html>hello</html>", None),  # not vLLM, but a server all the same
-        ("/v1/completions", 422, "prompt: ids are refused", "refuses the request: prompt: ids are"),
-        ("/v1/completions", 413, "too large", "refuses the request: too large"),
-        ("/v1/completions", 404, "gone", "check the model's name, and give the address without"),
+        # not vLLM, but a server all the same
+        ("completions", "/version", 200, "<html>hello</html>", None),
+        # a proxy's page must not hide the kind of the server behind it
+        ("completions", "/v1/models", 200, "<html>wait</html>", "a web page for /v1/models"),
+        ("vllm", "/version", 200, "<html>wait</html>", "a web page for /version"),
+        ("llama.cpp", "/props", 200, "<html>wait</html>", "a web page for /props"),
+        ("completions", "/v1/completions", 422, "prompt: ids refused", "request: prompt: ids ref"),
+        ("completions", "/v1/completions", 413, "too large", "refuses the request: too large"),
+        ("completions", "/v1/completions", 404, "gone", "check the model's name, and give the"),
     ],
 )
-def test_pages_and_refusals_of_other_servers(path, status, page, words, monkeypatch):
+def test_pages_and_refusals_of_other_servers(kind, path, status, page, words, monkeypatch):
     known = Handler.do_GET, Handler.do_POST
 
     def answer(handler, method):
@@ -199,9 +204,9 @@ def test_pages_and_refusals_of_other_servers(path, status, page, words, monkeypa
 
     monkeypatch.setattr(Handler, "do_GET", lambda handler: answer(handler, known[0]))
     monkeypatch.setattr(Handler, "do_POST", lambda handler: answer(handler, known[1]))
-    with serving("completions") as server:
+    with serving(kind) as server:
         if words is None:
-            assert load_scorer("geolm", server=server.url).path == "completions"
+            assert load_scorer("geolm", server=server.url).path == kind
             return
         with pytest.raises(PolyprobeError, match=words):
             load_scorer("geolm", server=server.url)
