@@ -16,19 +16,15 @@ from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.progress import hide_secrets_in_logs
 from polyprobe.system.progress import report as report_line
 
+from .analyses import board, compare, groups, relate, tokens
 from .audit import audit
-from .board import board
 from .build import app as build
 from .cache import cache
-from .compare import compare
 from .eval import demo, evaluate
-from .groups import groups
 from .list import list_kinds
 from .metrics import metrics, report
 from .options import say
 from .publish import export, install, push
-from .relate import relate
-from .tokens import tokens
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyprobe.analysis.options import BootstrapOptions
+from polyprobe.schema.languages import TRAITS
 from polyprobe.system.errors import PolyprobeError, check_path, guess
 from polyprobe.system.options import option
 
-OF_LANGUAGES = ("script", "family", "branch")  # schema.languages.TRAITS
+OF_LANGUAGES = TRAITS
 OF_FACTS = ("relation", "subject", "object", "continent", "gender")
 UNITS = ("auto", "fact", "subject", "language")
 
@@ -37,3 +38,6 @@ class GroupOptions(BootstrapOptions):
         choices=UNITS,
     )
     each_language: bool = option(False, "Test groups of facts separately in each language.")
+
+
+DEFAULTS = GroupOptions()

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.compute import BOOTSTRAP
 from polyprobe.analysis.figures.facts import read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
@@ -31,6 +30,7 @@ from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
 
+from . import DEFAULTS, GroupOptions
 from .labels import Grouping, Labels, find_labels
 
 TOGETHER = "all"  # languages
@@ -121,60 +121,43 @@ class MarkedRows(NamedTuple):
 
 
 @check_arguments
-def group_run(
-    run: Run,
-    by: str,
-    *,
-    gender: Path | None = None,
-    unit: str = "auto",
-    each_language: bool = False,
-    choice: Choice = ALL_ROWS,
-    bootstrap: Bootstrap = BOOTSTRAP,
-) -> Groups:
-    """Count right and wrong rows by group, with intervals and tests.
+def group_run(run: Run, by: str, options: GroupOptions = DEFAULTS) -> Groups:
+    """Count right and wrong rows of a finished run by group, with intervals and tests.
 
-    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`).
-
-    Args:
-        run: a finished run.
-        by: a name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups.
-        gender: file of genders, for `gender` alone.
-        unit: unit whose rows keep one label in the permutation: fact, subject or language. `auto`:
-            language for groups of languages; else subject if the fact ids name subjects, no subject
-            spans two groups, and a group has several subjects; else fact.
-        each_language: test groups of facts separately in each language.
-        choice: choice of the run's rows.
-        bootstrap: options of the intervals; the permutations use the same seed.
+    The run's protocol decides whether a row is right (`mark_facts`, `mark_predictions`). `by` is a
+    name of `OF_LANGUAGES` or `OF_FACTS`, or a TSV file of ids and groups. The permutations use the
+    seed of the intervals.
 
     Raises:
         PolyprobeError: groups that cannot be found or tested.
     """
     settings = run.settings()
-    tables, left_out = read_chosen(run, choice)
+    tables, left_out = read_chosen(run, options.choice)
     table = next(iter(tables.values()))
-    labels = find_labels(Grouping(by, table, settings, gender))
-    if each_language and labels.of_languages:
+    labels = find_labels(Grouping(by, table, settings, options.gender))
+    if options.each_language and labels.of_languages:
         raise PolyprobeError(
             f"--each-language requires groups of facts; --by {by} groups languages"
         )
-    unit, units, caution = _choose_unit(unit, labels, table)
+    unit, units, caution = _choose_unit(options.unit, labels, table)
     marks, figures = _mark(run, settings.kind, tables)
-    bootstrap = bootstrap.resolve(table, len(tables))
+    bootstrap = options.bootstrap.resolve(table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
-    options = intervals.Resampling(**bootstrap._asdict() | {"clusters": clusters})
+    draws = intervals.Resampling(**bootstrap._asdict() | {"clusters": clusters})
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()
     left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}
     rows = MarkedRows(marks, labels.groups, table["fact_id"].to_pylist(), units, figures)
     if labels.of_languages:
-        groups = {TOGETHER: group_languages(marks, labels.groups, options)}
-    elif each_language:
-        groups, ungrouped = _group_each(rows, [*tables], options)
+        groups = {TOGETHER: group_languages(marks, labels.groups, draws)}
+    elif options.each_language:
+        groups, ungrouped = _group_each(rows, [*tables], draws)
         left_out |= ungrouped
     else:
-        groups = {TOGETHER: group_facts(rows, options)}
-    return Groups(Path(by).name, labels, unit, groups, bootstrap, run, choice, left_out, caution)
+        groups = {TOGETHER: group_facts(rows, draws)}
+    choice, name = options.choice, Path(by).name
+    return Groups(name, labels, unit, groups, bootstrap, run, choice, left_out, caution)
 
 
 def _mark(
@@ -192,7 +175,11 @@ def _mark(
 
 
 def _choose_unit(unit: str, labels: Labels, table: pa.Table) -> tuple[str, list[str], str]:
-    """Choose the unit; return it, its label in each row (none for languages), and a caution."""
+    """Choose the unit; return it, its label in each row (none for languages), and a caution.
+
+    `auto`: language for groups of languages; else subject if the fact ids name subjects, no subject
+    spans two groups, and a group has several subjects; else fact.
+    """
     if labels.of_languages or unit == "language":
         if unit not in ("auto", "language") or not labels.of_languages:
             kind = "languages" if labels.of_languages else "facts"

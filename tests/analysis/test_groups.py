@@ -13,8 +13,9 @@ from typer.testing import CliRunner
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.analysis.figures.units import Bootstrap
-from polyprobe.analysis.groups import labels
-from polyprobe.analysis.groups.groups import MarkedRows, group_facts, group_run
+from polyprobe.analysis.groups import GroupOptions, labels
+from polyprobe.analysis.groups import groups as module
+from polyprobe.analysis.groups.groups import MarkedRows, group_facts
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.pictures.picture import Bars
@@ -22,7 +23,6 @@ from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.show import render
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import make_choice
 from polyprobe.system.errors import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
@@ -30,9 +30,9 @@ from tests.making.relations import write_scores
 from tests.making.runs import SCORES, reseal, write_run
 from tests.making.tables import make_predictions as predictions
 
-NONE = Bootstrap(0)
+NONE = {"resamples": 0}
 SHARES = {"en": (8, 0), "ru": (5.5, 2.5), "zh_hans": (2, 6)}  # right and wrong, from runs.PICKS
-DRAWN = Bootstrap(200)
+DRAWN = {"resamples": 200}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def place(tmp_path_factory):
     folder = tmp_path_factory.mktemp("groups")
     write_run(folder / "small", write_facts(folder / "facts"), SCORES)
     many = write_scores(folder / "many", write_facts(folder / "more", copies=10), 1)
-    many.write_results(find_results(many, DRAWN))
+    many.write_results(find_results(many, Bootstrap(200)))
     return folder
 
 
@@ -54,12 +54,16 @@ def many(place):
     return Run(place / "many")
 
 
+def group_run(run, by, **options):
+    return module.group_run(run, by, GroupOptions(**options))
+
+
 def counts(found):
     return {group.name: (group.right, group.wrong) for group in found.groups}
 
 
 def test_scripts_by_hand(small):
-    found = group_run(small, "script", bootstrap=DRAWN).tables["all"]
+    found = group_run(small, "script", **DRAWN).tables["all"]
     assert counts(found) == dict(zip(("Latn", "Cyrl", "Hans"), SHARES.values(), strict=True))
     assert [group.share for group in found.groups] == [1, 5.5 / 8, 2 / 8]
     assert [group.size for group in found.groups] == [1, 1, 1]
@@ -73,7 +77,7 @@ def test_scripts_by_hand(small):
 
 
 def test_relations_are_those_of_the_results(many):
-    found = group_run(many, "relation", bootstrap=DRAWN)
+    found = group_run(many, "relation", **DRAWN)
     known = many.read_results()["by_relation"]
     assert [group.name for group in found.tables["all"].groups] == [*known]
     for group in found.tables["all"].groups:
@@ -87,7 +91,7 @@ def test_relations_are_those_of_the_results(many):
 
 
 def test_a_language_alone_is_a_run_of_it(many):
-    found = group_run(many, "relation", each_language=True, bootstrap=DRAWN).tables
+    found = group_run(many, "relation", each_language=True, **DRAWN).tables
     assert [*found] == ["en", "ru", "zh_hans"]
     known = many.read_results()["by_relation"]
     for language, grouped in found.items():
@@ -101,13 +105,13 @@ def test_a_language_alone_is_a_run_of_it(many):
 
 def test_the_unit_is_the_largest_with_one_group(many, tmp_path):
     two = write(tmp_path, "C0\ta", "C1\ta", "C2\tb", "C3\tb")
-    assert group_run(many, two, bootstrap=NONE).unit == "subject"
-    found = group_run(many, two, bootstrap=NONE).tables["all"]
+    assert group_run(many, two, **NONE).unit == "subject"
+    found = group_run(many, two, **NONE).tables["all"]
     assert (found.n_units, found.permutation.n, found.permutation.exact) == (4, 6, True)
-    assert group_run(many, two, unit="fact", bootstrap=NONE).tables["all"].n_units == 40
-    assert group_run(many, "object", bootstrap=NONE).unit == "fact"  # each has one fact
-    assert group_run(many, "subject", bootstrap=NONE).unit == "fact"  # each would be a group
-    alone = group_run(many, "subject", unit="subject", bootstrap=NONE).tables["all"]
+    assert group_run(many, two, unit="fact", **NONE).tables["all"].n_units == 40
+    assert group_run(many, "object", **NONE).unit == "fact"  # each has one fact
+    assert group_run(many, "subject", **NONE).unit == "fact"  # each would be a group
+    alone = group_run(many, "subject", unit="subject", **NONE).tables["all"]
     assert alone.permutation.p == 1
 
 
@@ -116,13 +120,13 @@ def test_a_few_subjects_in_several_groups_are_named(many, tmp_path):
     groups = {fact: "a" if ":C0:" in fact or ":C1:" in fact else "b" for fact in facts}
     first = next(fact for fact in facts if ":C0:" in fact)
     own = write(tmp_path, *(f"{x}\t{'b' if x == first else y}" for x, y in groups.items()))
-    outcome = group_run(many, own, bootstrap=NONE)
+    outcome = group_run(many, own, **NONE)
     assert outcome.unit == "fact"
     caution = "1 of 4 subjects, such as C0, are in several groups: facts are permuted, as if those "
     assert f"{caution}of a subject were independent" in make_groups_finding(outcome).cautions
     plain = write(tmp_path, *(f"{x}\t{y}" for x, y in groups.items()))
-    assert group_run(many, plain, bootstrap=NONE).caution == ""
-    assert group_run(many, "relation", bootstrap=NONE).caution == ""  # by design
+    assert group_run(many, plain, **NONE).caution == ""
+    assert group_run(many, "relation", **NONE).caution == ""  # by design
 
 
 def test_rows_of_one_fact_are_one_unit():
@@ -168,13 +172,13 @@ def write(folder, *lines):
     ids=["languages", "subjects", "facts", "objects"],
 )
 def test_a_file_labels_what_most_of_its_ids_are(small, tmp_path, lines, note, names):
-    outcome = group_run(small, write(tmp_path, *lines), bootstrap=NONE)
+    outcome = group_run(small, write(tmp_path, *lines), **NONE)
     assert outcome.labels.note == note
     assert {group.name: group.size for group in outcome.tables["all"].groups} == names
 
 
 def test_rows_without_a_group_are_counted(small, tmp_path):
-    outcome = group_run(small, write(tmp_path, "C0\tWest", "C1\tEast"), bootstrap=NONE)
+    outcome = group_run(small, write(tmp_path, "C0\tWest", "C1\tEast"), **NONE)
     assert (
         "4 of 8 rows of each language are in no group and left out"
         in make_groups_finding(outcome).notes
@@ -184,15 +188,14 @@ def test_rows_without_a_group_are_counted(small, tmp_path):
 def test_gender_of_subjects(small, tmp_path):
     file = tmp_path / "gender.tsv"
     file.write_text("C0\tfemale\nC1\tmale\nC2\tnone\n", encoding="utf-8")
-    outcome = group_run(small, "gender", gender=file, bootstrap=NONE)
+    outcome = group_run(small, "gender", gender=file, **NONE)
     assert counts(outcome.tables["all"]) == {"female": (3, 3), "male": (4.5, 1.5)}
     assert outcome.labels.note == "gender.tsv: 2 of 4 subjects"
 
 
 def test_chosen_rows(many):
-    choice = make_choice(["P36", "P19"])
-    found = group_run(many, "relation", choice=choice, bootstrap=DRAWN)
-    whole = group_run(many, "relation", bootstrap=DRAWN)
+    found = group_run(many, "relation", relations="P36,P19", **DRAWN)
+    whole = group_run(many, "relation", **DRAWN)
     assert found.tables["all"].groups[0].share == whole.tables["all"].groups[0].share
     assert found.left_out == {"other relations": 8}
     assert found.as_json()["subset"] == {"relations": ["P19", "P36"], "exclude": []}
@@ -202,7 +205,7 @@ def test_contrastive_runs_count_what_is_recalled(place, tmp_path):
     """p(fact) above the mean of the counterfacts: not the same as rank 1."""
     run = write_run(tmp_path / "run", place / "facts", SCORES)
     reseal(run.folder, scoring="contrastive")
-    found = group_run(Run(run.folder), "script", bootstrap=NONE).tables["all"]
+    found = group_run(Run(run.folder), "script", **NONE).tables["all"]
     for (name, (right, _)), language in zip(counts(found).items(), SCORES, strict=True):
         want = 0
         for row in run.read(language).to_pylist():
@@ -228,14 +231,14 @@ def test_free_predictions(place, tmp_path):
         "ru": predictions(["gold", "x", "x", "gold"], single=(True, None, False, None)),
     }
     run = write_predictions(tmp_path / "run", place / "facts", tables)
-    found = group_run(run, "subject", bootstrap=DRAWN).tables["all"]
+    found = group_run(run, "subject", **DRAWN).tables["all"]
     right = mark_predictions({x: run.read(x) for x in tables})
     for n, group in enumerate(found.groups):
         values = [marks[n] for marks in right.values() if not np.isnan(marks[n])]
         assert (group.right, group.wrong) == (sum(values), len(values) - sum(values))
         assert group.rankc is None
     assert {group.right + group.wrong for group in found.groups} == {1, 2}
-    outcome = group_run(run, "relation", each_language=True, bootstrap=NONE)
+    outcome = group_run(run, "relation", each_language=True, **NONE)
     assert outcome.left_out == {"not asked in ru": 2}
     assert sum(group.size for group in outcome.tables["ru"].groups) == 2
 
@@ -243,9 +246,9 @@ def test_free_predictions(place, tmp_path):
 def test_a_language_that_is_not_asked_is_left_out(place, tmp_path):
     tables = {"en": predictions(["gold"] * 4), "ru": predictions(["x"] * 4, single=[None] * 4)}
     run = write_predictions(tmp_path / "run", place / "facts", tables)
-    apart = group_run(run, "subject", each_language=True, bootstrap=NONE)
+    apart = group_run(run, "subject", each_language=True, **NONE)
     assert ([*apart.tables], apart.left_out) == (["en"], {"not asked in ru": 4})
-    assert counts(group_run(run, "script", bootstrap=NONE).tables["all"]) == {"Latn": (4, 0)}
+    assert counts(group_run(run, "script", **NONE).tables["all"]) == {"Latn": (4, 0)}
     own = write(tmp_path, "ru\tx")
     with pytest.raises(PolyprobeError, match="no fact of any group was asked; choose other"):
         group_run(run, own)
@@ -257,32 +260,32 @@ def test_a_language_without_a_fact_of_a_group_is_left_out(place, tmp_path):
     run = write_predictions(tmp_path / "run", place / "facts", tables)
     fact = run.read("en")["fact_id"][0].as_py()
     own = write(tmp_path, f"{fact}\ta")
-    found = group_run(run, own, each_language=True, bootstrap=NONE)
+    found = group_run(run, own, each_language=True, **NONE)
     assert [*found.tables] == ["en"]
     assert found.left_out == {"not asked in ru": 1, "in no group in ru": 3}
     for name in tables:
         tables[name] = predictions(["x"] * 4, single=asked)
     nothing = write_predictions(tmp_path / "nothing", place / "facts", tables)
     with pytest.raises(PolyprobeError, match="no fact of any group was asked"):
-        group_run(nothing, own, each_language=True, bootstrap=NONE)
+        group_run(nothing, own, each_language=True, **NONE)
 
 
 def test_languages_of_unknown_script_are_in_no_group(place, small, monkeypatch):
     known = {"en": "Latn", "ru": "Cyrl"}
     monkeypatch.setattr(labels, "list_traits", lambda splits, trait: known)
-    outcome = group_run(small, "script", bootstrap=NONE)
+    outcome = group_run(small, "script", **NONE)
     assert [group.name for group in outcome.tables["all"].groups] == ["Latn", "Cyrl"]
     assert "1 of 3 languages are in no group and left out" in make_groups_finding(outcome).notes
     known.clear()
     with pytest.raises(PolyprobeError, match="the script of en, ru, zh_hans is unknown; give"):
-        group_run(small, "script", bootstrap=NONE)
+        group_run(small, "script", **NONE)
 
 
 def test_all_right_has_no_test(place, tmp_path):
     right = {x: [[float(k == row.index(max(row))) for k in range(len(row))] for row in SCORES["en"]]
              for x in SCORES}  # fmt: skip
     run = write_run(tmp_path / "run", place / "facts", right)
-    outcome = group_run(run, "relation", bootstrap=NONE)
+    outcome = group_run(run, "relation", **NONE)
     values = outcome.as_json()["found"]["all"]
     assert (values["chi2"], values["p"], values["permutation"]["p"]) == (None, None, None)
     assert [group["change"] for group in values["groups"]] == [None, None]
@@ -290,12 +293,12 @@ def test_all_right_has_no_test(place, tmp_path):
 
 
 def test_one_group_has_no_test(many):
-    outcome = group_run(many, "relation", choice=make_choice(["P19"]), bootstrap=NONE)
+    outcome = group_run(many, "relation", relations="P19", **NONE)
     assert "no test: there is one group" in [*render(make_groups_finding(outcome))]
 
 
 def test_cautions(many):
-    notes = [*render(make_groups_finding(group_run(many, "object", bootstrap=DRAWN)))]
+    notes = [*render(make_groups_finding(group_run(many, "object", **DRAWN)))]
     assert "an expected count is below 5: p of χ² is inexact; use the permuted p" in notes
     assert "labels of pairs are permuted for at most 10 groups" in notes
     assert "95%: bootstrap, 200 resamples of subjects" in notes
@@ -356,7 +359,7 @@ def test_fact_ids_without_subjects(many, tmp_path):
         names = pa.array([f"17:{n:04}" for n in range(len(table))])
         (folder / "scores").mkdir(exist_ok=True)
         run.write(language, table.set_column(0, "fact_id", names))
-    found = group_run(run, "relation", bootstrap=NONE)
+    found = group_run(run, "relation", **NONE)
     assert (found.unit, found.tables["all"].n_units) == ("fact", 40)
     with pytest.raises(
         PolyprobeError, match="the fact id '17:0000' does not name subject and object"
@@ -373,7 +376,7 @@ def test_the_command_writes_what_it_shows(many, tmp_path):
     assert done.exit_code == 0, done.output
     assert max(map(len, done.output.splitlines()[:4])) <= 80
     values = json.loads((tmp_path / "g.json").read_text(encoding="utf-8"))
-    assert values == group_run(many, "relation", bootstrap=DRAWN).as_json()
+    assert values == group_run(many, "relation", **DRAWN).as_json()
     page = (tmp_path / "g.html").read_text(encoding="utf-8")
     assert f"χ²(2) = {values['found']['all']['chi2']:.3f}" in page
     assert "polyprobe: synthetic on more/default by relation" in page
@@ -381,7 +384,7 @@ def test_the_command_writes_what_it_shows(many, tmp_path):
 
 
 def test_pictures(many):
-    outcome = group_run(many, "relation", bootstrap=DRAWN)
+    outcome = group_run(many, "relation", **DRAWN)
     drawn = make_groups_finding(outcome).pictures
     assert [*drawn] == ["all", "rankc"]
     groups = outcome.tables["all"].groups
@@ -389,7 +392,7 @@ def test_pictures(many):
     assert drawn["all"].labels == ["P36", "P19", "P530"]
     assert drawn["all"].series[0].values == [group.share for group in groups]
     assert drawn["rankc"].series[0].bounds == [group.rankc_ci for group in groups]
-    apart = group_run(many, "relation", each_language=True, bootstrap=NONE)
+    apart = group_run(many, "relation", each_language=True, **NONE)
     assert [*make_groups_finding(apart).pictures] == ["en", "ru", "zh_hans"]
 
 
@@ -417,7 +420,7 @@ def test_continents_of_the_embedded_dataset(taught):
 
     The run has no facts of P30: continents are read from the dataset.
     """
-    outcome = group_run(taught, "continent", each_language=True, bootstrap=NONE)
+    outcome = group_run(taught, "continent", each_language=True, **NONE)
     assert outcome.unit == "subject"
     assert {x.name for x in outcome.tables["en"].groups} >= {"Europe", "Africa", "Asia"}
     for language, (low, high) in {"en": (0.95, 1), "el": (0, 0.25)}.items():

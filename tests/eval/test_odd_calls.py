@@ -14,6 +14,7 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results, find_results
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.builder.audit import audit_tables
@@ -108,8 +109,8 @@ CALLS = {
     "clusters of a comparison": lambda h, x: compare_runs(h.run, h.run, clusters=x),
     "resamples of a comparison": lambda h, x: compare_runs(h.run, h.run, n_resamples=x),
     "group_run": lambda h, x: group_run(x, "relation"),
-    "by": lambda h, x: group_run(h.run, x, bootstrap=Bootstrap(0)),
-    "unit": lambda h, x: group_run(h.run, "relation", unit=x, bootstrap=Bootstrap(0)),
+    "by": lambda h, x: group_run(h.run, x, GroupOptions(resamples=0)),
+    "unit": lambda h, x: group_run(h.run, "relation", GroupOptions(unit=x)),
     "write_report": lambda h, x: write_report(x, None),
     "run of a report": lambda h, x: write_report([x], None),
     "file of a report": lambda h, x: write_report([h.run.folder], x),

@@ -15,7 +15,7 @@ from rich.console import Console
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.compare.folders import compare_folders
 from polyprobe.analysis.compare.options import ComparisonOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run
@@ -38,8 +38,6 @@ from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run
 from tests.making.versions import write_wordings
 
-FEW = Bootstrap(99)
-
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
@@ -60,7 +58,7 @@ def count():
 
 MAKERS = {
     make_run_finding: lambda pair, _: pair[0].read_results(),
-    make_groups_finding: lambda pair, _: group_run(pair[0], "relation", bootstrap=FEW),
+    make_groups_finding: lambda pair, _: group_run(pair[0], "relation", GroupOptions(resamples=99)),
     make_relate_finding: lambda pair, _: relate_run(
         pair[0], ["script", "accuracy"], RelateOptions(control="family", resamples=99)
     ),

@@ -1,0 +1,283 @@
+"""`polyprobe compare`, `groups`, `relate`, `board` and `tokens`: analyses of runs and datasets."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polyprobe.analysis.board import TABLES, check_folder
+from polyprobe.analysis.compare.options import ComparisonOptions
+from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
+from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
+from polyprobe.schema.names import split_list
+from polyprobe.scoring.options import check_model, check_model_revision
+from polyprobe.system.errors import PolyprobeError, check_ending
+from polyprobe.system.options import option
+
+from .options import (
+    MapOutputs,
+    Outputs,
+    PageOutputs,
+    PictureOptions,
+    check_dataset,
+    checked,
+    parse_splits,
+    say,
+    take_options,
+)
+
+TEXTS = ("answers", "candidates")  # as in analysis.tokens, which imports pyarrow
+
+
+@dataclass(frozen=True)
+class CompareOptions(MapOutputs, ComparisonOptions):
+    """All options of the command."""
+
+
+@take_options(CompareOptions)
+def compare(
+    run_a: Annotated[Path, typer.Argument(help="Run folder.")],
+    run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
+    wordings: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Run folders of further wordings of the same configuration."),
+    ] = None,
+    **keywords: Any,
+) -> None:
+    """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
+
+    For runs on two wordings of a configuration (CONFIG, CONFIG-sentence, CONFIG-chatgpt), in any
+    order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
+    wordings are shown side by side, with differences from the first of these.
+    """
+    options = CompareOptions(**keywords)
+    if wordings and (options.page or options.figure):
+        raise PolyprobeError(
+            f"{'--output' if options.page else '--figure'} shows two runs; compare the wordings "
+            "two at a time for pages and pictures"
+        )
+    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
+    from polyprobe.report.findings.comparison import make_comparison_finding
+    from polyprobe.report.page import write_comparison
+    from polyprobe.schema.run.folder import Run
+
+    runs = [Run(folder) for folder in (run_a, run_b, *(wordings or ()))]
+    outcome = compare_folders(runs, options)
+
+    def write(page: Path | None) -> Any:
+        assert isinstance(outcome, PairOutcome)
+        return write_comparison((runs[0], runs[1]), outcome, page, options.choice)
+
+    finding = make_comparison_finding(outcome)
+    if options.figure:
+        finding = finding._replace(pictures=write(None))
+    options.write(finding, outcome.as_json, lambda _, page: write(page))
+    if (options.gender or options.comet_python) and outcome.failures:
+        raise typer.Exit(1)
+
+
+@dataclass(frozen=True)
+class GroupsOptions(PageOutputs, GroupOptions):
+    """All options of the command."""
+
+
+@take_options(GroupsOptions)
+def groups(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    by: Annotated[
+        str,
+        typer.Option(
+            callback=checked(check_by),
+            help=f"{', '.join((*OF_FACTS, *OF_LANGUAGES))}, or a TSV file with an id (of a "
+            "language, fact, subject or object) and its group in each line.",
+        ),
+    ],
+    **keywords: Any,
+) -> None:
+    """Count right and wrong rows by group, and test whether the groups differ.
+
+    Tests: Pearson's chi-squared test, which assumes independent rows, and a permutation of the
+    labels of whole facts, subjects or languages, which does not. --resamples sets the bootstrap
+    only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
+    """
+    options = GroupsOptions(**keywords)
+    from polyprobe.analysis.groups.groups import group_run
+    from polyprobe.report.findings.groups import make_groups_finding
+    from polyprobe.schema.run.folder import Run
+
+    result = group_run(Run(run), by, options)
+    options.write(make_groups_finding(result), result.as_json)
+
+
+def check_items(texts: str) -> None:
+    """Refuse items that are neither names nor files or folders."""
+    items = split_list(texts)
+    if not items:
+        raise PolyprobeError(f"--with is empty; name one or more of {', '.join(NAMES)}")
+    for item in items:
+        check_with(item)
+
+
+@dataclass(frozen=True)
+class RelationOptions(MapOutputs, RelateOptions):
+    """All options of the command."""
+
+
+@take_options(RelationOptions)
+def relate(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    items: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="WHAT[,WHAT]",
+            callback=checked(check_items),
+            help=f"{', '.join(NAMES)}, a TSV file with a number for each language or pair, or "
+            "another run folder.",
+        ),
+    ],
+    **keywords: Any,
+) -> None:
+    """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
+
+    It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
+    pairs share languages.
+    """
+    options = RelationOptions(**keywords)
+    splits = parse_splits(options.languages)
+    from polyprobe.analysis.relate.relate import relate_run
+    from polyprobe.report.findings.relate import make_relate_finding
+    from polyprobe.schema.run.folder import Run
+    from polyprobe.system.extras import explain_missing_extras
+
+    with explain_missing_extras("reading a tokenizer", any_package=True):
+        result = relate_run(Run(run), split_list(items), options, splits)
+    options.write(make_relate_finding(result), result.as_json)
+
+
+@dataclass(frozen=True)
+class BoardOptions(PictureOptions, Outputs):
+    """The columns and rows of a board, and what is written."""
+
+    output: Path | None = option(
+        None,
+        "Write the page index.html and the tables to this folder, which `polyprobe push` uploads "
+        "as a static Space.",
+        check=check_folder,
+    )
+    sort: str | None = option(
+        None,
+        "Sort by a figure (best first), name or parameters (default: the first figure of the "
+        "table).",
+    )
+    figures: str | None = option(
+        None,
+        "Figures to show, comma-separated, such as accuracy,recall_at_k.recall@5 (default: the "
+        "headline figures that all runs have).",
+    )
+    parameters: Path | None = option(
+        None,
+        "TSV file of models and parameter counts; overrides run.json.",
+        metavar="FILE",
+    )
+    despite_differences: bool = option(
+        False, "Accept runs that are not comparable, and show their differences."
+    )
+    table: Path | None = option(
+        None,
+        "Write the table to this .csv, .tex or .md file.",
+        metavar="FILE",
+        check=lambda file: check_ending("--table", file, TABLES),
+    )
+
+
+@take_options(BoardOptions)
+def board(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(help="Run folders. Runs of one model on one language each form one row."),
+    ],
+    **keywords: Any,
+) -> None:
+    """Show many runs in one table: means, intervals, sizes, and slopes per doubling of the size.
+
+    Only run.json and results.json are read. Runs that differ in dataset, rows, languages, protocol
+    or options are refused.
+    """
+    options = BoardOptions(**keywords)
+    from polyprobe.analysis.board.board import make_board
+    from polyprobe.report.findings.board import make_board_finding, write_models
+    from polyprobe.report.page.board import write_board
+    from polyprobe.system.files import write_text
+
+    figures = split_list(options.figures)
+    differences = options.despite_differences
+    result = make_board(runs, options.sort, figures, options.parameters, differences)
+    options.write(make_board_finding(result), result.as_json)
+    if options.table:
+        text = write_models(result, options.table.suffix.lower())
+        write_text(options.table, text, "choose another --table")
+    if options.output:
+        write_board(result, options.output)
+        say(f"board: {options.output / 'index.html'}")
+
+
+@dataclass(frozen=True)
+class TokenOptions(Outputs):
+    """The texts whose tokens are counted."""
+
+    config: str | None = option(None, "Configuration of the dataset (default: the dataset's own).")
+    languages: str | None = option(None, "Comma-separated language codes (default: all).")
+    texts: str = option(
+        "answers",
+        "answers (the first correct candidate of each fact) or candidates (all).",
+        choices=TEXTS,
+    )
+    revision: str | None = option(None, "Branch, tag or commit of the model.")
+
+
+@take_options(TokenOptions)
+def tokens(
+    model: Annotated[
+        str,
+        typer.Argument(
+            callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
+        ),
+    ],
+    dataset: Annotated[
+        str,
+        typer.Option(
+            callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
+        ),
+    ],
+    **keywords: Any,
+) -> None:
+    """Count the tokens of answers or candidates by language, with the tokenizer alone."""
+    options = TokenOptions(**keywords)
+    splits, texts = parse_splits(options.languages), options.texts
+    check_model_revision(model, options.revision)
+    from polyprobe.schema.identity import fingerprint
+    from polyprobe.schema.load import find_default, load_facts
+    from polyprobe.system.extras import explain_missing_extras
+
+    tables = load_facts(dataset, options.config, splits, own_candidates=True)
+    with explain_missing_extras("counting tokens"):
+        from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+
+        place = find_tokenizer(model, options.revision)
+        counts = count_tokens(load_tokenizer(place), tables, texts)
+    from polyprobe.report.findings.tokens import make_tokens_finding
+
+    options.write(
+        make_tokens_finding(counts, texts),
+        lambda: {
+            "model": model,
+            "revision": place.exact_revision(),
+            "dataset": dataset,
+            "config": options.config or find_default(dataset),
+            "fingerprint": {name: fingerprint(table) for name, table in tables.items()},
+            "texts": texts,
+            "languages": {name: of_language.as_json() for name, of_language in counts.items()},
+        },
+    )
