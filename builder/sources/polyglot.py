@@ -25,7 +25,6 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts.labels import CONTRADICTIONS, choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import track
 
 from . import mpararel
@@ -72,12 +71,7 @@ def read_stems(mirror: Path | None, languages: Sequence[str]) -> pl.DataFrame:
     contents = read_files(REPOSITORY, [PATHS[language] for language in languages], mirror)
     tables = []
     for language, content in zip(track(languages, "reading polyglot"), contents, strict=True):
-        table = pl.read_parquet(io.BytesIO(content))
-        if missing := [name for name in COLUMNS if name not in table.columns]:
-            raise PolyprobeError(
-                f"{REPOSITORY.name}: {PATHS[language]} has no column {missing[0]!r}; expected "
-                f"{', '.join(COLUMNS)}"
-            )
+        table = pl.read_parquet(io.BytesIO(content), columns=list(COLUMNS))
         tables.append(table.select(pl.lit(language).alias("language"), *COLUMNS))
     return pl.concat(tables).with_columns(
         first=pl.col("stem").str.split(SEPARATOR).list.first(),

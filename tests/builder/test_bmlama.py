@@ -55,22 +55,12 @@ def test_separators_of_other_scripts_end_no_line():
     assert read == Columns(["a\u2028b\x85 [Y]"], ["c"], [("d", "c")], ["a"])
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("Lima lies in", "Lima stands in", r"have \[1, 1, 1\] rows, expected \[\('P17', 2\)"),
-        ("In <mask> they", "Here they", r"17/en\.tsv: row 3 has not exactly one <mask>: Here"),
-        ("In <mask> they", "<mask> and <mask> they", "row 3 has not exactly one <mask>"),
-        ("\tNorway, Peru\t", "\tPeru\t", r"17/he\.tsv differs from en in rows or numbers"),
-        ("\tNorway, Peru\t", "\tNorway, Chad\t", r"17/en\.tsv: row 2 lacks its answer 'Peru'"),
-    ],
-)
-def test_changed_files_fail_loudly(tiny, monkeypatch, old, new, message):
-    texts = TINY | {"en": TINY["en"].replace(old, new)}
+def test_changed_files_fail_loudly(tiny, monkeypatch):
+    texts = TINY | {"en": TINY["en"].replace("Lima lies in", "Lima stands in")}
     assert texts != TINY
     contents = [texts[language].encode() for language in sorted(texts)]
     monkeypatch.setattr(bmlama_files, "read_files", lambda *_: iter(contents))
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=r"have \[1, 1, 1\] rows, expected \[\('P17', 2\)"):
         read_published("17", tiny)
 
 

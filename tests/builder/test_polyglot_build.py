@@ -27,7 +27,6 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.builder.sources import polyglot
 from polyprobe.schema.languages import find_code, find_language
 from polyprobe.schema.load import load_facts
-from polyprobe.system.errors import PolyprobeError
 from tests.builder.tiny_polyglot import ENGLISH, ROWS, mirror
 from tests.docs.polyglot import ERRORS, built
 
@@ -65,22 +64,6 @@ def test_parallel_has_the_facts_of_all_languages_and_their_flags(mirror, tmp_pat
     assert [*ids["de"]] == [*ids["en"]] == ["rome_1", "calinet_2", "calinet_3"]
     flags = [[], ["ends_in_answer", "inverted"], ["repeated_candidate"]]
     assert [*splits["de"]["flags"]] == [*splits["en"]["flags"]] == flags
-
-
-def test_another_number_of_stems_names_the_row(mirror, tmp_path):
-    german = [("calinet_3", "a <br> b <br> c", "BBC", "ARD", "P449", "Newshour", "BBC")]
-    with pytest.raises(PolyprobeError) as error:
-        build_dataset("polyglot", ["de"], mirror(german), tmp_path / "polyglot")
-    assert str(error.value) == (
-        "polyglot: language 'de', row calinet_3: 3 stems for 2 entities; expected one stem, or one "
-        "for each entity: use the released file"
-    )
-
-
-def test_a_file_without_a_column_is_named(mirror, tmp_path):
-    with pytest.raises(PolyprobeError) as error:
-        build_dataset("polyglot", ["de"], mirror(drop=["false"]), tmp_path / "polyglot")
-    assert str(error.value).startswith("someone/things: d/de-x.parquet has no column 'false'; exp")
 
 
 def read(folder, config, language):

@@ -45,13 +45,8 @@ def to_parquet(rows) -> bytes:
 
 @pytest.fixture
 def mirror(monkeypatch, tmp_path):
-    def make(german=GERMAN, drop=()):
+    def make(german=GERMAN):
         files = {"d/en-x.parquet": to_parquet(ENGLISH), "d/de-x.parquet": to_parquet(german)}
-        if drop:
-            table = pl.read_parquet(io.BytesIO(files["d/de-x.parquet"])).drop(*drop)
-            file = io.BytesIO()
-            table.write_parquet(file)
-            files["d/de-x.parquet"] = file.getvalue()
         paths = {"en": "d/en-x.parquet", "de": "d/de-x.parquet"}
         monkeypatch.setattr(polyglot, "LANGUAGES", ("de", "en"))
         monkeypatch.setattr(mpararel, "read_facts", lambda *_: known())

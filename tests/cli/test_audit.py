@@ -106,17 +106,17 @@ MISTAKES = {
     ),
     "a row with a column less": (
         lambda here: write(here, "raw/fr.tsv", (HEAD + "a <mask>\tb\tb, c\n").encode()) or ["raw"],
-        "raw/fr.tsv, row 1 has 3 columns; expected prompt, answer, candidates, subject",
+        "cannot read raw/fr.tsv: row 1 has 3 columns; expected prompt, answer, candidates, subject",
     ),
     "an open quotation mark": (
         lambda here: (
             write(here, "raw/fr.tsv", (HEAD + 'a <mask>\tb\tb, c\t"s').encode()) or ["raw"]
         ),
-        "raw/fr.tsv is not a table of four columns: it has an unclosed quotation mark",
+        "raw/fr.tsv has an unclosed quotation mark",
     ),
     "an empty file": (
         lambda here: write(here, "raw/fr.tsv", b"") or ["raw"],
-        "raw/fr.tsv is not a table of four columns",
+        "raw/fr.tsv has no rows; unpack it again",
     ),
     "a head alone": (
         lambda here: write(here, "raw/fr.tsv", HEAD.encode()) or ["raw"],
@@ -124,7 +124,7 @@ MISTAKES = {
     ),
     "another encoding": (
         lambda here: write(here, "raw/fr.tsv", HEAD.encode() + b"\xe9\t\t\t\n") or ["raw"],
-        f"raw/fr.tsv is not UTF-8 (byte {len(HEAD)})",
+        f"cannot read raw/fr.tsv: 'utf-8' codec can't decode byte 0xe9 in position {len(HEAD)}",
     ),
     "a file cut short": (
         lambda here: (

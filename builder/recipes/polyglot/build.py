@@ -15,7 +15,6 @@ from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import flags_table, markdown_table
 from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.columns import REPEATED, REPEATED_ROW, SLOT
-from polyprobe.system.errors import PolyprobeError
 
 DEFAULT_CONFIG = "en"
 PARALLEL = "parallel"
@@ -67,8 +66,6 @@ def add_columns(
     """Return the columns of the dataset and those that are counted, in the released order."""
     stems, false = (pl.col(name).str.split(polyglot.SEPARATOR) for name in ("stem", "false"))
     rows = released.with_columns(stems=stems, candidates=pl.concat_list("true", false))
-    # Prompts are paired with candidates by position.
-    check_stems(rows)
     rows = rows.join(entities, on=["dataset_id", "relation"], how="left", maintain_order="left")
     names = english.select("dataset_id", english_subject="subject")
     rows = polyglot.repair_answers(rows).join(
@@ -85,6 +82,7 @@ def add_columns(
         own_prompts="several",
         **{REPEATED: pl.col("candidates").list.n_unique() < size},
     )
+    # A row with several stems has one for each candidate, in the same order.
     prompts = pl.col("stems").list.eval(pl.element() + f" {SLOT}.")
     fact = pl.concat_str("relation", "subject_id", "object_id", separator=":")
     rows = rows.with_columns(
@@ -110,19 +108,6 @@ def add_columns(
         template_id="polyglot:" + pl.col("relation"),
         flags=pl.concat_list(flags).list.drop_nulls(),
     )
-
-
-def check_stems(rows: pl.DataFrame) -> None:
-    """Refuse a row with several stems that are not one for each entity."""
-    numbers = pl.col("stems").list.len()
-    bad = rows.filter("several", numbers != pl.col("candidates").list.len())
-    if bad.height:
-        row = bad.row(0, named=True)
-        raise PolyprobeError(
-            f"polyglot: language '{row['language']}', row {row['dataset_id']}: {len(row['stems'])} "
-            f"stems for {len(row['candidates'])} entities; expected one stem, or one for each "
-            "entity: use the released file"
-        )
 
 
 def keep_parallel(rows: pl.DataFrame) -> pl.DataFrame:
