@@ -31,7 +31,7 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import permutations, product
 
@@ -86,7 +86,7 @@ _TWINS = {
     for letter, twin in product(shape, shape)
 }
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
-# Preselects texts that `unmix` may change; polars' regular expressions support scripts.
+# Finds texts that `unmix` may change; polars' regular expressions support scripts.
 _MIXED = "|".join(
     rf"\p{{{first}}}\w*[\p{{{second}}}\p{{{third}}}]"
     for first, second, third in permutations(("Latin", "Greek", "Cyrillic"))
@@ -112,12 +112,9 @@ def mend(text: str, language: str) -> str:
 
 def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
     """Return {text: the text by `mend`} of the texts that differ from it."""
-    column = pl.Series(list(set(texts)), dtype=pl.String)
-    # Only texts with a suspicious character can change, except Chinese ones.
-    if language != CHINESE:
-        suspect = column.str.contains_any(list(INVISIBLE)) | column.str.contains(_MIXED)
-        column = column.filter(suspect)
-    cleaned = ((text, mend(text, language)) for text in column)
+    table = pl.DataFrame({"text": list(set(texts))}, {"text": pl.String})
+    table = find_changeable(table.with_columns(language=pl.lit(language)), "text")
+    cleaned = ((text, mend(text, language)) for text in table["text"])
     return {text: result for text, result in cleaned if result != text}
 
 
@@ -236,13 +233,21 @@ def _alphabet(character: str) -> str:
     return name if name in _ALPHABETS else ""
 
 
-def tidy(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows in the same order, with normalised and stripped texts in the columns."""
+def find_changeable(rows: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Return the pairs of `language` and text that `mend` may change: few, read by Python."""
+    text = pl.col(column)
+    suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
+    part = rows.filter(text.is_not_null(), suspect | (pl.col("language") == CHINESE))
+    return part.select("language", column).unique()
+
+
+def tidy(
+    rows: pl.DataFrame, columns: Sequence[str], change: Callable[[str, str], str] = normalise
+) -> pl.DataFrame:
+    """Return the rows in the same order, with the columns' texts changed, then stripped."""
     for column in columns:
-        # Most texts have no such character: only the few others are read by Python.
-        untidy = rows.filter(pl.col(column).str.contains_any(list(INVISIBLE)))
-        untidy = untidy.select("language", column).unique()
-        tidied = [normalise(text, language) for language, text in untidy.iter_rows()]
+        untidy = find_changeable(rows, column)
+        tidied = [change(text, language) for language, text in untidy.iter_rows()]
         table = untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String))
         rows = (
             rows.join(table, on=["language", column], how="left", maintain_order="left")
@@ -260,13 +265,12 @@ def clean_facts(facts: Facts) -> Facts:
 
 def clean_labels(labels: pl.DataFrame) -> pl.DataFrame:
     """Return the labels cleaned (`mend`), without empty ones."""
-    rows = unmix_column(tidy(labels, ["label"]), "label").filter(pl.col("label") != "")
-    return simplify_columns(rows, ["label"])
+    return tidy(labels, ["label"], mend).filter(pl.col("label") != "")
 
 
 def clean_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     """Return the rows with texts cleaned but not unmixed: a sentence may hold a foreign word."""
-    return simplify_columns(tidy(rows, columns), columns)
+    return tidy(rows, columns, lambda text, language: simplify(normalise(text, language), language))
 
 
 def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
@@ -284,21 +288,3 @@ def count_contradictions(labels: pl.DataFrame) -> int:
     """Count the pairs of language and id with several labels."""
     several = labels.group_by("language", "id").agg(pl.col("label").n_unique())
     return several.filter(pl.col("label") > 1).height
-
-
-def unmix_column(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the rows in the same order, with the column's words unmixed."""
-    texts = rows[column].unique()
-    changed = {text: unmix(text) for text in texts.filter(texts.str.contains(_MIXED))}
-    return rows.with_columns(pl.col(column).replace(changed))
-
-
-def simplify_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
-    """Return the rows in the same order, with Chinese texts of the columns simplified."""
-    is_chinese = pl.col("language") == CHINESE
-    for column in columns:
-        texts = rows.filter(is_chinese)[column].drop_nulls().unique()
-        changed = {text: simplify(text, CHINESE) for text in texts}
-        simplified = pl.when(is_chinese).then(pl.col(column).replace(changed))
-        rows = rows.with_columns(simplified.otherwise(pl.col(column)).alias(column))
-    return rows

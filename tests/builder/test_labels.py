@@ -18,7 +18,6 @@ from polyprobe.builder.facts.labels import (
     normalise,
     tidy,
     unmix,
-    unmix_column,
 )
 from polyprobe.builder.output.tables import FLAGS
 from polyprobe.builder.sources.bmlama.files import read_published
@@ -201,8 +200,8 @@ GREEK = "\u0391\u03c1\u03bc\u03b5\u03bd\u03b9\u03ba\u03ac"  # Armenian, all in G
 def test_unmix(text, expected):
     assert unmix(text) == expected
     assert unmix(expected) == expected
-    column = unmix_column(pl.DataFrame({"label": [text, "x", None]}), "label")
-    assert column["label"].to_list() == [expected, "x", None]
+    rows = pl.DataFrame({"language": "en", "label": [text, "x", None]})
+    assert tidy(rows, ["label"], mend)["label"].to_list() == [expected, "x", None]
 
 
 @pytest.mark.parametrize("shape", alphabets._SHAPES)
