@@ -25,7 +25,6 @@ with explain_missing_extras("building"):
         is_built,
         list_configs,
         list_versions,
-        recover,
         write_card,
         write_config,
     )
@@ -55,17 +54,17 @@ def build_dataset(
     A folder in which another process builds is waited for, here and in the functions below.
     """
     selection = choose_configs(name, configs)
-    with open_folder(name, output) as folder:
-        check_mirror(mirror)
+    with open_folder(name, output, mirror) as folder:
         write_configs(folder, name, selection, mirror)
     return folder
 
 
 @contextmanager
-def open_folder(name: str, output: Path | None) -> Iterator[Path]:
-    """Give the folder of a dataset, which no other process uses meanwhile."""
+def open_folder(name: str, output: Path | None, mirror: Path | None = None) -> Iterator[Path]:
+    """Give the folder of a dataset, which no other process uses meanwhile; check the mirror."""
     folder = convert_value("the folder", output or Path("datasets", name), Path)
     with explain_missing_extras("building"), locked(folder, wait=True):
+        check_mirror(mirror)
         yield folder
 
 
@@ -73,9 +72,6 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
     """Build configurations of a published dataset into a folder that no other process uses."""
     recipe, configs = load_recipe(name), list_recipe_configs(name)
     check_folder(folder, name, configs)
-    # A killed build may have left a configuration between its two renames.
-    for config in configs:
-        recover(folder, config)
     built = 0
     try:
         for built, config in enumerate(selection):
@@ -85,7 +81,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
     finally:
         # The card lists the complete configurations, also after an error or Ctrl-C.
         if built:
-            write_card(folder, name, list_versions(folder, configs), recipe)
+            write_card(folder, name, configs, recipe)
 
 
 def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl.DataFrame":
@@ -110,21 +106,19 @@ def build_balanced(
     (`material.COSTS`) before anything is built.
     """
     request.check_names()
-    with open_folder(BALANCED, output) as folder:
+    with open_folder(BALANCED, output, mirror) as folder:
         from .recipes.balanced import build as balanced
         from .recipes.balanced.material import gather, trace_costs
 
-        name, command = request.name, request.command
-        check_mirror(mirror)
+        name = request.name
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-        recover(folder, name)
-        check_same(folder, name, command)
+        check_same(folder, name, request.command)
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")
         made = balanced.balance(request, material, mirror)
         write_config(folder, name, made.rows, balanced.dump(made.notes))
-        write_card(folder, BALANCED, list_configs(folder), balanced)
+        write_card(folder, BALANCED, (), balanced)
     return folder, made.notes
 
 
@@ -144,14 +138,13 @@ def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path,
 
         name = own.DEFAULT_CONFIG
         check_folder(folder, OWN, [*list_configs(folder), name])
-        recover(folder, name)
         # Made before the old build is touched: a mistake in a file replaces nothing.
         made = own.make(request)
         before = find_command(folder, name) if is_built(folder, name) else None
         if before not in (None, made.notes.command):
             report(f"replacing {folder}, made by `{before}`")
         write_config(folder, name, made.rows, own.dump(made.notes))
-        write_card(folder, OWN, list_configs(folder), own)
+        write_card(folder, OWN, (), own)
     return folder, made.notes
 
 
@@ -191,10 +184,9 @@ def build_sentences(
     if isinstance(engine, str):
         engine = load_translator(engine, **(translator_options or {}))
     request = SentenceRequest(dataset, config, engine.name, tuple(languages), **options)
-    with open_folder(dataset, output) as folder:
+    with open_folder(dataset, output, mirror) as folder:
         from .recipes.sentences import build as sentences
 
-        check_mirror(mirror)
         find_base(folder, request, mirror)
         base = sentences.read_base(folder, config)
         request = replace(request, languages=sentences.choose_targets(base, request))
@@ -217,8 +209,6 @@ def find_base(folder: Path, request: "SentenceRequest", mirror: Path | None) -> 
             f"{request.name}"
         )
     check_folder(folder, dataset, [*list_versions(folder, recipe_configs), config])
-    for name in (config, request.name):
-        recover(folder, name)
     if not is_built(folder, config):
         if dataset in REQUESTED:
             raise PolyprobeError(

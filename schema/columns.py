@@ -51,6 +51,7 @@ SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.f
 RELEASED = pa.schema(
     [
         *REPAIRED,
+        *[*SENTENCES][-2:],
         ("prompts", pa.list_(pa.string())),
         ("dataset_id", pa.string()),
         ("reviewed", pa.bool_()),

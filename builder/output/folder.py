@@ -1,7 +1,7 @@
 """The folder of a dataset: checks, Parquet files and card; a configuration is replaced whole."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from polyprobe.schema.columns import Row, split_name, to_table
 from polyprobe.schema.names import SENTENCE
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.files import LOCK, cleared, explain_errors, part_of, replacing, write_text
+from polyprobe.system.files import LOCK, explain_errors, part_of, replacing, write_text
 from polyprobe.system.progress import track
 
 from .card import MARK, Describe, render_benchmark, render_card
@@ -46,16 +46,20 @@ def check_mirror(mirror: Path | None) -> None:
 
 
 def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
-    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset."""
+    """Raise PolyprobeError unless the folder is missing, empty, or a build of this dataset.
+
+    A configuration that a killed build left between its two renames is restored.
+    """
     if folder.exists() and not folder.is_dir():
         raise PolyprobeError(f"{folder} is a file; give --output a folder")
+    names = [*configs, *(config + SENTENCE for config in configs)]
     # A build is identified by its card; a killed one has none, and nothing that is not a build's.
     card = folder / "README.md"
     if card.is_file():
         is_build = MARK.format(name=name) in card.read_text(encoding="utf-8", errors="replace")
     else:
         # The paths that a complete or killed build may leave.
-        data, names = folder / "data", [*configs, *(config + SENTENCE for config in configs)]
+        data = folder / "data"
         states = {data / state.format(config) for config in names for state in STATES}
         states = {path for path in (*states, folder / "sentences") if not path.is_file()}
         parts = {part_of(folder / file) for file in ("README.md", "eval.yaml")}
@@ -68,6 +72,8 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
     place = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     if not place.is_dir() or not os.access(place, os.W_OK):
         raise PolyprobeError(f"cannot write to {place}; give another --output")
+    for config in names:
+        recover(folder, config)
 
 
 def check_same(folder: Path, name: str, command: str) -> None:
@@ -101,28 +107,12 @@ def write_config(
     folder: Path, config: str, splits: Mapping[str, Sequence[Row] | pa.Table], notes: str = ""
 ) -> None:
     """Write `folder/data/CONFIG/LANG.parquet` for every language, all or none."""
-    rows = track(splits.items(), f"writing {config}")
-    write_tables(folder, config, ((language, to_table(part)) for language, part in rows), notes)
-
-
-def write_tables(
-    folder: Path, config: str, tables: Iterable[tuple[str, pa.Table]], notes: str = ""
-) -> None:
-    """Write a configuration from pairs (language, table), as `write_config` does."""
     # In `data/.CONFIG.new` first: after a full disk or Ctrl-C, the previous configuration remains.
     with explain_errors(folder), replacing(folder / "data" / config) as new:
-        for language, table in tables:
+        for language, part in track(splits.items(), f"writing {config}"):
+            table = to_table(part)
             noted = table.replace_schema_metadata({NOTES: notes}) if notes else table
             write_split(noted, new / f"{split_name(language)}.parquet")
-
-
-def write_table(table: pa.Table, path: Path) -> None:
-    """Write one Parquet file atomically, and create its folder if missing."""
-    new = part_of(path)
-    with explain_errors(path.parent), cleared(new):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_split(table, new)
-        os.replace(new, path)
 
 
 def write_split(table: pa.Table, path: Path) -> None:
@@ -139,10 +129,10 @@ def write_split(table: pa.Table, path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def write_card(folder: Path, name: str, configs: Sequence[str], source: ModuleType) -> None:
-    """Write card and `eval.yaml` of the `configs` that exist in the folder."""
-    present = [config for config in configs if is_built(folder, config)]
-    descriptions = [read_config(folder, config) for config in present]
+def write_card(folder: Path, name: str, recipe_configs: Sequence[str], source: ModuleType) -> None:
+    """Write card and `eval.yaml` of the configurations in the folder (`list_versions`)."""
+    names = list_versions(folder, recipe_configs)
+    descriptions = [read_config(folder, config) for config in names if is_built(folder, config)]
     figures = {config.name: config.figures for config in descriptions}
     benchmark = render_benchmark(name, figures, folder.absolute().name)
     # Balanced sets have no default, small recipes no text of their own.

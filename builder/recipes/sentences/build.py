@@ -13,20 +13,14 @@ import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output.config import hash_base, read_config, read_parquet
-from polyprobe.builder.output.folder import (
-    is_built,
-    list_versions,
-    write_card,
-    write_table,
-    write_tables,
-)
+from polyprobe.builder.output.folder import is_built, write_card, write_config, write_split
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.extras import explain_missing_extras
-from polyprobe.system.progress import track
+from polyprobe.system.files import write_whole
 
 from .outcomes import (
     FOUND,
@@ -164,7 +158,8 @@ def write_version(
     """Write the table of outcomes, the sentence version and the card; return the notes."""
     path = folder / "sentences" / f"{request.name}.parquet"
     outcomes = [outcome._asdict() for part in inflected.values() for outcome in part.outcomes]
-    write_table(pa.Table.from_pylist(outcomes, schema=OUTCOMES), path)
+    table = pa.Table.from_pylist(outcomes, schema=OUTCOMES)
+    write_whole(path, partial(write_split, table), "its old content is unchanged")
     common = set.intersection(*(set(part.candidates) for part in inflected.values()))
     # Rows of a fact are matched by their number within it, which a missing row would shift.
     rows = base[request.source_language]
@@ -188,10 +183,9 @@ def write_version(
     fields = {**settings._asdict(), **notes._asdict()}
     del fields["settings"]
     text = json.dumps(fields, ensure_ascii=False, default=pl.DataFrame.rows)
-    tables = make_tables(base, inflected, numbers)
-    write_tables(folder, request.name, track(tables.items(), f"writing {request.name}"), text)
-    configs = list_versions(folder, list_recipe_configs(request.dataset))
-    write_card(folder, request.dataset, configs, load_recipe(request.dataset))
+    write_config(folder, request.name, make_tables(base, inflected, numbers), text)
+    recipe = load_recipe(request.dataset)
+    write_card(folder, request.dataset, list_recipe_configs(request.dataset), recipe)
     return notes
 
 
