@@ -13,7 +13,7 @@ from polyprobe.system.files import locked
 from polyprobe.system.progress import report
 
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe
-from .recipes.sentences.request import SentenceRequest
+from .recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from .translators import Translator, load_translator
 
 with explain_missing_extras("building"):
@@ -33,8 +33,6 @@ if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
     import polars as pl
 
     from .recipes.balanced.build import Notes
-    from .recipes.balanced.request import BalancedRequest
-    from .recipes.own.request import OwnRequest
     from .recipes.sentences.build import SentenceNotes
 
 
@@ -84,7 +82,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
             write_card(folder, name, configs, recipe)
 
 
-def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl.DataFrame":
+def plan_balanced(request: BalancedRequest, mirror: Path | None = None) -> "pl.DataFrame":
     """Return the cost of each language in facts (`material.COSTS`); build nothing."""
     with explain_missing_extras("building"):
         from .recipes.balanced.material import gather, trace_costs
@@ -95,7 +93,7 @@ def plan_balanced(request: "BalancedRequest", mirror: Path | None = None) -> "pl
 
 @check_arguments
 def build_balanced(
-    request: "BalancedRequest",
+    request: BalancedRequest,
     mirror: Path | None = None,
     output: Path | None = None,
     announce: "Callable[[pl.DataFrame], None]" = lambda costs: None,
@@ -123,7 +121,7 @@ def build_balanced(
 
 
 @check_arguments
-def build_own(request: "OwnRequest", output: Path | None = None) -> "tuple[Path, Notes]":
+def build_own(request: OwnRequest, output: Path | None = None) -> "tuple[Path, Notes]":
     """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
 
     An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the dataset has
@@ -197,7 +195,7 @@ def build_sentences(
     return folder, notes
 
 
-def find_base(folder: Path, request: "SentenceRequest", mirror: Path | None) -> None:
+def find_base(folder: Path, request: SentenceRequest, mirror: Path | None) -> None:
     """Check the folder, and build the configuration of templates if it is missing."""
     dataset, config = request.dataset, request.config
     recipe_configs = list_recipe_configs(dataset)

@@ -9,9 +9,7 @@ import typer
 from rich.table import Table
 
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from polyprobe.builder.recipes.own.request import OwnRequest
-from polyprobe.builder.recipes.sentences.request import SentenceRequest
+from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.names import split_list

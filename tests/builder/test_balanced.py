@@ -17,11 +17,11 @@ from polyprobe.builder.facts.truths import CorrectAnswers, Knowledge
 from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.material import trace_costs
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
 from polyprobe.builder.recipes.balanced.rows import (
     draw_relation,
     place_answer,
 )
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.metrics.shared.frequency import answer_frequency
@@ -202,7 +202,7 @@ SCRIPT = """
 import hashlib, sys
 from pathlib import Path
 from polyprobe.builder.build import write_config
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.requests import BalancedRequest
 from tests.builder.worlds import balance
 from tests.builder.tiny_facts import make_facts
 facts = [(f"P{i % 3}", f"Q{i}", f"Q{i * 7 % 50}") for i in range(50)]

@@ -17,7 +17,7 @@ from polyprobe.builder.recipes.balanced import build as balanced
 from polyprobe.builder.recipes.balanced import build as balanced_card
 from polyprobe.builder.recipes.balanced import material
 from polyprobe.builder.recipes.balanced.build import level_templates
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app

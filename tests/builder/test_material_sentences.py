@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes.balanced import material
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.builder.translators import templates as translated_templates

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_own, build_sentences
 from polyprobe.builder.recipes.own.build import make
-from polyprobe.builder.recipes.own.request import OwnRequest
+from polyprobe.builder.recipes.requests import OwnRequest
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts

@@ -20,9 +20,7 @@ from polyprobe.analysis.relate import RelateOptions
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_balanced, build_dataset, build_own, build_sentences
 from polyprobe.builder.objects.find import find_objects
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from polyprobe.builder.recipes.own.request import OwnRequest
-from polyprobe.builder.recipes.sentences.request import SentenceRequest
+from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.translators import load_translator
 from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer

@@ -4,8 +4,7 @@ import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset, build_own
 from polyprobe.builder.recipes import RECIPES, REQUESTED
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
-from polyprobe.builder.recipes.own.request import OwnRequest
+from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.publish.install import install_folder
 from polyprobe.publish.push import Target, push
 from tests.builder.conftest import tiny

@@ -16,13 +16,13 @@ from polyprobe.builder.facts.flags import flag_rows
 from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import flags_table, render_text
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.progress import report
 
 from .material import LABELLED, Material, Provenance, has_wording, trace_costs
-from .request import BalancedRequest
 from .rows import draw_queries, list_total, verbalise
 
 # A line with an empty detail counts each fact of a reason once. One with a language or relation

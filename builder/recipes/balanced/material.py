@@ -13,12 +13,11 @@ import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_columns, clean_facts
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.progress import report
-
-from .request import BalancedRequest
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")

@@ -10,6 +10,7 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
 from polyprobe.schema.columns import SLOT, Row
 from polyprobe.system.errors import PolyprobeError
@@ -17,7 +18,6 @@ from polyprobe.system.hashing import hash_text, shuffle_items
 from polyprobe.system.progress import track
 
 from .material import Material, mark
-from .request import BalancedRequest
 
 ALONE = "one candidate"
 OVER = "over --max-per-relation"

@@ -10,14 +10,13 @@ from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
 from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
 from polyprobe.system.progress import report
 
 from .read import OwnTemplates, read_own_facts, read_own_templates
-from .request import OwnRequest
 
 __all__ = ["DEFAULT_CONFIG", "describe", "dump", "make"]
 

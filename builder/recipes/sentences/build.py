@@ -15,6 +15,7 @@ from polyprobe.builder.objects.lemmatizers import load_lemmatizer
 from polyprobe.builder.output.config import hash_base, read_config, read_parquet
 from polyprobe.builder.output.folder import is_built, write_card, write_config, write_split
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
+from polyprobe.builder.recipes.requests import SentenceRequest
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.schema.languages import refuse_languages
@@ -32,7 +33,6 @@ from .outcomes import (
     keep_source,
     translate_rows,
 )
-from .request import SentenceRequest
 
 Base = dict[str, list[Row]]
 COUNTS = ("asked", "translated", "found", "last", "alone", "kept", "kept_last")

@@ -13,7 +13,7 @@ from polyprobe.builder.build import build_balanced, build_dataset, build_sentenc
 from polyprobe.builder.output import card
 from polyprobe.builder.output.folder import write_config
 from polyprobe.builder.output.tables import markdown_table, relations_table
-from polyprobe.builder.recipes.balanced.request import BalancedRequest
+from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.build import is_last
 from polyprobe.builder.recipes.sentences.outcomes import (
     STATUSES,
