@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from polyprobe.system.arguments import check_arguments, convert_value
 from polyprobe.system.errors import PolyprobeError
@@ -17,6 +17,8 @@ from .recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from .translators import Translator, load_translator
 
 with explain_missing_extras("building"):
+    import polars as pl
+
     from .output.folder import (
         check_folder,
         check_mirror,
@@ -28,12 +30,10 @@ with explain_missing_extras("building"):
         write_card,
         write_config,
     )
-
-if TYPE_CHECKING:  # these need the extras `builder` and `sentences`
-    import polars as pl
-
-    from .recipes.balanced.build import Notes
-    from .recipes.sentences.build import SentenceNotes
+    from .recipes.balanced import build as balanced
+    from .recipes.balanced.material import gather, trace_costs
+    from .recipes.own import build as own
+    from .recipes.sentences import build as sentences
 
 
 @check_arguments
@@ -82,13 +82,10 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
             write_card(folder, name, configs, recipe)
 
 
-def plan_balanced(request: BalancedRequest, mirror: Path | None = None) -> "pl.DataFrame":
+def plan_balanced(request: BalancedRequest, mirror: Path | None = None) -> pl.DataFrame:
     """Return the cost of each language in facts (`material.COSTS`); build nothing."""
-    with explain_missing_extras("building"):
-        from .recipes.balanced.material import gather, trace_costs
-
-        check_mirror(mirror)
-        return trace_costs(gather(request, mirror).coverage, request.languages)
+    check_mirror(mirror)
+    return trace_costs(gather(request, mirror).coverage, request.languages)
 
 
 @check_arguments
@@ -96,8 +93,8 @@ def build_balanced(
     request: BalancedRequest,
     mirror: Path | None = None,
     output: Path | None = None,
-    announce: "Callable[[pl.DataFrame], None]" = lambda costs: None,
-) -> "tuple[Path, Notes]":
+    announce: Callable[[pl.DataFrame], None] = lambda costs: None,
+) -> tuple[Path, balanced.Notes]:
     """Build a balanced set and return its folder, and notes on how it was made.
 
     Other configurations in the folder are kept. `announce` receives the costs of the languages
@@ -105,9 +102,6 @@ def build_balanced(
     """
     request.check_names()
     with open_folder(BALANCED, output, mirror) as folder:
-        from .recipes.balanced import build as balanced
-        from .recipes.balanced.material import gather, trace_costs
-
         name = request.name
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
         check_same(folder, name, request.command)
@@ -121,7 +115,7 @@ def build_balanced(
 
 
 @check_arguments
-def build_own(request: OwnRequest, output: Path | None = None) -> "tuple[Path, Notes]":
+def build_own(request: OwnRequest, output: Path | None = None) -> tuple[Path, balanced.Notes]:
     """Build a dataset of a user's own facts; return its folder, and notes on how it was made.
 
     An earlier build in the folder is replaced. `output` defaults to `datasets/own`; the dataset has
@@ -132,8 +126,6 @@ def build_own(request: OwnRequest, output: Path | None = None) -> "tuple[Path, N
             or a folder with other content.
     """
     with open_folder(OWN, output) as folder:
-        from .recipes.own import build as own
-
         name = own.DEFAULT_CONFIG
         check_folder(folder, OWN, [*list_configs(folder), name])
         # Made before the old build is touched: a mistake in a file replaces nothing.
@@ -156,7 +148,7 @@ def build_sentences(
     mirror: Path | None = None,
     output: Path | None = None,
     **options: Any,
-) -> "tuple[Path, SentenceNotes]":
+) -> tuple[Path, sentences.SentenceNotes]:
     """Build `CONFIG-sentence`, the sentence version of `CONFIG`, in the folder of `CONFIG`.
 
     Return the folder, and notes on how the version was made.
@@ -183,8 +175,6 @@ def build_sentences(
         engine = load_translator(engine, **(translator_options or {}))
     request = SentenceRequest(dataset, config, engine.name, tuple(languages), **options)
     with open_folder(dataset, output, mirror) as folder:
-        from .recipes.sentences import build as sentences
-
         find_base(folder, request, mirror)
         base = sentences.read_base(folder, config)
         request = replace(request, languages=sentences.choose_targets(base, request))
