@@ -2,18 +2,24 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
+from importlib.resources import files
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import datasets
 import yaml
+from jinja2 import Environment
 
+from polyprobe import __version__
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.load import PARTS, load_facts
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import hash_files
+
+to_yaml = partial(yaml.safe_dump, sort_keys=False, allow_unicode=True, width=10**6)
 
 
 class Configuration(NamedTuple):
@@ -36,6 +42,14 @@ class Configuration(NamedTuple):
         protocol = [scoring] if scoring != "bmlama" else []
         parts = ("polyprobe", self.dataset, self.name, *protocol)
         return "_".join(re.sub(r"[^A-Za-z0-9_-]", "-", part) for part in parts)
+
+    def fill(self, file: str, scoring: str, **values: object) -> str:
+        """Fill in a Jinja template of this folder, which states the protocol of a scoring."""
+        text = files(__package__).joinpath(file).read_text("utf-8")
+        values |= {"title": self.title, "fingerprint": self.fingerprint, "scoring": scoring}
+        values |= {"stem": self.stem(scoring), "version": __version__}
+        # Jinja drops a final line feed; files keep it.
+        return Environment(keep_trailing_newline=True).from_string(text).render(**values)
 
 
 def read_configuration(
@@ -72,8 +86,3 @@ def read_configuration(
     }
     dataset, fingerprint = hub_name or place.name, hash_files(pairs)[:12]
     return Configuration(dataset, settings.name, dataset_id, files, fingerprint, prefixes)
-
-
-def to_yaml(content: Mapping[str, object]) -> str:
-    """Write YAML with the keys in their order and no line breaks in texts."""
-    return yaml.safe_dump(content, sort_keys=False, allow_unicode=True, width=10**6)

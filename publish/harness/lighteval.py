@@ -1,12 +1,8 @@
 """Tasks of lighteval: one Python file, and for local data a card that names the files."""
 
 import json
-from importlib.resources import files
 from pprint import pformat
 
-from jinja2 import Environment
-
-from polyprobe import __version__
 from polyprobe.schema.columns import SLOT
 
 from .configuration import Configuration, to_yaml
@@ -23,16 +19,10 @@ def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, st
     local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     # Without a BOS a prompt that begins with the slot gives its choices no context.
     counts = {x: sum(not y.strip() for y in ys) for x, ys in configuration.prefixes.items()}
-    # Jinja drops a final line feed; the file keeps it.
-    environment = Environment(keep_trailing_newline=True)
-    text = files(__package__).joinpath("lighteval_tasks.txt").read_text("utf-8")
-    code = environment.from_string(text).render(
-        title=configuration.title,
+    code = configuration.fill(
+        "lighteval_tasks.txt",
+        scoring,
         harness=HARNESS,
-        fingerprint=configuration.fingerprint,
-        scoring=scoring,
-        version=__version__,
-        stem=stem,
         task=f"{stem}:{next(iter(configuration.files))}",
         languages=configuration.files,
         listed=pformat(list(configuration.files), width=90, compact=True),

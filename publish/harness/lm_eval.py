@@ -1,10 +1,5 @@
 """Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
-from importlib.resources import files
-
-from jinja2 import Environment
-
-from polyprobe import __version__
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError
 
@@ -73,20 +68,10 @@ def check_prefixes(configuration: Configuration) -> None:
 
 def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
     """Write the group's file: protocol and differences as a comment, and the tasks."""
-    stem = configuration.stem(scoring)
-    text = files(__package__).joinpath("lm_eval_head.txt").read_text("utf-8")
-    template = Environment().from_string(text)
-    head = template.render(
-        title=configuration.title,
-        fingerprint=configuration.fingerprint,
-        harness=HARNESS,
-        scoring=scoring,
-        version=__version__,
-        stem=stem,
-    )
+    head = configuration.fill("lm_eval_head.txt", scoring, harness=HARNESS)
     mean = {"aggregation": "mean", "weight_by_size": False}
     group = {
-        "group": stem,
+        "group": configuration.stem(scoring),
         "task": tasks,
         "aggregate_metric_list": [{"metric": metric, **mean} for metric in METRICS],
         "metadata": {"version": 1.0},

@@ -63,8 +63,8 @@ class Example(NamedTuple):
     """A sentence with a good translation; `terms` are {source label: target label}."""
 
     sentence: str
-    terms: Mapping[str, str]
     translation: str
+    terms: Mapping[str, str] = {}
 
 
 class ExampleFile(NamedTuple):
@@ -111,9 +111,8 @@ class OpenAI(Translator):
         base_url: str = "",  # up to `/v1` (default: OPENAI_BASE_URL, then OpenAI's own)
         temperature: str = "0",  # a number, or `default` to leave it out
         max_tokens: int | None = None,  # of the answer, None for the server's own limit
-        # A TOML file with sections by language and relation (`read_example_file`), or translated
-        # sentences of the translator's only pair (default: our own).
-        examples: str | Sequence[tuple[str, Mapping[str, str], str]] = (),
+        # A TOML file with sections by language and relation (default: our own examples).
+        examples: str | None = None,
         system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
         self._base = check_address(self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE)
@@ -126,8 +125,7 @@ class OpenAI(Translator):
             raise PolyprobeError(f"{system!r} for system of the translator openai; true or false")
         self._system = system == "true"
         self._relation: str | None = None
-        self._own = read_example_file(Path(examples)) if isinstance(examples, str) else None
-        self.examples = () if self._own else tuple(Example(*example) for example in examples)
+        self._own = None if examples is None else read_example_file(Path(examples))
         self.signature += f" examples {self._own.hash[:12]}" if self._own else ""
         self.signature += " system" * self._system
         self.advice = f"check the server {self._shown}"
@@ -137,8 +135,8 @@ class OpenAI(Translator):
         name_language(source), name_language(target)
         if self._own:
             self._own.check(target)
-        if self._own and self._relation:
-            self._own.choose(target, self._relation)
+            if self._relation:
+                self._own.choose(target, self._relation)
         return source, target
 
     def of_relation(self, relation: str) -> Self:
@@ -185,9 +183,8 @@ class OpenAI(Translator):
 
     def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
         languages = name_language(source), name_language(target)
-        examples = self.examples or read_examples(source, target)
-        if self._own:
-            examples = self._own.choose(target, self._relation)
+        own = self._own and self._own.choose(target, self._relation)
+        examples = read_examples(source, target) if own is None else own
         return write_prompt(sentence, terms, languages, examples)
 
 
@@ -294,7 +291,7 @@ def _strip(text: str, sentence: str, target: str) -> str:
 
 
 def read_example_file(file: Path) -> ExampleFile:
-    """Return the examples of a TOML file (`_explain` states its form; `terms` may be left out)."""
+    """Return the examples of a TOML file (`_expect` states its form; `terms` may be left out)."""
     try:
         content = file.read_bytes()
         tables = tomllib.loads(content.decode("utf-8"))
@@ -302,42 +299,33 @@ def read_example_file(file: Path) -> ExampleFile:
         raise PolyprobeError(f"cannot read examples={file}: {error.strerror}") from error
     except ValueError as error:  # not UTF-8, or not TOML
         raise PolyprobeError(f"examples={file} is not TOML: {error}") from error
-    sections = {
-        language: {
-            relation: _read_section(file, f"{language}.{relation}", rows)
-            for relation, rows in _check(file, language, parts, dict).items()
-        }
-        for language, parts in tables.items()
-    }
+    sections = {}
+    for language, parts in tables.items():
+        _expect(isinstance(parts, dict), file, language)
+        names = {name: f"{language}.{name}" for name in parts}
+        sections[language] = {x: _read_section(file, names[x], parts[x]) for x in parts}
     return ExampleFile(file, hashlib.sha256(content).hexdigest(), sections)
 
 
 def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:
-    rows = _check(file, name, rows, list)
+    _expect(isinstance(rows, list), file, name)
     if len(rows) > LIMIT:
         text = f"{file}: [[{name}]] has {len(rows)} examples; expected {LIMIT} at most"
         raise PolyprobeError(text)
-    return tuple(_read_example(file, f"{name}, example {n}", row) for n, row in enumerate(rows, 1))
+    for number, row in enumerate(rows, 1):
+        try:
+            sentence, translation, terms = Example(**row)
+            texts = [sentence, translation, *terms, *terms.values()]
+        except (AttributeError, TypeError):  # other keys or types
+            texts = [None]
+        good = all(isinstance(x, str) and x.strip() for x in texts)
+        _expect(good, file, f"{name}, example {number}")
+    return tuple(Example(**row) for row in rows)
 
 
-def _read_example(file: Path, name: str, row: Any) -> Example:
-    row = _check(file, name, row, dict)
-    terms = _check(file, name, row.get("terms", {}), dict)
-    texts = [row.get("sentence"), row.get("translation")]
-    good = all(isinstance(x, str) and x.strip() for x in (*texts, *terms, *terms.values()))
-    if not good or row.keys() - {*Example._fields}:
-        raise _explain(file, name)
-    return Example(texts[0], terms, texts[1])
-
-
-def _check(file: Path, name: str, value: Any, kind: type) -> Any:
-    if not isinstance(value, kind):
-        raise _explain(file, name)
-    return value
-
-
-def _explain(file: Path, name: str) -> PolyprobeError:
-    return PolyprobeError(
-        f"{file}: {name}: expected [[LANGUAGE.RELATION]] or [[LANGUAGE.{ALL}]] with sentence, "
-        'translation and, if any, terms = { "London" = "Londres" }'
-    )
+def _expect(good: bool, file: Path, name: str) -> None:
+    if not good:
+        raise PolyprobeError(
+            f"{file}: {name}: expected [[LANGUAGE.RELATION]] or [[LANGUAGE.{ALL}]] with sentence, "
+            'translation and, if any, terms = { "London" = "Londres" }'
+        )

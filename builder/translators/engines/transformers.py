@@ -5,17 +5,14 @@ transformers 5 has no translation pipeline, so `generate` is called.
 """
 
 import asyncio
-import os
 import re
-from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
+from polyprobe.scoring.weights.places import Place, locate_model
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
-from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.hashing import hash_model
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace
 
 from ..codes import check_pair, match_code
@@ -65,14 +62,20 @@ class Transformers(Translator):
         max_new_tokens: int = 256,  # a longer translation counts as a broken answer
     ) -> None:
         """Read the model's settings and tokenizer; `connect` loads the weights."""
-        from transformers import __version__
+        from transformers import AutoConfig, AutoTokenizer, __version__
 
         self.model, self.batch_size = model, batch_size
         self._device, self._dtype = choose_device(device), find_dtype(dtype)
-        self._place, self._config, self._tokenizer = load_settings(model, revision)
-        folder, commit = self._place
+        self._place = locate_model(model, revision).pin()
+        self._config = self._place.load(AutoConfig.from_pretrained)
+        if not self._config.is_encoder_decoder:
+            raise PolyprobeError(
+                f"the model {model} ({self._config.model_type}) is not a translation model; "
+                "expected an encoder with a decoder, such as facebook/nllb-200-distilled-600M"
+            )
+        self._tokenizer = self._place.load(AutoTokenizer.from_pretrained)
         self._tasks = getattr(self._config, "task_specific_params", None) or {}  # T5's
-        name = f"{model}@{commit}" if commit else f"sha256-{hash_model(Path(folder))}"
+        name = ("" if self._place.local else f"{model}@") + self._place.exact_revision()
         codes = getattr(self._tokenizer, "lang_code_to_token", {})  # M2M100's
         self._codes = {token: code for code, token in codes.items()}
         special = {*self._tokenizer.get_added_vocab(), *self._codes}
@@ -108,7 +111,7 @@ class Transformers(Translator):
     async def connect(self) -> AsyncIterator[None]:
         """Load the weights, once for all runs."""
         if self._network is None:
-            self._network = load_network(self._place, self.model, self._device, self._dtype)
+            self._network = load_network(self._place, self._device, self._dtype)
             ends = self._network.generation_config.eos_token_id
             self._ends = set(ends if isinstance(ends, list) else [ends])
         yield
@@ -191,52 +194,20 @@ def check_stated(stated: tuple[str | None, str | None], pair: tuple[str, str], m
             )
 
 
-def load_settings(model: str, revision: str | None) -> tuple[tuple[str, str | None], Any, Any]:
-    """Return the place of a model, its configuration and its tokenizer."""
-    from transformers import AutoConfig, AutoTokenizer
-    from transformers.utils import cached_file
-
-    # A local folder and None, or an id of the Hub and the commit of its revision.
-    name, commit = os.path.abspath(model), None
-    if not os.path.isdir(model):
-        file = call(cached_file, model, model, "config.json", revision=revision)
-        name, commit = model, Path(file).parent.name  # the snapshot's folder is that of the commit
-    config = call(AutoConfig.from_pretrained, model, name, revision=commit)
-    if not config.is_encoder_decoder:
-        raise PolyprobeError(
-            f"the model {model} ({config.model_type}) is not a translation model; expected an "
-            "encoder with a decoder, such as facebook/nllb-200-distilled-600M"
-        )
-    return (name, commit), config, call(AutoTokenizer.from_pretrained, model, name, revision=commit)
-
-
-def load_network(place: tuple[str, str | None], model: str, device: Any, dtype: Any) -> Any:
+def load_network(place: Place, device: Any, dtype: Any) -> Any:
     """Return the network with its weights on the device, in evaluation mode."""
     from transformers import AutoModelForSeq2SeqLM
 
-    name, commit = place
-    load = partial(AutoModelForSeq2SeqLM.from_pretrained, dtype=dtype, output_loading_info=True)
-    network, info = call(load, model, name, revision=commit)
+    def load(name: str, **options: Any) -> Any:
+        options |= {"dtype": dtype, "output_loading_info": True}
+        network, info = AutoModelForSeq2SeqLM.from_pretrained(name, **options)
+        return network.to(device), info
+
+    network, info = place.load(load)
     if missing := sorted(info.get("missing_keys", ())):
         raise PolyprobeError(
-            f"the weights of {model} are incomplete: {len(missing)} tensors are missing, "
+            f"the weights of {place.name} are incomplete: {len(missing)} tensors are missing, "
             f"such as {missing[0]}"
         )
     network.generation_config.max_length = None  # max_new_tokens applies
-    return call(network.to, model, device).eval()
-
-
-def call(load: Callable[..., Any], model: str, *arguments: Any, **options: Any) -> Any:
-    """Return the result of `load`, with any exception in one line: files can fail in many ways."""
-    try:
-        return load(*arguments, **options)
-    except Exception as error:
-        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
-        reason = f"{kind}{one_line(error)}"
-        if os.path.isdir(model):
-            raise PolyprobeError(f"cannot load the model in {model}: {reason}") from error
-        raise PolyprobeError(
-            f"unknown model '{model}', or the Hub cannot be reached; give an id that the Hub or "
-            "its local cache has (HF_HUB_OFFLINE=1 asks the cache alone), or a local folder "
-            f"({reason})"
-        ) from error
+    return network.eval()

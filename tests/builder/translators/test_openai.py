@@ -48,8 +48,12 @@ def test_the_prompt_gives_the_names_translations_and_examples(server):
     )
 
 
-def test_own_examples_take_the_place_of_ours_and_are_part_of_the_key(server):
-    examples = [("A.", {"a": "α"}, "Α."), ("B.", {}, "Β.")]
+def test_own_examples_take_the_place_of_ours_and_are_part_of_the_key(server, tmp_path):
+    first = '[[el.all]]\nsentence = "A."\nterms = { a = "α" }\ntranslation = "Α."\n'
+    second = '[[el.all]]\nsentence = "B."\ntranslation = "Β."\n'
+    examples, fewer = str(tmp_path / "two.toml"), str(tmp_path / "one.toml")
+    (tmp_path / "two.toml").write_text(first + second, encoding="utf-8")
+    (tmp_path / "one.toml").write_text(first, encoding="utf-8")
     assert make(server).translate([SENTENCE], "en", "el", [TERMS]) == [SENTENCE.upper()]
     for _ in range(2):  # cached the second time
         make(server, examples=examples).translate([SENTENCE], "en", "el", [TERMS])
@@ -58,7 +62,7 @@ def test_own_examples_take_the_place_of_ours_and_are_part_of_the_key(server):
         "Sentence: A.\nNames: a = α\nTranslation: Α.\n\nSentence: B.\nTranslation: Β.\n\n"
         in (server.bodies[1]["messages"][0]["content"])
     )
-    other = make(server, examples=examples[:1])
+    other = make(server, examples=fewer)
     assert other.sign("en", "el") != make(server, examples=examples).sign("en", "el")
 
 
