@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from huggingface_hub import DatasetCard, try_to_load_from_cache
 from huggingface_hub.utils import yaml_dump
 
 from polyprobe.analysis.figures.results import (
@@ -16,7 +15,6 @@ from polyprobe.analysis.figures.results import (
 )
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SECOND_ANSWERS
-from polyprobe.schema.locate import locate
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
@@ -39,7 +37,7 @@ class Exported(NamedTuple):
     of_relations: list[FigureRow]
     options: dict[str, str]  # those of the figures that are not the default
     dataset_id: str | None  # OWNER/NAME on the Hub; None for a folder without a name there
-    config: str  # also if the run took the default
+    config: str  # `default` for a dataset in memory
     scored: datetime  # time of the last scores, in UTC, by the file system's clock
     part: str | None  # the choice of rows in words; None for all rows that have one right answer
     selection: str  # languages and rows in words
@@ -102,7 +100,7 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         list_rows_of_relations(results),
         options,
         name,
-        find_config(settings),
+        settings.config or "default",
         datetime.fromtimestamp(newest, UTC),
         *_describe_rows(settings, results["n_queries"]),
     )
@@ -123,23 +121,6 @@ def _describe_rows(settings: Settings, n_queries: int) -> tuple[str | None, str]
         return part, f"{languages}; partial: {part}"
     counts = (f" but {n:,} with {name}" for name, n in settings.left_out.items())
     return None, f"{languages}; all rows{''.join(counts)}"
-
-
-def find_config(settings: Settings) -> str:
-    """Find the run's configuration, from the dataset's card if it named none."""
-    if settings.config:
-        return settings.config
-    # A dataset on the Hub may be no longer cached: it has no card then.
-    place = Path(locate(settings.dataset), "README.md")
-    if not place.is_file() and settings.dataset.count("/") == 1:
-        cached = try_to_load_from_cache(settings.dataset, "README.md", repo_type="dataset")
-        place = Path(cached) if isinstance(cached, str) else place
-    try:
-        configs = DatasetCard.load(place).data.get("configs") or [] if place.is_file() else []
-        ordered = [x for x in configs if x.get("default")] or configs
-        return str(ordered[0]["config_name"]) if ordered else "default"
-    except (AttributeError, KeyError, TypeError, ValueError, OSError):
-        return "default"
 
 
 def write_export(file: Path, text: str) -> Path:

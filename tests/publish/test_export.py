@@ -57,7 +57,7 @@ def test_eval_results_are_read_by_the_hub_client(run):
     entries = parsed(export_run(run, "eval-results", dataset_id=ID))
     mean = read_results(run)["mean"]
     assert [(e.dataset_id, e.task_id, e.value) for e in entries] == [
-        (ID, f"small_{figure}", mean[figure]) for figure in MEANS
+        (ID, f"default_{figure}", mean[figure]) for figure in MEANS
     ]
     newest = max(file.stat().st_mtime for file in run.glob("scores/*"))
     assert {e.date for e in entries} == {datetime.fromtimestamp(newest, UTC).date().isoformat()}
@@ -252,7 +252,7 @@ def test_latex_is_the_table_of_the_board(run):
     mark, signature, table = text.split("\n", 2)
     assert (mark, signature) == ("% made by `polyprobe export`", f"% {results['signature']}")
     board = make_board([run])
-    assert table == write_models(board, ".tex", "facts/small")
+    assert table == write_models(board, ".tex", "facts/default")
     (head, values, ends, floor), (places, accuracies) = read_tabulars(table)
     names = [*board.columns]
     titles = [BY_NAME[name].title for name in names]
