@@ -13,7 +13,7 @@ from rich.text import Text
 
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES
 from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.builder.translators import TITLES
+from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.publish.export import RUN_FORMATS
 from polyprobe.publish.harness import HARNESSES
 from polyprobe.scoring.options import SCORING_NAMES
@@ -60,7 +60,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
     "datasets": _list_datasets,
     "metrics": _list_metrics,
     "scorings": lambda: ((x, f"{text} ({takers})") for x, (takers, text) in SCORING_NAMES.items()),
-    "translators": lambda: iter(TITLES.items()),
+    "translators": lambda: iter(TRANSLATORS.items()),
     "formats": lambda: iter(FORMATS.items()),
 }
 

@@ -110,17 +110,12 @@ def missing_file(dataset: Subject) -> Iterator[str]:
             yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
 
 
-def unlisted_file(dataset: Subject) -> Iterator[str]:
-    """Find Parquet files, of rows or sentences, that are in no configuration of the card."""
+def other_files(dataset: Subject) -> Iterator[str]:
+    """Find splits with another one's file, and Parquet files that the card does not list."""
     sentences = {f"sentences/{split.config}.parquet" for split in dataset.splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
-    for problem in find_unlisted(dataset.splits, paths):
-        yield f"{problem} of README.md; build its configuration again"
-
-
-def swapped_file(dataset: Subject) -> Iterator[str]:
-    """Find splits whose file is that of another split."""
-    yield from (f"README.md: {problem}; build it again" for problem in find_swapped(dataset.splits))
+    for problem in (*find_unlisted(dataset.splits, paths), *find_swapped(dataset.splits)):
+        yield f"README.md: {problem}; build it again"
 
 
 def unreadable(dataset: Subject) -> Iterator[str]:
@@ -252,7 +247,7 @@ def changed_file(board: Subject) -> Iterator[str]:
 STAGES: dict[str, tuple[list[Callable[[Subject], Iterator[str]]], ...]] = {
     "dataset": (
         [no_configs],
-        [missing_file, unlisted_file, swapped_file],
+        [missing_file, other_files],
         [unreadable],
         [wrong_columns],
         [other_features, wrong_rows],

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.files import TAB, read_tsv
 
 from .entities import FEM, MASC, NEUT, PL, SG, Agreement
 
@@ -85,16 +86,13 @@ class UnimorphTable(Inflector):
     def __init__(self, path: Path) -> None:
         self.name = f"UniMorph {path.name}"
         self._forms: dict[str, list[tuple[str, frozenset[str]]]] = {}
-        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-            if not line.strip():
-                continue
-            try:
-                lemma, form, features, *_ = line.split("\t")
-            except ValueError as error:
+        for number, cells in read_tsv(path, "--unimorph"):
+            if len(cells) < 3:
                 raise PolyprobeError(
                     f"{path} line {number}: expected lemma, form and features with tabs between "
-                    f"them, got {line[:40]!r}"
-                ) from error
+                    f"them, got {TAB.join(cells)[:40]!r}"
+                )
+            lemma, form, features, *_ = cells
             tags = frozenset(features.upper().split(";"))
             if tags & {"N", "PROPN", "ADJ"}:
                 self._forms.setdefault(lemma, []).append((form, tags))

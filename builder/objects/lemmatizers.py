@@ -1,10 +1,11 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import lru_cache, partial
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -164,10 +165,7 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
 
 def find_stanza(folder: Path | str | None) -> Path:
     """Return the given folder of models, or Stanza's default, where it downloads missing ones."""
-    if folder is not None:
-        return Path(folder).expanduser()
-    try:
-        from stanza.resources.common import DEFAULT_MODEL_DIR
-    except ModuleNotFoundError:
-        return Path(os.environ.get("STANZA_RESOURCES_DIR", "stanza_resources"))
-    return Path(DEFAULT_MODEL_DIR)
+    if folder is None:
+        with suppress(ModuleNotFoundError):  # `auto` does without
+            folder = import_module("stanza.resources.common").DEFAULT_MODEL_DIR
+    return Path(folder or "stanza_resources").expanduser()

@@ -13,14 +13,8 @@ from .translator import Translation, Translator
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
-# Name, also of the module, and class.
+# Names and titles. The module of an engine has its name, and so has the class, in lower case.
 TRANSLATORS = {
-    "apertium": "Apertium",
-    "googletrans": "Googletrans",
-    "openai": "OpenAI",
-    "transformers": "Transformers",
-}
-TITLES = {
     "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
     "googletrans": "the public page of Google Translate",
     "openai": "a model behind an OpenAI-compatible server",
@@ -37,7 +31,8 @@ def load_translator(name: str, **options: str) -> Translator:
     """Return a translator, made with the parameters of its class, and SETTINGS, as texts."""
     refuse_unknown("translator", [name], "polyprobe", TRANSLATORS)
     with explain_missing_extras(f"the translator {name}", any_package=True):
-        engine = getattr(import_module(f".engines.{name}", __name__), TRANSLATORS[name])
+        module = import_module(f".engines.{name}", __name__)
+        engine = {key.lower(): value for key, value in vars(module).items()}[name]
         parameters = inspect.signature(engine, eval_str=True).parameters
         kinds: dict[str, type] = {**SETTINGS}
         for option, each in parameters.items():

@@ -7,7 +7,7 @@ from pathlib import Path
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.files import write_text
 
-# Modules and functions, which return {file name: text} for a configuration and a scoring. They are
+# Modules and functions, which return {file name: text} for a configuration. They are
 # imported when needed, because the command line reads the names.
 HARNESSES = {"lm-eval": "lm_eval.render_lm_eval", "lighteval": "lighteval.render_lighteval"}
 SCORINGS = ("bmlama", "object")
@@ -33,7 +33,8 @@ def export_dataset(
     check_scoring(scoring)
     module, _, function = HARNESSES[harness].partition(".")
     render = getattr(import_module(f".{module}", __name__), function)
-    texts = render(read_configuration(folder, config, languages, dataset_id), scoring)
+    configuration = read_configuration(folder, config, languages, dataset_id)
+    texts = render(configuration._replace(scoring=scoring))
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
     names = {path.name for path in output.glob("*")}

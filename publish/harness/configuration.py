@@ -23,7 +23,7 @@ to_yaml = partial(yaml.safe_dump, sort_keys=False, allow_unicode=True, width=10*
 
 
 class Configuration(NamedTuple):
-    """A checked configuration of a dataset."""
+    """A checked configuration of a dataset, and the protocol of its tasks."""
 
     dataset: str  # its name in the names of the tasks
     name: str
@@ -31,25 +31,27 @@ class Configuration(NamedTuple):
     files: Mapping[str, Sequence[str]]  # absolute paths by language, in the order of the tasks
     fingerprint: str  # 12 hex digits that depend on the languages and the contents of the files
     prefixes: Mapping[str, Sequence[str]]  # text before the slot in each row, by language
+    scoring: str = "bmlama"
 
     @property
     def title(self) -> str:
         """DATASET/NAME."""
         return f"{self.dataset}/{self.name}"
 
-    def stem(self, scoring: str) -> str:
-        """Write the common start of the names of all tasks."""
-        protocol = [scoring] if scoring != "bmlama" else []
+    @property
+    def stem(self) -> str:
+        """The common start of the names of all tasks."""
+        protocol = [self.scoring] if self.scoring != "bmlama" else []
         parts = ("polyprobe", self.dataset, self.name, *protocol)
         return "_".join(re.sub(r"[^A-Za-z0-9_-]", "-", part) for part in parts)
 
-    def fill(self, file: str, scoring: str, **values: object) -> str:
-        """Fill in a Jinja template of this folder, which states the protocol of a scoring."""
+    def fill(self, file: str, **values: object) -> str:
+        """Fill in a Jinja template of this folder, which states the protocol."""
         text = files(__package__).joinpath(file).read_text("utf-8")
-        values |= {"title": self.title, "fingerprint": self.fingerprint, "scoring": scoring}
-        values |= {"stem": self.stem(scoring), "version": __version__}
+        values |= {x: getattr(self, x) for x in ("title", "fingerprint", "scoring", "stem")}
         # Jinja drops a final line feed; files keep it.
-        return Environment(keep_trailing_newline=True).from_string(text).render(**values)
+        template = Environment(keep_trailing_newline=True).from_string(text)
+        return template.render(**values, version=__version__)
 
 
 def read_configuration(

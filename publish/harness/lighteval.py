@@ -13,15 +13,14 @@ HARNESS = "lighteval 0.13.0"
 DATA = ".data"
 
 
-def render_lighteval(configuration: Configuration, scoring: str) -> dict[str, str]:
+def render_lighteval(configuration: Configuration) -> dict[str, str]:
     """Write the Python file for `--custom-tasks` and, for local data, a card: {file name: text}."""
-    stem = configuration.stem(scoring)
+    stem = configuration.stem
     local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     # Without a BOS a prompt that begins with the slot gives its choices no context.
     counts = {x: sum(not y.strip() for y in ys) for x, ys in configuration.prefixes.items()}
     code = configuration.fill(
         "lighteval_tasks.txt",
-        scoring,
         harness=HARNESS,
         task=f"{stem}:{next(iter(configuration.files))}",
         languages=configuration.files,

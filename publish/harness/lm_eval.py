@@ -24,22 +24,22 @@ FIELDS: dict[str, dict[str, str]] = {
 }
 
 
-def render_lm_eval(configuration: Configuration, scoring: str) -> dict[str, str]:
+def render_lm_eval(configuration: Configuration) -> dict[str, str]:
     """Write the group, the shared part and the tasks: {file name: text}."""
-    if scoring == "object":
+    if configuration.scoring == "object":
         check_prefixes(configuration)
-    stem = configuration.stem(scoring)
+    stem = configuration.stem
     tasks = {language: f"{stem}_{language}" for language in configuration.files}
     hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
     mean = {"aggregation": "mean", "higher_is_better": True}
     texts = {
-        f"{stem}.yaml": render_group(configuration, scoring, list(tasks.values())),
+        f"{stem}.yaml": render_group(configuration, list(tasks.values())),
         f"_{stem}_yaml": to_yaml(
             {
                 **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
                 "output_type": "multiple_choice",
                 "num_fewshot": 0,
-                **FIELDS[scoring],
+                **FIELDS[configuration.scoring],
                 "doc_to_target": "answers",
                 "target_delimiter": "",
                 "metric_list": [{"metric": metric, **mean} for metric in METRICS],
@@ -66,12 +66,12 @@ def check_prefixes(configuration: Configuration) -> None:
                 )
 
 
-def render_group(configuration: Configuration, scoring: str, tasks: list[str]) -> str:
+def render_group(configuration: Configuration, tasks: list[str]) -> str:
     """Write the group's file: protocol and differences as a comment, and the tasks."""
-    head = configuration.fill("lm_eval_head.txt", scoring, harness=HARNESS)
+    head = configuration.fill("lm_eval_head.txt", harness=HARNESS)
     mean = {"aggregation": "mean", "weight_by_size": False}
     group = {
-        "group": configuration.stem(scoring),
+        "group": configuration.stem,
         "task": tasks,
         "aggregate_metric_list": [{"metric": metric, **mean} for metric in METRICS],
         "metadata": {"version": 1.0},

@@ -40,8 +40,7 @@ BETWEEN = "\n\n"  # ends a sentence for the engine, even without a full stop
 class Apertium(Translator):
     """The pairs of an Apertium service, without pivot languages."""
 
-    # Unknown words stay in the text; `unknown_words` counts them for this run, with words of an
-    # unknown translation (`@`) or form (`#`).
+    # Unknown words stay in the text.
     name = "apertium"
     batch_size = 20
     concurrency = 2
@@ -54,7 +53,6 @@ class Apertium(Translator):
         self.url = check_address(self.name, address)
         self._shown = hide_secrets(self.url)
         self.signature = f"apertium|{state_versions(self._shown)}"
-        self.unknown_words = 0
 
     def check(self, source: str, target: str) -> tuple[str, str]:
         """Return the service's codes of a pair."""
@@ -117,12 +115,10 @@ class Apertium(Translator):
             raise BrokenAnswerError("no translatedText") from error
 
     def _clean(self, sentence: str, text: str) -> str:
-        """Return the text without the marks of unknown words, and count these marks."""
+        """Return the text without the marks of unknown words (`*`), translations and forms."""
         # Without `markUnknown` the service would remove `*`, but not `@` and `#`.
-        for mark in "*@#":
-            if mark not in sentence:
-                self.unknown_words += text.count(mark)
-                text = text.replace(mark, "")
+        for mark in {*"*@#"} - {*sentence}:
+            text = text.replace(mark, "")
         return fix_blanks(sentence, text)
 
 

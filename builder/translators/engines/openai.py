@@ -317,7 +317,7 @@ def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:
             sentence, translation, terms = Example(**row)
             texts = [sentence, translation, *terms, *terms.values()]
         except (AttributeError, TypeError):  # other keys or types
-            texts = [None]
+            texts = [""]
         good = all(isinstance(x, str) and x.strip() for x in texts)
         _expect(good, file, f"{name}, example {number}")
     return tuple(Example(**row) for row in rows)

@@ -50,12 +50,12 @@ def test_batches_are_what_the_service_says_of_each_alone(target, code, apy):
 
 
 @needs_apertium
-def test_unknown_words_are_left_and_counted(apy):
+def test_unknown_words_are_left(apy):
     translator = load_translator("apertium", url=apy)
     sentence = "Zorvatia and Quelmiria are old countries."
     [text] = translator.translate([sentence], "en", "es")
     marked = ask_apy(apy, sentence, "eng|spa", "yes")
-    assert marked.count("*") == translator.unknown_words == 2
+    assert marked.count("*") == 2
     assert text == marked.replace("*", "") == ask_apy(apy, sentence, "eng|spa", "no")
 
 

@@ -71,11 +71,7 @@ DATASETS = {
         "README.md: 'configs' lists no data_files",
     ),
     "missing-file": (lambda folder: (folder / FR).unlink(), f"default/fr is {FR}: no such file"),
-    "unlisted-file": (
-        lambda folder: (folder / FR).rename(folder / "data/default/de.parquet"),
-        "data/default/de.parquet is in no configuration of README.md",
-    ),
-    "swapped-file": (
+    "other-files": (
         lambda folder: (
             edit(folder / "README.md", f"path: {FR}", f"path: {EN}") or (folder / FR).unlink()
         ),
@@ -127,6 +123,11 @@ BOARDS = {
 CHECKS = {"dataset": DATASETS, "space": METRICS, "board": BOARDS}
 NO_FILES = "lists no data_files"
 FURTHER = [
+    (
+        "dataset",
+        lambda folder: (folder / FR).rename(folder / "data/default/de.parquet"),
+        "README.md: data/default/de.parquet is in no configuration; build it again",
+    ),
     ("dataset", move_split, "push takes data/CONFIG/LANGUAGE.parquet only"),
     ("dataset", lambda folder: (folder / "README.md").unlink(), "no README.md"),
     ("dataset", write("README.md", b"---\nlicense: [\n---\n"), "its YAML cannot be read"),
