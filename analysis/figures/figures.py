@@ -6,6 +6,7 @@ report, every export, `compare` and the training callback iterate over these ent
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 from polyprobe.analysis.errors.types import RULES
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
@@ -15,7 +16,8 @@ from polyprobe.metrics.joint import HEADLINES, measures
 from polyprobe.metrics.joint.templates import find_centred, find_disattenuated
 from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
-from polyprobe.metrics.shared.intervals import Figure, name_pairs
+from polyprobe.metrics.rankc_subject.formulas import find_terms
+from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.errors import check_option
 
 from .declaration import (
@@ -25,6 +27,8 @@ from .declaration import (
     LANGUAGE,
     PAIR,
     RANKINGS,
+    SECOND,
+    SECOND_RANKINGS,
     TEMPLATE_RANKINGS,
     WAY,
     LeftOut,
@@ -35,7 +39,6 @@ from .declaration import (
 )
 from .facts import ScoredFacts
 from .options import EVERY
-from .second import HEADLINE_OF_SECOND, OF_SECOND
 
 NOTED = Presentation(noted=True)
 _of_language = partial(RunFigure, per=LANGUAGE)
@@ -43,6 +46,7 @@ _noted = partial(_of_language, display=NOTED)
 _of_pair = partial(RunFigure, per=PAIR)
 _of_rankings = partial(_of_pair, input=RANKINGS)
 _of_templates = partial(_of_pair, input=TEMPLATE_RANKINGS, conditional=True, display=NOTED)
+_of_second = partial(_of_language, input=SECOND, conditional=True)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
 # Parts of the facts by the tokens of the answer: key, end of the title, key of their number.
 NUMBERS_OF_TOKENS = (
@@ -56,23 +60,57 @@ def _count_undefined(facts: ScoredFacts, values: Values) -> int:
     return list(values.values()).count(None)
 
 
+def _of_terms(name: str, title: str, definition: str, scale: Scale, **options: Any) -> RunFigure:
+    """Declare a figure of `find_terms`."""
+    options["sums"] = lambda second: find_terms(name, second.terms)
+    figure = RunFigure(name, title, definition, PAIR, SECOND_RANKINGS, scale=scale, **options)
+    return figure._replace(conditional=True)
+
+
+def _count_unmatched(facts: ScoredFacts, values: Values) -> int:
+    terms = facts.second and facts.second.terms
+    return int((terms.counted & ~terms.matched).sum()) if terms and values else 0
+
+
 def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
 FIGURES = (
-    RunFigure(
+    _of_language(
         "accuracy",
         "accuracy",
         "Share of facts whose right answer comes first; ties in expectation.",
-        LANGUAGE,
-        FACTS,
-        lambda facts: find_accuracy(facts.right),
+        sums=lambda facts: find_accuracy(facts.right),
         chance=lambda facts: facts.chance,
         compared=True,
         display=Presentation(training="each"),
     ),
-    *HEADLINE_OF_SECOND,
+    _of_second(
+        "accuracy_gain",
+        "accuracy gain",
+        "Accuracy less accuracy in another subject's sentence, over the same facts and candidates.",
+        sums=lambda second: mean_of(
+            second.terms.languages, second.accuracy_gain, second.terms.counted
+        ),
+        scale=Scale(lowest=-1.0),
+        compared=True,
+        display=Presentation(short="gain", training="mean"),
+    ),
+    _of_terms(
+        "rankc_subject",
+        "centred RankC",
+        "(R - 2P + Q) / (1 - 2P + Q): R is RankC, P that with another subject of the relation in "
+        "one of the two languages, Q in both. How alike two languages react to the subject.",
+        Scale(lowest=-INFINITE),
+        chance=0.0,
+        left_out=LeftOut(
+            "facts without a donor, or with one candidate left: not in centred RankC and gain",
+            lambda facts, values: int((~facts.second.terms.counted).sum()) if facts.second else 0,
+        ),
+        compared=True,
+        display=Presentation(short="centred", training="each"),
+    ),
     _of_rankings(
         "rankc",
         "RankC",
@@ -107,15 +145,76 @@ FIGURES = (
         conditional=True,
         compared=True,
     ),
-    *OF_SECOND,
-    RunFigure(
+    _of_terms(
+        "rankc_independent",
+        "centred RankC, independent",
+        "Centred RankC of languages with the same knowledge of other facts: the right answer has "
+        "the rank that another fact of the relation has.",
+        Scale(lowest=-INFINITE, lower_is_better=None),
+        left_out=LeftOut(
+            "facts with several right answers, or of fewer than ten in their relation with as many "
+            "candidates: not in independent and beyond",
+            _count_unmatched,
+        ),
+    ),
+    _of_terms(
+        "rankc_right",
+        "centred RankC, right answer",
+        "The part of centred RankC that is the right answers': agreement in knowledge.",
+        Scale(-INFINITE, INFINITE),
+    ),
+    _of_terms(
+        "rankc_rest",
+        "centred RankC, the rest",
+        "The part of centred RankC that is the other candidates': agreement in error.",
+        Scale(-INFINITE, INFINITE, lower_is_better=None),
+    ),
+    _of_terms(
+        "rankc_beyond",
+        "centred RankC, beyond independence",
+        "Centred RankC less that of independent knowledge: whether it is the same facts.",
+        Scale(-INFINITE, INFINITE),
+    ),
+    _of_terms(
+        "rankc_donor",
+        "RankC, another subject",
+        "P: RankC with the right subject in one language and another one in the second.",
+        Scale(lower_is_better=None),
+    ),
+    _of_terms(
+        "rankc_difference",
+        "RankC, R - P",
+        "RankC less RankC with another subject, over the same facts and candidates.",
+        Scale(-1.0, 1.0),
+    ),
+    _of_terms(
+        "rankc_interaction",
+        "RankC, R - 2P + Q",
+        "The numerator of centred RankC.",
+        Scale(-2.0, 2.0),
+    ),
+    _of_terms(
+        "rankc_room",
+        "RankC, 1 - 2P + Q",
+        "The denominator of centred RankC, which must be above .005.",
+        Scale(-1.0, 2.0, lower_is_better=None),
+    ),
+    _of_second(
+        "accuracy_donor",
+        "accuracy, another subject",
+        "Share of facts whose right answer comes first in another subject's sentence.",
+        sums=lambda second: mean_of(
+            second.terms.languages, second.donor_right, second.terms.counted, share=True
+        ),
+        scale=Scale(lower_is_better=None),
+    ),
+    _of_templates(
         "rankc_templates",
         "centred RankC within a language",
         "Centred RankC of two templates of a fact in one language: how alike they react to the "
         "subject.",
-        LANGUAGE,
-        TEMPLATE_RANKINGS,
-        lambda terms: find_centred(terms.languages, terms.within, terms.counted),
+        per=LANGUAGE,
+        sums=lambda terms: find_centred(terms.languages, terms.within, terms.counted),
         scale=Scale(lowest=-INFINITE),
         chance=0.0,
         left_out=LeftOut(
@@ -124,8 +223,6 @@ FIGURES = (
                 int((~facts.other_templates.counted).sum()) if facts.other_templates else 0
             ),
         ),
-        conditional=True,
-        display=NOTED,
     ),
     _of_templates(
         "rankc_other_template",
@@ -202,13 +299,12 @@ FIGURES = (
         sums=lambda facts: measures.find_right_alone(facts.right),
         display=Presentation(short="alone"),
     ),
-    RunFigure(
+    _of_rankings(
         "kappa",
         "kappa (free-marginal)",
         "Agreement of all languages on the first candidate, 0 for uniform random choices.",
-        ALL,
-        RANKINGS,
-        lambda facts: find_kappa(facts.scores),
+        per=ALL,
+        sums=lambda facts: find_kappa(facts.scores),
         scale=Scale(lowest=-1.0),
     ),
     *(

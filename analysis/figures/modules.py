@@ -1,25 +1,34 @@
 """The figures that metric modules give for one language of a run."""
 
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Mapping, Set
+from statistics import pstdev
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.contrastive_knowledge.formulas import compare_contrasts, measure_knowledge
+from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistency
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import Resampling, estimate, mean_of
-from polyprobe.metrics.shared.rows import take
+from polyprobe.metrics.shared.rows import Rows, take
+from polyprobe.schema.identity import split_fact
 from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
+from polyprobe.system.errors import PolyprobeError
 
 from .declaration import LANGUAGE, SEVERAL
 from .facts import ScoredFacts
 from .figures import BY_NAME, OF_MODULES
-from .further.calibration import find_confidence, measure_calibration
-from .further.paraphrases import has_paraphrases, measure_paraphrases
 
+N_BINS = 10  # of confidence
+OF_PARAPHRASES = ("consistency", "accuracy", "consistency_accuracy")
+_UNDEFINED: dict[str, Any] = {
+    **dict.fromkeys((*OF_PARAPHRASES, *(f"{name}_sd" for name in OF_PARAPHRASES))),
+    **dict.fromkeys(("n_queries", "n_single_template", "n_ambiguous"), 0),
+}
+_BATCH = 1000  # rows whose scores are lists at a time
 Kernel = Callable[[ScoredFacts, str, Resampling], dict[str, Any]]
 
 
@@ -102,9 +111,37 @@ def _measure_recall(facts: ScoredFacts, language: str, options: Resampling) -> d
     return figures
 
 
-def _measure_calibration(facts: ScoredFacts, language: str, _: Resampling) -> dict[str, Any]:
-    confidence = find_confidence(facts.raw_scores[language])
-    return measure_calibration(confidence, facts.right[language])
+def measure_calibration(confidence: np.ndarray, right: np.ndarray) -> dict[str, Any]:
+    """Compute the expected calibration error (ECE) of some answers, and its bins.
+
+    Guo et al. 2017, equations 1 to 3, and X-FACTR's `reliability`:
+    ECE = sum_b n_b / N |acc_b - conf_b| over ten bins of equal width, [0, .1), …, [.9, 1]; 0 is
+    best. With few facts it is too high: also a perfect model has about N_b^(-1/2) in each bin.
+    `right` is 1 or 0, or the probability of being right under ties [facts].
+    """
+    places = np.minimum((confidence * N_BINS).astype(int), N_BINS - 1)
+    n, sums, correct = (
+        np.bincount(places, weights, N_BINS) for weights in (None, confidence, right)
+    )
+    means = [
+        [float(total / size) if size else None for total, size in zip(totals, n, strict=True)]
+        for totals in (sums, correct)
+    ]
+    return {
+        "ece": float(np.abs(correct - sums).sum() / len(right)) if len(right) else None,
+        "n_queries": len(right),
+        "bins": {"n": n.tolist(), "confidence": means[0], "accuracy": means[1]},
+    }
+
+
+def find_confidence(rows: Rows) -> np.ndarray:
+    """Compute the softmax of each row's scores, in nats, at their maximum."""
+    starts = rows.sizes.cumsum() - rows.sizes
+    scores: np.ndarray = rows.flat.astype(np.float64)
+    best: np.ndarray = np.repeat(np.maximum.reduceat(scores, starts), rows.sizes)
+    # equal scores differ by 0, also those of -inf: the softmax is uniform there
+    below = np.subtract(scores, best, out=np.zeros_like(scores), where=scores != best)
+    return 1 / np.add.reduceat(np.exp(below), starts)
 
 
 def _measure_contrasts(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
@@ -147,6 +184,94 @@ def _measure_positions(facts: ScoredFacts, language: str, options: Resampling) -
     }
 
 
+def has_paraphrases(facts: ScoredFacts) -> bool:
+    """Tell whether facts have several rows, all rows of a fact with as many candidates."""
+    ids = facts.table["fact_id"].to_pylist()
+    sizes = set(zip(ids, facts.sizes.tolist(), strict=True))
+    return len(sizes) == len(set(ids)) < len(ids)
+
+
+def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) -> dict[str, Any]:
+    """Compute consistency, accuracy and consistency-accuracy of a language."""
+    table, choices = facts.tables[language], facts.options
+    predicted: dict[str, list[str]] = {}
+    right: dict[str, list[int]] = {}
+    relations: dict[str, str] = {}
+    units_by_fact: dict[str, Any] = {}
+    units = options.clusters or table["fact_id"].to_pylist()
+    if choices.templates == "reviewed":
+        _check_reviewed(table, language)
+    marks = _read_marks(table, language) if choices.repeated_subjects == "label" else {}
+    rows = table.select(["fact_id", "relation", "answers", "reviewed"]).to_pylist()
+    for row, best, unit in zip(rows, _choose(table), units, strict=True):
+        fact = row["fact_id"]
+        if marks.get(fact) or (choices.templates == "reviewed" and not row["reviewed"]):
+            continue
+        _, gold = _ends(fact)  # of several right candidates, each is the object
+        predicted.setdefault(fact, []).append(gold if best in row["answers"] else f"#{best}")
+        if right.setdefault(fact, row["answers"]) != row["answers"]:
+            raise PolyprobeError(
+                f"fact {fact}: its templates have other candidates; consistency needs the same "
+                "ones, in the same order"
+            )
+        relations[fact], units_by_fact[fact] = row["relation"], unit
+    counts: dict[str, int] = {}
+    if choices.repeated_subjects == "label":
+        twins = sum("twin" in names for names in marks.values())
+        repeated = sum("subject" in names and "twin" not in names for names in marks.values())
+        counts = {"n_ambiguous": repeated, "n_same_labels": twins}
+    if not predicted:
+        return {**_UNDEFINED, **counts}
+    subjects, objects = zip(*map(_ends, predicted), strict=True)
+    groups, clusters = list(relations.values()), list(units_by_fact.values())
+    distinct = subjects if choices.repeated_subjects == "id" else None
+    draws = options._replace(groups=groups, clusters=clusters)._asdict()
+    figures = measure_consistency(list(predicted.values()), objects, distinct, **draws)
+    return figures | _spread(figures.pop("by_group")) | counts
+
+
+def _spread(groups: Mapping[str, Mapping[str, Any]]) -> dict[str, float | None]:
+    """Compute the standard deviation over relations, which the released code reports."""
+    spread = {}
+    for name in OF_PARAPHRASES:
+        values = [of_group[name] for of_group in groups.values() if of_group[name] is not None]
+        spread[f"{name}_sd"] = pstdev(values) if values else None
+    return spread
+
+
+def _check_reviewed(table: pa.Table, language: str) -> None:
+    if not any(table["reviewed"].to_pylist()):
+        unknown = table["reviewed"].null_count == len(table)
+        reason = "it is not known which ones are" if unknown else "none is"
+        raise PolyprobeError(
+            f"--templates reviewed: language '{language}' has no reviewed template ({reason}); "
+            "use all"
+        )
+
+
+def _read_marks(table: pa.Table, language: str) -> dict[str, list[str]]:
+    if table["repeated"].null_count:
+        raise PolyprobeError(
+            f"--repeated-subjects label: the scores of '{language}' have no labels of subjects; "
+            "use id, or score it again with --scoring mpararel"
+        )
+    return dict(zip(table["fact_id"].to_pylist(), table["repeated"].to_pylist(), strict=True))
+
+
+def _choose(table: pa.Table) -> Iterator[int]:
+    for part in table.select(["scores", "n_tokens"]).to_batches(max_chunksize=_BATCH):
+        pairs = zip(part["scores"].to_pylist(), part["n_tokens"].to_pylist(), strict=True)
+        for scores, tokens in pairs:
+            # of equal scores the fewest tokens, then the first candidate
+            yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
+
+
+def _ends(fact: str) -> tuple[str, str]:
+    """Split subject and object of a fact id (RELATION:SUBJECT:OBJECT), else the id twice."""
+    parts = split_fact(fact)
+    return parts[1:] if parts else (fact, fact)
+
+
 def _has_positions(facts: ScoredFacts) -> bool:
     return facts.protocol.options and all(
         table[EFFECTS].null_count < len(table) for table in facts.tables.values()
@@ -159,7 +284,9 @@ MODULES = {
     "recall_at_k": MetricModule(lambda facts: True, _measure_recall),
     "calibration": MetricModule(
         lambda facts: facts.scoring in PROBABILITIES,
-        _measure_calibration,
+        lambda facts, x, _: measure_calibration(
+            find_confidence(facts.raw_scores[x]), facts.right[x]
+        ),
         "--scoring object or contrastive",
     ),
     "contrastive_knowledge": MetricModule(

@@ -19,8 +19,8 @@ from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.options import is_normalised
 
-from .further.calibration import calibrate_predictions
 from .further.relations import split_figures
+from .modules import measure_calibration
 from .options import FillingOptions
 from .results import mean_known
 from .units import Units
@@ -121,6 +121,24 @@ def measure_lengths(facts: PredictedFacts, units: Units) -> dict[str, dict[str, 
         lengths = np.bincount(counts, minlength=count_masks(table) + 1)
         figures["n_masks"][language] = lengths[1:].tolist()
     return figures
+
+
+def calibrate_predictions(
+    table: pa.Table, right: np.ndarray, length_norm: bool = False
+) -> dict[str, Any]:
+    """Compute the calibration of one language's free predictions, of all, single and multi."""
+    answered = ~np.isnan(right)
+    columns = table.select(["n_masks", "log_probability"]).filter(pa.array(answered))
+    masks, values = (column.to_numpy().astype(np.float64) for column in columns.columns)
+    # exp(mean log c) of the prediction's tokens, whether or not the lengths compete by their means
+    confidence = np.exp(values if length_norm else values / masks)
+    single = np.array(table["single_token"].filter(pa.array(answered)).to_pylist(), dtype=bool)
+    result = measure_calibration(confidence, right[answered])
+    for name, part in {"single": single, "multi": ~single}.items():
+        figures = measure_calibration(confidence[part], right[answered][part])
+        keys = (f"ece_{name}", f"n_{name}", f"bins_{name}")
+        result |= zip(keys, figures.values(), strict=True)
+    return result
 
 
 def compare_with_gold(facts: PredictedFacts, average: str = "macro") -> dict[str, dict[str, Any]]:

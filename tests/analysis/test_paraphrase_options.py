@@ -9,7 +9,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.further.paraphrases import measure_paraphrases
+from polyprobe.analysis.figures.modules import measure_paraphrases
 from polyprobe.analysis.figures.options import RankingOptions
 from polyprobe.analysis.figures.units import Units
 from polyprobe.schema.identity import read_lists
