@@ -30,12 +30,7 @@ from .options import (
 TEXTS = ("answers", "candidates")  # as in analysis.tokens, which imports pyarrow
 
 
-@dataclass(frozen=True)
-class CompareOptions(MapOutputs, ComparisonOptions):
-    """All options of the command."""
-
-
-@take_options(CompareOptions)
+@take_options(MapOutputs, ComparisonOptions)
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
@@ -43,7 +38,8 @@ def compare(
         list[Path] | None,
         typer.Argument(help="Run folders of further wordings of the same configuration."),
     ] = None,
-    **keywords: Any,
+    *,
+    options: Any,
 ) -> None:
     """Test whether two runs differ: accuracy by language, RankC and other figures by pair.
 
@@ -51,7 +47,6 @@ def compare(
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
     wordings are shown side by side, with differences from the first of these.
     """
-    options = CompareOptions(**keywords)
     if wordings and (options.page or options.figure):
         raise PolyprobeError(
             f"{'--output' if options.page else '--figure'} shows two runs; compare the wordings "
@@ -77,12 +72,7 @@ def compare(
         raise typer.Exit(1)
 
 
-@dataclass(frozen=True)
-class GroupsOptions(PageOutputs, GroupOptions):
-    """All options of the command."""
-
-
-@take_options(GroupsOptions)
+@take_options(PageOutputs, GroupOptions)
 def groups(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     by: Annotated[
@@ -93,7 +83,7 @@ def groups(
             "language, fact, subject or object) and its group in each line.",
         ),
     ],
-    **keywords: Any,
+    options: Any,
 ) -> None:
     """Count right and wrong rows by group, and test whether the groups differ.
 
@@ -101,7 +91,6 @@ def groups(
     labels of whole facts, subjects or languages, which does not. --resamples sets the bootstrap
     only: the permutation test draws 10,000 assignments, or enumerates all if there are fewer.
     """
-    options = GroupsOptions(**keywords)
     from polyprobe.analysis.groups.groups import group_run
     from polyprobe.report.findings.groups import make_groups_finding
     from polyprobe.schema.run.folder import Run
@@ -119,12 +108,7 @@ def check_items(texts: str) -> None:
         check_with(item)
 
 
-@dataclass(frozen=True)
-class RelationOptions(MapOutputs, RelateOptions):
-    """All options of the command."""
-
-
-@take_options(RelationOptions)
+@take_options(MapOutputs, RelateOptions)
 def relate(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     items: Annotated[
@@ -137,14 +121,13 @@ def relate(
             "another run folder.",
         ),
     ],
-    **keywords: Any,
+    options: Any,
 ) -> None:
     """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
 
     It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
     pairs share languages.
     """
-    options = RelationOptions(**keywords)
     splits = parse_splits(options.languages)
     from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
@@ -198,14 +181,13 @@ def board(
         list[Path],
         typer.Argument(help="Run folders. Runs of one model on one language each form one row."),
     ],
-    **keywords: Any,
+    options: BoardOptions,
 ) -> None:
     """Show many runs in one table: means, intervals, sizes, and slopes per doubling of the size.
 
     Only run.json and results.json are read. Runs that differ in dataset, rows, languages, protocol
     or options are refused.
     """
-    options = BoardOptions(**keywords)
     from polyprobe.analysis.board.board import make_board
     from polyprobe.report.findings.board import make_board_finding, write_models
     from polyprobe.report.page.board import write_board
@@ -251,10 +233,9 @@ def tokens(
             callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
         ),
     ],
-    **keywords: Any,
+    options: TokenOptions,
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
-    options = TokenOptions(**keywords)
     splits, texts = parse_splits(options.languages), options.texts
     check_model_revision(model, options.revision)
     from polyprobe.schema.identity import fingerprint

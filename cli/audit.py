@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,10 +41,9 @@ def audit(
     dataset: Annotated[
         str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
     ],
-    **keywords: Any,
+    options: AuditOptions,
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
-    options = AuditOptions(**keywords)
     if not Path(dataset).exists():
         check_dataset(dataset)
     # these imports take a second; mistakes of the user are refused before

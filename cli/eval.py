@@ -1,7 +1,7 @@
 """`polyprobe eval` and `demo`: score a model."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -38,10 +38,11 @@ def evaluate(
         bool,
         typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
     ] = False,
-    **options: Any,
+    *,
+    options: EvaluationOptions,
 ) -> None:
     """Evaluate a model on a dataset; write scores, results.json and report.html."""
-    request = EvaluationRequest.of(model, dataset, config, EvaluationOptions(**options))
+    request = EvaluationRequest.of(model, dataset, config, options)
     with explain_missing_extras("evaluating"):  # imports torch
         from polyprobe.eval.evaluate import evaluate_request, forecast_work
     if dry_run:

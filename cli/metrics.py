@@ -63,10 +63,9 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
 
 @take_options(MetricsOptions)
 def metrics(
-    runs: Annotated[list[Path], typer.Argument(help="Run folders.")], **keywords: Any
+    runs: Annotated[list[Path], typer.Argument(help="Run folders.")], options: MetricsOptions
 ) -> None:
     """Recompute results.json and the report from the scores, without the model."""
-    options = MetricsOptions(**keywords)
     # these imports take a second; mistakes of the user are refused before
     from polyprobe.analysis.figures.compute import compute_results
     from polyprobe.analysis.figures.figures import choose_figures
@@ -101,10 +100,9 @@ class ReportOptions(MapOptions, PageOptions, RowOptions):
 @take_options(ReportOptions)
 def report(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
-    **keywords: Any,
+    options: ReportOptions,
 ) -> None:
     """Write the report of one or several runs as one HTML file, or save one of its pictures."""
-    options = ReportOptions(**keywords)
     # these imports take a second; mistakes of the user are refused before
     from polyprobe.report.page import write_report
 

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, fields, make_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -32,14 +32,15 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 _Value = TypeVar("_Value")
 
 
-def take_options(group: type[Options]) -> Callable[[Function], Function]:
-    """Give a command the options of a group, which it receives as keywords."""
+def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
+    """Give a command the options of groups: made, as its argument `options`, or as keywords."""
+    group = make_dataclass("CommandOptions", [], bases=groups, frozen=True)
+    declared = collect_options(group)
 
     # The values are checked when the group is made, not by typer, so that a mistake has the same
     # words as in a script.
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
-        declared = collect_options(group)
         options = [
             _make_parameter(part, declared[part.name])
             for part in fields(group)
@@ -47,7 +48,8 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
         ]
         panels = list(dict.fromkeys([*PANELS, *(x.panel for x in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))
-        parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
+        parameters = [x for x in parts if x.kind is not x.VAR_KEYWORD and x.name != "options"]
+        is_made = any(x.name == "options" and x.kind is not x.VAR_KEYWORD for x in parts)
 
         # Not in callbacks of typer, which makes a list of whatever they return.
         @wraps(function)
@@ -56,6 +58,8 @@ def take_options(group: type[Options]) -> Callable[[Function], Function]:
                 parse = declared[part.name].parse if part.name in declared else None
                 if parse:
                     values[part.name] = parse(list(values[part.name] or ())) or part.default
+            if is_made:
+                values["options"] = group(**{x: values.pop(x) for x in declared.keys() & values})
             return function(**values)
 
         call.__signature__ = Signature(  # type: ignore[attr-defined]
