@@ -7,10 +7,9 @@ from polyprobe.analysis.figures.units import resolve_clusters
 from polyprobe.metrics.joint.significance import Difference
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.rows import ALL_ROWS
 from polyprobe.system.errors import PolyprobeError
 
-from .options import NO_OPTIONS, ComparisonOptions, WordingOptions
+from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
 from .sentences.compare import VersionComparison, compare_versions
 from .wordings import WORDINGS, find_versions, split_wording
@@ -83,10 +82,9 @@ class Several(NamedTuple):
 
 def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutcome | Several:
     """Compare two runs, with the effect of wording if they differ in wording, or more wordings."""
-    requests, keywords = options.requests, options.keywords
     if len(runs) > 2:
-        return compare_several(runs, options, options.by_relation, **keywords)
-    first, second = runs
+        return _compare_several(runs, options)
+    (first, second), requests, keywords = runs, options.requests, options.keywords
     configs = [run.settings().data_name for run in runs]
     free = "predictions" in [run.settings().kind for run in runs]
     # free predictions have no ranks: they are compared fact by fact
@@ -102,16 +100,11 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutc
     return PairOutcome(comparison, wording)
 
 
-def compare_several(
-    runs: Sequence[Run],
-    options: WordingOptions = NO_OPTIONS,
-    by_relation: bool = False,
-    **test: Any,
-) -> Several:
-    """Compare each wording with the first of `WORDINGS`; keywords are of `compare_versions`."""
+def _compare_several(runs: Sequence[Run], options: ComparisonOptions) -> Several:
+    """Compare each wording with the first of `WORDINGS`."""
     reference, *variants = _sort_runs(runs)
     pairs = [find_versions(variant, reference) for variant in variants]
-    comparisons = [compare_versions(pair, options, **test) for pair in pairs if pair]
+    comparisons = [compare_versions(pair, options, **options.keywords) for pair in pairs if pair]
     languages = comparisons[0].languages
     # of other rows the reference would have another value in each comparison
     rows_of_reference = _list_rows(reference, languages)
@@ -122,16 +115,10 @@ def compare_several(
             f"the runs have different rows in common with {reference.folder}: {counts}; compare "
             "two at a time"
         )
-    choice = test.pop("choice", ALL_ROWS)
-    clusters = resolve_clusters(reference.read(languages[0]), test.get("clusters", "auto"))
-    settings = {
-        "signatures": [run.settings().signature for run in runs],
-        "correction": "holm",
-        **test,
-        "clusters": clusters,
-        **choice.as_json(),
-    }
-    return Several(comparisons, settings, by_relation)
+    settings = {"signatures": [run.settings().signature for run in runs], **options.keywords}
+    settings["clusters"] = resolve_clusters(reference.read(languages[0]), options.cluster)
+    settings |= settings.pop("choice").as_json()
+    return Several(comparisons, settings, options.by_relation)
 
 
 def _sort_runs(runs: Sequence[Run]) -> list[Run]:

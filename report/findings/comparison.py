@@ -337,10 +337,8 @@ def make_several_finding(several: Several) -> Finding:
     ]
     for comparison in several.comparisons if several.by_relation else ():
         blocks += _make_relations_tables(comparison)
-    if "n_resamples" in settings:
-        test = settings.get("test", "randomisation")
-        resamples = f"{settings['n_resamples']:,} resamples of {name_units(settings['clusters'])}"
-        blocks.append(f"p: {test}, {resamples}")
+    resamples = f"{settings['n_resamples']:,} resamples of {name_units(settings['clusters'])}"
+    blocks.append(f"p: {settings['test']}, {resamples}")
     for wording, comparison in zip(wordings, several.comparisons, strict=True):
         blocks += [f"{wording}: {line}" for line in list_notes_of_wording(comparison)]
     title = f"{', '.join(wordings)} − {reference}"

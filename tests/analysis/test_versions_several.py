@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.folders import compare_several
+from polyprobe.analysis.compare.folders import compare_folders
+from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.deltas import (
     Pearson,
@@ -27,6 +28,7 @@ from tests.making.runs import reseal
 from tests.making.versions import best_ranks, rename, write_versions, write_wordings
 
 FEW = {"n_resamples": 99}
+OPTIONS = ComparisonOptions(resamples=99)
 
 
 @pytest.fixture
@@ -67,7 +69,7 @@ def test_narrow_and_wide_are_not_wordings_of_one_configuration(runs, tmp_path):
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 1, 0)])
 def test_each_wording_is_compared_with_the_template(runs, order):
-    several = compare_several([runs[k] for k in order], **FEW)
+    several = compare_folders([runs[k] for k in order], OPTIONS)
     expected = [compare_versions(find_versions(runs[k], runs[0]), **FEW).ranks for k in (1, 2)]
     assert [found.ranks for found in several.comparisons] == expected
     of = several.as_json()
@@ -83,7 +85,7 @@ def cells_of(table):
 
 
 def test_one_table_has_the_values_and_one_the_differences(runs):
-    several = compare_several(runs, **FEW)
+    several = compare_folders(runs, OPTIONS)
     values, changes = make_several_finding(several).tables
     assert [column.head for column in values.columns[1:]] == ["template", "sentence", "chatgpt"]
     assert [column.head for column in changes.columns[1:]] == [
@@ -136,7 +138,7 @@ def test_other_runs_are_refused(runs, tmp_path):
     other = rename(runs[0], tmp_path / "other", "large")
     for wrong in ([*runs[:2], other], [*runs[:2], runs[1]]):
         with pytest.raises(PolyprobeError, match="wordings of one configuration"):
-            compare_several(wrong, **FEW)
+            compare_folders(wrong, OPTIONS)
     folders = [str(run.folder) for run in runs]
     result = CliRunner().invoke(app, ["compare", *folders, "--output", "page.html"])
     assert "--output shows two runs" in str(result.exception)
@@ -149,7 +151,7 @@ def test_runs_with_as_many_other_rows_are_refused(tmp_path):
     for language in ("en", "ru"):
         chatgpt.write(language, chatgpt.read(language).slice(0, 11))
     with pytest.raises(PolyprobeError, match="different rows in common with .*: 11, 11;"):
-        compare_several([template, sentence, chatgpt], **FEW)
+        compare_folders([template, sentence, chatgpt], OPTIONS)
 
 
 def test_three_runs_of_free_predictions_are_refused(runs):

@@ -107,7 +107,10 @@ def measure_words(
         marks = np.column_stack([members & with_verb[x] for x in languages])
         rows = np.flatnonzero(marks.any(axis=1))
         weights, measures = marks[rows].astype(float), {}
-        for name, sides in _list_values(texts, languages, gender, verbs, ranks, relations):
+        forms = {
+            x: [verbs.get((name, x), {}).get(gender, ()) for name in relations] for x in languages
+        }
+        for name, sides in _list_values(texts, ranks, forms):
             variant, reference = (
                 Ratio((side * marks)[rows], weights, share=name != "mean_rank") for side in sides
             )
@@ -117,23 +120,13 @@ def measure_words(
 
 
 def _list_values(
-    texts: WordingTexts,
-    languages: list[str],
-    gender: str,
-    verbs: Verbs,
-    ranks: RanksOfBoth,
-    relations: Sequence[str],
+    texts: WordingTexts, ranks: RanksOfBoth, forms: Mapping[str, Sequence[Collection[str]]]
 ) -> Iterator[tuple[str, list[np.ndarray]]]:
     """Yield each figure's name and its values [facts, L], the variant first."""
-
-    def mark_forms(language: str, prompts: Sequence[str]) -> list[bool]:
-        forms = [verbs.get((name, language), {}).get(gender, ()) for name in relations]
-        return [has_word(*pair) for pair in zip(prompts, forms, strict=True)]
-
     wordings = (texts.variant, texts.reference)
-    marks = ([mark_forms(x, side[x]) for x in languages] for side in wordings)
+    marks = ([[*map(has_word, side[x], y)] for x, y in forms.items()] for side in wordings)
     yield "verb form", [np.column_stack(columns).astype(float) for columns in marks]
-    places = [ranks[0].languages.index(x) for x in languages]
+    places = [ranks[0].languages.index(x) for x in forms]
     for k in (1, 5):
         if k <= min(len(side.recall) for side in ranks):
             yield f"recall@{k}", [side.recall[k - 1][:, places] for side in ranks]
