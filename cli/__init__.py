@@ -20,11 +20,10 @@ from .analyses import board, compare, groups, relate, tokens
 from .audit import audit
 from .build import app as build
 from .cache import cache
-from .eval import demo, evaluate
 from .list import list_kinds
-from .metrics import metrics, report
 from .options import say
 from .publish import export, install, push
+from .runs import demo, evaluate, metrics, report
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 

@@ -9,10 +9,10 @@ from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 
+from .match import WORDINGS, find_versions, split_wording
 from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
 from .sentences.compare import VersionComparison, compare_versions
-from .wordings import WORDINGS, find_versions, split_wording
 
 
 class DifferenceRow(NamedTuple):

@@ -8,8 +8,7 @@ import pytest
 from scipy.special import ndtr, ndtri, stdtrit
 from typer.testing import CliRunner
 
-from polyprobe.analysis.compare.gaps import compare_gaps
-from polyprobe.analysis.compare.runs import compare_runs
+from polyprobe.analysis.compare.runs import compare_gaps, compare_runs
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import list_notes_of_gaps

@@ -9,6 +9,7 @@ import pytest
 import sacrebleu
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.deltas import (
     Ranks,
@@ -18,7 +19,6 @@ from polyprobe.analysis.compare.sentences.deltas import (
 )
 from polyprobe.analysis.compare.sentences.quality import measure_overlap
 from polyprobe.analysis.compare.sentences.texts import load_texts
-from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import list_notes_of_wording
 from polyprobe.schema.run.folder import Run

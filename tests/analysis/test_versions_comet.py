@@ -13,10 +13,10 @@ import venv
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.quality import Comet, score_translations
-from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.versions import N, write_versions

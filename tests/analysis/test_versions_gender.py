@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences import gender as twin_gender
 from polyprobe.analysis.compare.sentences.compare import compare_versions
@@ -21,7 +22,6 @@ from polyprobe.analysis.compare.sentences.gender import (
     load_tagger,
     read_genders,
 )
-from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.versions import write_versions

@@ -8,6 +8,7 @@ from scipy import stats
 from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.folders import compare_folders
+from polyprobe.analysis.compare.match import find_versions, split_wording
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.deltas import (
@@ -16,7 +17,6 @@ from polyprobe.analysis.compare.sentences.deltas import (
     split_by_relation,
 )
 from polyprobe.analysis.compare.sentences.texts import find_answer_text
-from polyprobe.analysis.compare.wordings import find_versions, split_wording
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app

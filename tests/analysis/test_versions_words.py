@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.gender import has_word, read_verb_forms
-from polyprobe.analysis.compare.wordings import find_versions
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
 from polyprobe.system.download import read_files

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 from bench.geolm import GEOLM
-from polyprobe.cli.eval import OTHERS, TRAINED
+from polyprobe.cli.runs import OTHERS, TRAINED
 from tests.blocks.pages import missing_line, read_blocks
 from tests.hub.client import run_polyprobe
 

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.compare.match import Pair, match_runs
+from polyprobe.analysis.compare.match import Pair, Versions, match_runs
 from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
-from polyprobe.analysis.compare.wordings import Versions
 from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles

@@ -1,4 +1,4 @@
-"""`polyprobe metrics` and `report`: show the results of runs."""
+"""`polyprobe eval`, `demo`, `metrics` and `report`: score a model, show the results of runs."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,10 +9,14 @@ import typer
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
+from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.names import split_list
+from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.extras import explain_missing_extras
 from polyprobe.system.options import option
 from polyprobe.system.progress import Console
+from polyprobe.system.progress import report as report_line
 
 from .options import MapOptions, PageOptions, say, take_options
 
@@ -21,6 +25,69 @@ if TYPE_CHECKING:
 
     from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
+
+OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
+GROUPS = (  # of pairs, by the number of languages in the training data
+    "between other languages",
+    "between a trained and another language",
+    "between trained languages",
+)
+
+
+@take_options(EvaluationOptions)
+def evaluate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm."
+        ),
+    ],
+    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
+    config: Annotated[
+        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
+    ] = False,
+    *,
+    options: EvaluationOptions,
+) -> None:
+    """Evaluate a model on a dataset; write scores, results.json and report.html."""
+    request = EvaluationRequest.of(model, dataset, config, options)
+    with explain_missing_extras("evaluating"):  # imports torch
+        from polyprobe.eval.evaluate import evaluate_request, forecast_work
+    if dry_run:
+        report_line(forecast_work(request, output))
+    else:
+        show_run(evaluate_request(request, output))
+
+
+def demo(
+    output: Annotated[Path, typer.Option(help="Run folder.")] = Path("demo-run"),
+    every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
+) -> None:
+    """Evaluate the embedded model in six languages of its training data and six others."""
+    with explain_missing_extras("evaluating"):
+        from polyprobe.analysis.figures.results import mean_known
+        from polyprobe.eval.evaluate import evaluate_request
+        from polyprobe.report.show import format_value
+
+    show = Console().print
+    show("geolm is a small model trained on the facts of geofacts in " + " ".join(TRAINED) + ".")
+    show("It should be consistent between these languages, and guess in all others.")
+    options = EvaluationOptions(languages=None if every else [*TRAINED, *OTHERS])
+    run = evaluate_request(EvaluationRequest("geolm", "geofacts", None, options), output)
+    show_run(run)
+    show("\ncentred RankC (0: a language does not react to the subject, 1: both react alike):")
+    groups: dict[str, list[float | None]] = {group: [] for group in reversed(GROUPS)}
+    for pair, value in run.results["rankc_subject"].items():
+        groups[GROUPS[sum(language in TRAINED for language in pair.split("-"))]].append(value)
+    for group, values in groups.items():
+        show(f"  {group}: {format_value(mean_known(values))}")
+    show("\nTo evaluate your own model:")
+    show("  polyprobe eval OWNER/MODEL --dataset geofacts --output my-run")
 
 
 @dataclass(frozen=True)
