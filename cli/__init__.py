@@ -58,7 +58,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
     },
     MORE: {
         "list": (list_kinds, "scorings"),
-        "audit": (audit, "geofacts --html audit.html"),
+        "audit": (audit, "geofacts --output audit.html"),
         "tokens": (tokens, "geolm --dataset geofacts --languages en,es,el"),
         "metrics": (metrics, "runs/geo --by-relation"),
         "groups": (groups, "runs/geo --by continent"),

@@ -9,11 +9,11 @@ import typer
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import Outputs, check_dataset, parse_splits, say, take_options, write_json
+from .options import Outputs, PageOptions, check_dataset, parse_splits, take_options
 
 
 @dataclass(frozen=True)
-class AuditOptions(Outputs):
+class AuditOptions(PageOptions, Outputs):
     """What is audited, and the files that are written."""
 
     config: str | None = option(None, "Configuration of the dataset.")
@@ -23,17 +23,12 @@ class AuditOptions(Outputs):
         "Count the templates of each relation and their edit distance instead, in all "
         "configurations without --config.",
     )
-    html_file: Path | None = option(
-        None, "Write the figures as an HTML page.", flag="--html", metavar="FILE"
-    )
 
     def check(self) -> None:
-        """Refuse a page of templates, and one file for two formats."""
+        """Refuse one file for two formats."""
         super().check()
-        if self.templates and self.html_file:
-            raise PolyprobeError("--templates has no page; give --json instead of --html")
-        if self.json_file and self.json_file == self.html_file:
-            raise PolyprobeError(f"--json and --html both name {self.json_file}; choose two files")
+        if self.json_file and self.json_file == self.page:
+            raise PolyprobeError(f"--json and --output both name {self.page}; choose two files")
 
 
 @take_options(AuditOptions)
@@ -48,24 +43,17 @@ def audit(
         check_dataset(dataset)
     # these imports take a second; mistakes of the user are refused before
     from polyprobe.system.extras import explain_missing_extras
-    from polyprobe.system.files import write_text
 
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
-        from polyprobe.builder.audit.report import audit_table, render_audit, to_json
+        from polyprobe.builder.audit.report import make_audit_finding, to_json
         from polyprobe.builder.audit.tables import count_templates, read_tables
-        from polyprobe.builder.audit.templates import tabulate_counts, templates_json
+        from polyprobe.builder.audit.templates import make_templates_finding, templates_json
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
     if options.templates:
         counts = count_templates(dataset, options.config, splits)
-        say(tabulate_counts(counts, f"Templates of {name}"))
-        if options.json_file:
-            write_json(options.json_file, templates_json(counts))
+        options.write(make_templates_finding(counts, name), lambda: templates_json(counts))
         return
     tables = read_tables(dataset, options.config, splits)
     result = audit_tables(tables, f"{name}/{options.config or 'default'}")
-    say(audit_table(result))
-    if options.json_file:
-        write_json(options.json_file, to_json(result))
-    if options.html_file:
-        write_text(options.html_file, render_audit(result), "choose another file")
+    options.write(make_audit_finding(result), lambda: to_json(result))

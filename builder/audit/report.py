@@ -1,15 +1,16 @@
-"""The audit as JSON, as tables for a terminal, and as an HTML page."""
+"""The audit as JSON and as a finding."""
 
 import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment
-from rich import box
-from rich.console import Group
-from rich.table import Table
-from rich.text import Text
+
+from polyprobe.metrics.pictures.picture import Heat, Picture
+from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.show import format_value
 
 from . import Audit
 from .checks import CHECKS
@@ -51,20 +52,30 @@ def to_json(audit: Audit) -> dict[str, Any]:
     }
 
 
-def audit_table(audit: Audit) -> Group:
-    """Return the audit for a rich console: a line for each language, their meanings, the totals."""
+def make_audit_finding(audit: Audit) -> Finding:
+    """Make the finding: a line for each language, totals, meanings, and maps of the ceilings."""
     [_, *head], *lines = table_rows(audit)
-    table = Table("", *head, title=audit.signature.split("|")[0], box=box.SIMPLE_HEAD, padding=0)
-    for line in lines:
-        table.add_row(*line)
-    for column in table.columns[1:]:
-        column.justify = "right"
+    columns = [Column("", Role.NAME), *(Column(name, Role.TEXT) for name in head)]
     meanings = [
         f"{name}: {text}"
         for name, text in DEFINITIONS.items()
         if any(f"{column} ".startswith(f"{name} ") for column in head)
     ]
-    return Group(table, *map(Text, [*totals(audit), audit.signature, "", *meanings]))
+    pictures: dict[str, Picture] = {}
+    languages, ceiling = list(audit.languages), audit.ceiling
+    for name, values in (("random", ceiling.random), ("answer first", ceiling.answer_first)):
+        if values:
+            cells = np.full((len(languages), len(languages)), np.nan)
+            cells[np.triu_indices(len(languages), 1)] = [*values.values()]
+            title, cells = f"ceiling of RankC, {name}", np.fmax(cells, cells.T)
+            pictures[name] = Heat(title, languages, languages, cells, "RankC", high=1.0)
+    return Finding(
+        f"audit of {audit.signature.split('|')[0].removeprefix('data:')}",
+        [Part("Counts and ceilings", [Table(columns, lines, dense=True)], [*pictures])],
+        notes=[*totals(audit), audit.signature, *meanings],
+        pictures=pictures,
+        choices={name: {"ceiling": name} for name in pictures},
+    )
 
 
 def table_rows(audit: Audit) -> Iterator[list[str]]:
@@ -84,7 +95,7 @@ def table_rows(audit: Audit) -> Iterator[list[str]]:
             format_share(counts.last, sum(counts.positions)),
             "–" if counts.p_value is None else f"{counts.p_value:.2g}",
             format_share(counts.labels_identical, counts.labels_compared),
-            *map(decimals, pair),
+            *map(format_value, pair),
         ]
 
 
@@ -103,47 +114,22 @@ def format_share(part: int, total: int) -> str:
     return f"{100 * part / total:.1f}%" if total else "–"
 
 
-def decimals(value: float | None) -> str:
-    """Return a figure with three decimals, `–` for None."""
-    return "–" if value is None else f"{value:.3f}"
-
-
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
     counts = audit.languages.values()
-    text = render(
-        "totals.txt",
-        audit=audit,
-        baseline=audit.baselines[""],
-        clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
-        strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
-        unjudged=sum(each.not_judged for each in counts),
-        symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
-        share=format_share,
-        decimals=decimals,
+    template = files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")
+    text = (
+        Environment()
+        .from_string(template)
+        .render(
+            audit=audit,
+            baseline=audit.baselines[""],
+            clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
+            strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
+            unjudged=sum(each.not_judged for each in counts),
+            symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
+            share=format_share,
+            decimals=format_value,
+        )
     )
     return list(filter(None, text.splitlines()))
-
-
-def render_audit(audit: Audit) -> str:
-    """Return the page: totals, table, definitions, and a heat map for each kind of ceiling."""
-    head, *lines = table_rows(audit)
-    return render(
-        "page.html",
-        title=f"Audit of {audit.signature.split('|')[0].removeprefix('data:')}",
-        style=files(__package__).joinpath("audit.css").read_text(encoding="utf-8"),
-        totals=totals(audit),
-        head=head,
-        lines=lines,
-        definitions=DEFINITIONS,
-        maps={"random rankings": audit.ceiling.random, "answer first": audit.ceiling.answer_first},
-        languages=list(audit.languages),
-        signature=audit.signature,
-    )
-
-
-def render(file: str, **values: Any) -> str:
-    """Fill in a Jinja template of this folder."""
-    environment = Environment(autoescape=file.endswith(".html"), keep_trailing_newline=True)
-    text = files(__package__).joinpath(file).read_text(encoding="utf-8")
-    return environment.from_string(text).render(**values)

@@ -8,20 +8,24 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import combinations
 from statistics import fmean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
 from rapidfuzz.distance import Levenshtein
-from rich import box
-from rich.table import Table
 
 from polyprobe.builder.facts import SUBJECT
+from polyprobe.report.finding import Cell, Column, Finding, Part, Role, Table
 from polyprobe.system.errors import PolyprobeError
 
 NEEDED = ("relation", "template_id", "prompt", "subject")
 ROWS = 20  # of a template, from which it is read
-HEAD = ("relations", "templates", "fewest", "most", "mean", "edit distance")
+COLUMNS = (
+    Column("", Role.NAME),
+    *(Column(name, Role.COUNT) for name in ("relations", "templates", "fewest", "most")),
+    Column("mean"),
+    Column("edit distance", Role.RATIO),
+)
 MEANING = (
     "fewest, most, mean: templates of a relation; edit distance: Levenshtein distance of two "
     "templates of a relation, in characters with [X] and [Y], mean over all such pairs"
@@ -110,20 +114,13 @@ def templates_json(counts: Mapping[str, TemplateCounts]) -> dict[str, dict]:
     return {name: part._asdict() for name, part in parts.items()}
 
 
-def tabulate_counts(counts: Mapping[str, TemplateCounts], title: str) -> Table:
-    """Return the counts for a rich console: a line for each language, and their means."""
+def make_templates_finding(counts: Mapping[str, TemplateCounts], name: str) -> Finding:
+    """Make the finding of a dataset: a line for each language, and their means."""
     means = average_counts(counts)
     unread = f"; {means.unread} templates cannot be read: no subject" if means.unread else ""
-    table = Table("", *HEAD, title=title, caption=MEANING + unread, box=box.SIMPLE_HEAD, padding=0)
-    for name, part in counts.items():
-        table.add_row(name, f"{part.relations}", f"{part.templates}", *_cells(part))
+    rows: list[list[Any]] = [[language, *part[:-1]] for language, part in counts.items()]
     if len(counts) > 1:
-        table.add_row("all", f"{means.relations:.2f}", f"{means.templates:.2f}", *_cells(means))
-    for column in table.columns[1:]:
-        column.justify = "right"
-    return table
-
-
-def _cells(counts: TemplateCounts) -> list[str]:
-    distance = "–" if counts.distance is None else f"{counts.distance:.2f}"
-    return [f"{counts.fewest}", f"{counts.most}", f"{counts.mean:.3f}", distance]
+        relations, templates, *others, _ = means
+        rows.append(["all", *(Cell(x, Role.RATIO) for x in (relations, templates)), *others])
+    part = Part("Templates", [Table(COLUMNS, rows)])
+    return Finding(f"templates of {name}", [part], notes=[MEANING + unread])

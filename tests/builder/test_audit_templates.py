@@ -126,6 +126,6 @@ def test_a_dataset_without_templates_is_refused_not_one_of_its_splits(tmp_path):
         audit(dataset=str(tmp_path), templates=True)
 
 
-def test_there_is_no_page(tmp_path):
-    with pytest.raises(PolyprobeError, match="give --json instead of --html"):
-        audit(dataset="geofacts", templates=True, html_file=tmp_path / "page.html")
+def test_counts_are_a_page_too(tmp_path):
+    audit(dataset="geofacts", config="default", templates=True, page=tmp_path / "page.html")
+    assert "edit distance" in (tmp_path / "page.html").read_text(encoding="utf-8")

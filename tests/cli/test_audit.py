@@ -45,7 +45,7 @@ def run(*arguments):
 
 
 def test_a_dataset_of_our_schema_as_table_json_and_page(here):
-    done = run("facts", "--config", "small", "--json", "a.json", "--html", "a.html")
+    done = run("facts", "--config", "small", "--json", "a.json", "--output", "a.html")
     assert done.exit_code == 0, done.output
     found = json.loads((here / "a.json").read_text())
     assert found["rows"] == found["rows_parallel_in_all"] == found["rows_with_ids"] == 8

@@ -114,7 +114,7 @@ def test_translators(run, tmp_path):
         for server.always in ("400", "401"):
             build_sentences(run, fill(server.openai).replace("?", "/x?"), good=False)
         run("push", "sentences", "me/sentences", "--dry-run")
-        run("audit", "sentences", "--config", "default-sentence", "--html", "audit.html")
+        run("audit", "sentences", "--config", "default-sentence", "--output", "audit.html")
     build = ("build", "sentences", "geofacts", "--languages", "es", "--lemmatizer", "none")
     for name, option in (("apertium", "url"), ("googletrans", "base_url"), ("openai", "base_url")):
         value = NOWHERE.replace(":9", ":x")
