@@ -10,12 +10,6 @@ from polyprobe.scoring.options import check_model_revision
 from polyprobe.scoring.weights.places import Place, locate_model
 from polyprobe.system.errors import PolyprobeError, one_line
 
-ANSWERS, CANDIDATES = "answers", "candidates"
-TEXTS = {
-    ANSWERS: "the first correct candidate of each fact",
-    CANDIDATES: "every candidate of each fact",
-}
-
 
 class TokenCounts(NamedTuple):
     """The tokens of the texts of one language."""
@@ -68,9 +62,9 @@ def load_tokenizer(place: Place) -> Any:
 
 
 def count_tokens(
-    tokenizer: Any, tables: Mapping[str, pa.Table], texts: str = ANSWERS
+    tokenizer: Any, tables: Mapping[str, pa.Table], texts: str = "answers"
 ) -> dict[str, TokenCounts]:
-    """Count the tokens of each language in rows of a dataset; `texts` is a key of TEXTS."""
+    """Count the tokens of the `answers` (the first of each row) or all `candidates` by language."""
     return {name: _count(tokenizer, table, texts) for name, table in tables.items()}
 
 
@@ -81,7 +75,7 @@ def _count(tokenizer: Any, table: pa.Table, kind: str) -> TokenCounts:
     for row in table.select(["prompt", "candidates", "answers"]).to_pylist():
         candidates = row["candidates"]
         answers = [candidates[row["answers"][0]]]
-        prompts.append((row["prompt"], candidates if kind == CANDIDATES else answers))
+        prompts.append((row["prompt"], candidates if kind == "candidates" else answers))
     # A text is in many rows, and its tokens are the same in all of them until it is fitted.
     distinct = list(dict.fromkeys(text for _, texts in prompts for text in texts))
     ids = tokenizer(distinct, add_special_tokens=False)["input_ids"]

@@ -27,8 +27,6 @@ from .options import (
     take_options,
 )
 
-TEXTS = ("answers", "candidates")  # as in analysis.tokens, which imports pyarrow
-
 
 @take_options(MapOutputs, ComparisonOptions)
 def compare(
@@ -214,7 +212,7 @@ class TokenOptions(Outputs):
     texts: str = option(
         "answers",
         "answers (the first correct candidate of each fact) or candidates (all).",
-        choices=TEXTS,
+        choices=("answers", "candidates"),
     )
     revision: str | None = option(None, "Branch, tag or commit of the model.")
 

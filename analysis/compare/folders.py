@@ -1,10 +1,9 @@
 """Compare runs, whatever they are: two runs, two wordings, or several wordings side by side."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.figures.units import resolve_clusters
-from polyprobe.metrics.joint.significance import Difference
 from polyprobe.schema.identity import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
@@ -13,15 +12,6 @@ from .match import WORDINGS, find_versions, split_wording
 from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
 from .sentences.compare import VersionComparison, compare_versions
-
-
-class DifferenceRow(NamedTuple):
-    """A tested difference."""
-
-    level: str  # `name` (a language or a pair), `mean` or `relation`
-    figure: str
-    weighting: str  # `micro` beside other tables or results with macro averages, else ""
-    difference: Difference
 
 
 class PairOutcome(NamedTuple):
@@ -34,21 +24,6 @@ class PairOutcome(NamedTuple):
     def failures(self) -> list[str]:
         """List the requested measures that failed."""
         return self.wording.failures if self.wording else []
-
-    @property
-    def rows(self) -> Iterator[DifferenceRow]:
-        """Yield all tested differences: names and mean of each figure, then relations."""
-        for figure, rows in self.comparison.differences.items():
-            for row in rows:
-                yield self._make_row("mean" if row.name == "mean" else "name", figure, row)
-        for figure, rows in self.comparison.by_relation.items():
-            for row in rows:
-                yield self._make_row("relation", figure, row)
-
-    def _make_row(self, level: str, figure: str, difference: Difference) -> DifferenceRow:
-        """Add the weighting, where the same figure has a macro average beside it."""
-        macro = self.wording or (self.comparison.decodings and figure == "accuracy")
-        return DifferenceRow(level, figure, "micro" if macro else "", difference)
 
     def as_json(self) -> dict[str, Any]:
         """List differences by figure, name or relation; `versions` is of two wordings."""

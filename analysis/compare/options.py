@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from polyprobe.analysis.options import SampleOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
@@ -13,13 +13,6 @@ from polyprobe.system.options import Options, collect_options, option
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
 _wording = partial(option, panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)")
-
-
-class Comet(NamedTuple):
-    """A Python with unbabel-comet, and a reference-free model: on the Hub, or a checkpoint."""
-
-    python: str
-    model: str = REFERENCE_FREE
 
 
 @dataclass(frozen=True)
@@ -93,12 +86,6 @@ class WordingOptions(Options):
                 raise PolyprobeError(f"{flag} is for --gender FILE; give that, or leave {flag} out")
         if self.comet_model and not self.comet_python:
             raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
-
-    @property
-    def comet(self) -> Comet | None:
-        """Name the Python and the model of COMET; None for no quality estimation."""
-        python, model = self.comet_python, self.comet_model
-        return Comet(python, model or REFERENCE_FREE) if python else None
 
     @property
     def requests(self) -> list[str]:

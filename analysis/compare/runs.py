@@ -81,8 +81,8 @@ class Gaps(NamedTuple):
 class Comparison(NamedTuple):
     """Two runs side by side."""
 
-    names: tuple[str, str]
-    runs: tuple[str, str]  # signatures
+    names: Sequence[str]
+    runs: Sequence[str]  # signatures
     differ: str  # the settings that differ, in one line
     languages: list[str]  # of both, in the first one's order
     left_out_languages: list[str]  # of one alone
@@ -143,19 +143,20 @@ def compare_runs(
     runs, match = (first, second), match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
-    differing, (first_name, second_name) = list_differing(runs), name_runs(runs)
+    differing = list_differing(runs)
     relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
     within = _list_units(match, clusters, within=True) if by_relation else units
     try:
         pairs, facts, decodings = _measure(runs, match.tables, options, figures, test)
         by_figure, of_relations = _compare_pairs(pairs, units, relations, within, test)
-        several = facts if len(match.languages) > 1 and differ_in_protocol(differing) else None
-        gaps = several and compare_gaps(several, units[False], **test)
+        gaps, changes = None, differing.keys() - BESIDE
+        if facts and len(match.languages) > 1 and changes and changes <= PROTOCOL:
+            gaps = compare_gaps(facts, units[False], **test)
     except ValueError as error:
         raise PolyprobeError(str(error)) from error
     return Comparison(
-        (first_name, second_name),
-        (first.settings().signature, second.settings().signature),
+        name_runs(runs),
+        [run.settings().signature for run in runs],
         describe_differing(runs),
         match.languages,
         match.left_out_languages,
@@ -284,12 +285,6 @@ def _compare_relations(
         means.append(mean._replace(name=relation))
     adjusted = correct_values([row.p for row in means], test.get("correction", "holm"))
     return [row._replace(p_adjusted=p) for row, p in zip(means, adjusted, strict=True)]
-
-
-def differ_in_protocol(differing: Mapping[str, Sequence[str]]) -> bool:
-    """Check that runs differ in their protocol, and otherwise at most in rows or product."""
-    names = differing.keys() - BESIDE
-    return bool(names) and names <= PROTOCOL
 
 
 def compare_gaps(

@@ -22,8 +22,7 @@ from .declaration import PAIR, TEMPLATE_RANKINGS
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import JOINT, OF_MODULES, SEPARATE, choose_figures, expand_names
 from .floors import find_floors
-from .further.popularity import measure_popularity, read_popularity
-from .further.relations import estimate_relations
+from .further.relations import estimate_relations, measure_popularity, read_popularity
 from .further.templates import measure_templates, read_templates
 from .modules import find_lack, measure_modules, share_read
 from .options import EVERY, MetricOptions

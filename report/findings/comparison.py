@@ -49,18 +49,18 @@ def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
 
 def _make_tests_part(outcome: PairOutcome) -> Part:
     """List accuracy by language and the means of other figures, then all means by relation."""
-    comparison, tables = outcome.comparison, []
-    rows = [x for x in outcome.rows if x.level != "name" or x.figure == "accuracy"]
-    for of_relations in (False, True):
-        lines = []
-        for row in rows:
-            if (row.level == "relation") == of_relations:
-                weighting = f" ({row.weighting})" if row.weighting else ""
-                name = f"{BY_NAME[row.figure].heading} {row.difference.name}{weighting}"
-                lines.append((name, row.difference))
-        correction = comparison.settings["correction"]
-        tables.append(make_differences_table(comparison.names, correction, lines))
-    marks = [NO_WIDTH] if any(has_no_width(row.difference.ci) for row in rows) else []
+    comparison, parts = outcome.comparison, list[list[tuple[str, Difference]]]()
+    means = {x: y if x == "accuracy" else y[-1:] for x, y in comparison.differences.items()}
+    for by_figure in (means, comparison.by_relation):
+        parts.append([])
+        for figure, rows in by_figure.items():
+            # another table has a macro average of the figure
+            is_micro = outcome.wording or (comparison.decodings and figure == "accuracy")
+            end = " (micro)" if is_micro else ""
+            parts[-1] += [(f"{BY_NAME[figure].heading} {x.name}{end}", x) for x in rows]
+    correction = comparison.settings["correction"]
+    tables = [make_differences_table(comparison.names, correction, lines) for lines in parts]
+    marks = [NO_WIDTH] if any(has_no_width(x.ci) for lines in parts for _, x in lines) else []
     direction = f"Δ: {comparison.names[0]} less {comparison.names[1]}; {comparison.differ}"
     return Part("Differences", [*tables, *marks, direction, *list_notes(comparison)])
 

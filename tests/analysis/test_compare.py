@@ -19,7 +19,7 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_clusters
 from polyprobe.cli import app
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
-from polyprobe.report.findings.comparison import explain_least
+from polyprobe.report.findings.comparison import explain_least, make_comparison_finding
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, RELATIONS, SECOND, write_predictions
@@ -58,13 +58,13 @@ def test_differences_are_those_of_the_results(run):
     assert found.left_out == (0, 0)
 
 
-def test_rows_have_a_level_and_a_weighting(run):
+def test_tables_have_languages_of_accuracy_means_and_relations(run):
     options = ComparisonOptions(resamples=99, by_relation=True)
     outcome = compare_folders([run("a"), run("b", WRONG)], options)
-    rows = [(row.level, row.difference.name) for row in outcome.rows if row.figure == "accuracy"]
-    names = [("name", x) for x in ("en", "ru", "zh_hans")]
-    assert rows == [*names, ("mean", "mean"), ("relation", "P36"), ("relation", "P37")]
-    assert {row.weighting for row in outcome.rows} == {""}
+    names = [[name for name, *_ in x.rows] for x in make_comparison_finding(outcome).tables[:2]]
+    assert names[0][:4] == [f"accuracy {x}" for x in ("en", "ru", "zh_hans", "mean")]
+    assert {name.split()[-1] for name in names[0][4:]} == {"mean"}
+    assert names[1][:2] == ["accuracy P36", "accuracy P37"]
 
 
 def test_a_run_does_not_differ_from_itself(run):

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.match import find_versions
 from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
-from polyprobe.analysis.compare.sentences.quality import Comet, score_translations
+from polyprobe.analysis.compare.sentences.quality import score_translations
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.versions import N, write_versions
@@ -86,7 +86,7 @@ def python(bare, tmp_path, monkeypatch):
 
 def test_scores_come_in_order_whatever_is_printed(python):
     expected = [len(mt) / 100 + len(src) for src, mt in PAIRS]
-    assert score_translations(PAIRS, Comet(python, "fine")) == (expected, "0")
+    assert score_translations(PAIRS, python, "fine") == (expected, "0")
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_scores_come_in_order_whatever_is_printed(python):
 )
 def test_what_fails_is_one_line_with_a_remedy(python, model, message):
     with pytest.raises(PolyprobeError) as caught:
-        score_translations(PAIRS, Comet(python, model))
+        score_translations(PAIRS, python, model)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -118,14 +118,14 @@ def test_no_such_python():
     with pytest.raises(
         PolyprobeError, match="/no/python: No such file or directory; make a Python"
     ):
-        score_translations(PAIRS, Comet("/no/python"))
+        score_translations(PAIRS, "/no/python")
 
 
 def test_a_python_without_comet(bare):
     with pytest.raises(
         PolyprobeError, match="cannot import comet .No module named 'comet'.; /.*-m"
     ):
-        score_translations(PAIRS, Comet(bare))
+        score_translations(PAIRS, bare)
 
 
 @pytest.mark.parametrize("program", ["/bin/cat", "/bin/true", "/bin/false"])
@@ -133,7 +133,7 @@ def test_a_program_that_is_not_python(program):
     with pytest.raises(
         PolyprobeError, match="and no scores.*; expected a Python with unbabel-comet"
     ):
-        score_translations(PAIRS, Comet(program))
+        score_translations(PAIRS, program)
 
 
 def test_the_worker_needs_no_more_than_python_3_8():

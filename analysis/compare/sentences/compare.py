@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.compare.match import Pair, Versions, match_runs
-from polyprobe.analysis.compare.options import NO_OPTIONS, WordingOptions
+from polyprobe.analysis.compare.options import NO_OPTIONS, REFERENCE_FREE, WordingOptions
 from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
@@ -134,7 +134,6 @@ def compare_versions(
     **keywords: Any,
 ) -> VersionComparison:
     """Compare two wordings; clusters, choice and keywords are as in `runs.compare_runs`."""
-    genders = gender.read_genders(options.gender) if options.gender else None
     match = match_runs(versions.variant, versions.reference, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     relations, units = table["relation"].to_pylist(), read_clusters(table, clusters)
@@ -144,7 +143,7 @@ def compare_versions(
     # ranks and tables are of variant and reference, what is listed is in the order of the runs
     first, second = ranks[::-1] if swapped else ranks
     boxes = zip(deltas.summarize_ranks(first), deltas.summarize_ranks(second), strict=True)
-    measures = _list_measures(match.tables, options, genders, ranks, test)
+    measures = _list_measures(match.tables, options, ranks, test)
     averages = deltas.compare_ranks(*ranks, test)
     results, failures = _measure(versions, match.languages, table, measures)
     changes = _list_changes(match.tables, ranks, results)
@@ -168,28 +167,23 @@ def compare_versions(
 
 
 def _list_measures(
-    tables: Pair,
-    options: WordingOptions,
-    genders: Mapping[str, str] | None,
-    ranks: gender.RanksOfBoth,
-    test: deltas.WordingTest,
+    tables: Pair, options: WordingOptions, ranks: gender.RanksOfBoth, test: deltas.WordingTest
 ) -> dict[str, Measure]:
     """List the measures of texts by name: always two, others if the options ask for them."""
-    comet, stanza = options.comet, options.stanza
-    verbs = gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS)
     measures: dict[str, Measure] = {
         "inflection delta": lambda texts: deltas.measure_inflection(tables, texts, test),
         "chrF": lambda texts: measure_overlap(texts, test, options.chrf_on),
     }
-    if genders is not None and stanza is not None:
-        measures["feminine verb forms"] = lambda texts: gender.measure_feminine(
-            texts, genders, stanza, test
-        )
-    if comet is not None:
-        measures["QE"] = lambda texts: measure_quality(texts, comet, test)
-    if genders is not None:
-        inputs = (genders, verbs, ranks, test)
-        measures["verb forms"] = lambda texts: gender.measure_words(texts, *inputs)
+    if options.gender:
+        genders, stanza = gender.read_genders(options.gender), options.stanza
+        inputs = (gender.read_verb_forms(options.verb_forms or gender.VERB_FORMS), ranks, test)
+        measures["verb forms"] = lambda texts: gender.measure_words(texts, genders, *inputs)
+        if stanza:
+            share = (genders, stanza, test)
+            measures["feminine verb forms"] = lambda texts: gender.measure_feminine(texts, *share)
+    if python := options.comet_python:
+        of_comet = (python, options.comet_model or REFERENCE_FREE, test)
+        measures["QE"] = lambda texts: measure_quality(texts, *of_comet)
     return measures
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.analysis.compare.options import REFERENCE_FREE, Comet
+from polyprobe.analysis.compare.options import REFERENCE_FREE
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -90,7 +90,7 @@ def measure_overlap(texts: WordingTexts, test: WordingTest, unit: str = "sentenc
     return Overlap(by_language, str(chrf.get_signature()), np.array(columns).T, unit)
 
 
-def measure_quality(texts: WordingTexts, comet: Comet, test: WordingTest) -> Quality:
+def measure_quality(texts: WordingTexts, python: str, model: str, test: WordingTest) -> Quality:
     """Compare the mean scores of both wordings, of rows with an English sentence, by language."""
     change = np.full((len(texts.english), len(texts.variant)), np.nan)
     rows = [row for row, text in enumerate(texts.english) if text is not None]
@@ -104,7 +104,7 @@ def measure_quality(texts: WordingTexts, comet: Comet, test: WordingTest) -> Qua
     # an equal text is scored once
     pairs = list(dict.fromkeys(pair for side in sides for column in side for pair in column))
     with Console(stderr=True).status(f"COMET scores {len(pairs):,} texts"):
-        scores, version = score_translations(pairs, comet)
+        scores, version = score_translations(pairs, python, model)
     by_pair = dict(zip(pairs, scores, strict=True))
     variant, reference = (
         np.array([[by_pair[pair] for pair in column] for column in side]).T for side in sides
@@ -114,15 +114,17 @@ def measure_quality(texts: WordingTexts, comet: Comet, test: WordingTest) -> Qua
     ones = np.ones((len(rows), 1))
     measures = {"qe": (Ratio(variant, ones), Ratio(reference, ones))}
     averages = test.compare(languages, measures, rows)["qe"]
-    return Quality(averages, len(rows), texts.english_from, comet.model, version, change)
+    return Quality(averages, len(rows), texts.english_from, model, version, change)
 
 
-def score_translations(pairs: Sequence[Translation], comet: Comet) -> tuple[list[float], str]:
+def score_translations(
+    pairs: Sequence[Translation], python: str, model: str = REFERENCE_FREE
+) -> tuple[list[float], str]:
     """Score (source, translation) pairs with COMET; return scores and COMET's version."""
     lines = "".join(json.dumps({"src": src, "mt": mt}) + "\n" for src, mt in pairs)
     try:
         process = subprocess.run(
-            [comet.python, str(WORKER), comet.model],
+            [python, str(WORKER), model],
             input=lines.encode(),
             capture_output=True,
             env={**os.environ, "PYTHONIOENCODING": "utf-8"},
@@ -130,27 +132,27 @@ def score_translations(pairs: Sequence[Translation], comet: Comet) -> tuple[list
         )
     except OSError as error:
         raise PolyprobeError(
-            f"--comet-python {comet.python}: {error.strerror}; make a Python for it with `python3 "
+            f"--comet-python {python}: {error.strerror}; make a Python for it with `python3 "
             f"-m venv DIR && DIR/bin/pip install {INSTALL}` and give DIR/bin/python"
         ) from error
-    answer = _read_answer(process, comet)
+    answer = _read_answer(process, python)
     if "error" in answer:
-        message = REMEDIES[answer["error"]]
-        raise PolyprobeError(message.format(detail=one_line(answer["detail"]), **comet._asdict()))
+        detail, message = one_line(answer["detail"]), REMEDIES[answer["error"]]
+        raise PolyprobeError(message.format(detail=detail, python=python, model=model))
     scores = answer["scores"]
     if len(scores) != len(pairs) or not all(map(math.isfinite, scores)):
         raise PolyprobeError(
-            f"COMET ({comet.python}, {comet.model}) gave {len(scores)} scores for {len(pairs)} "
+            f"COMET ({python}, {model}) gave {len(scores)} scores for {len(pairs)} "
             "texts, or some that are not numbers; try another --comet-model"
         )
     return scores, answer["comet"]
 
 
-def _read_answer(process: subprocess.CompletedProcess[bytes], comet: Comet) -> dict[str, Any]:
+def _read_answer(process: subprocess.CompletedProcess[bytes], python: str) -> dict[str, Any]:
     """Read the worker's output; refuse that of a program without the worker."""
     if process.returncode < 0:
         raise PolyprobeError(
-            f"COMET ({comet.python}) was killed by signal {-process.returncode}; if memory ran "
+            f"COMET ({python}) was killed by signal {-process.returncode}; if memory ran "
             "out, give a smaller --comet-model, or compare runs of fewer languages"
         )
     try:
@@ -161,7 +163,7 @@ def _read_answer(process: subprocess.CompletedProcess[bytes], comet: Comet) -> d
         lines = (process.stdout or process.stderr).decode("utf-8", "replace").strip().splitlines()
         last = f": {one_line(lines[-1])}" if lines else ""
         raise PolyprobeError(
-            f"--comet-python {comet.python} ended with status {process.returncode} and no scores"
+            f"--comet-python {python} ended with status {process.returncode} and no scores"
             f"{last}; expected a Python with unbabel-comet"
         )
     return answer
