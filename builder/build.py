@@ -7,10 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from polyprobe.system.arguments import check_arguments, convert_value
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.errors import PolyprobeError, explain_missing_extras, report
 from polyprobe.system.files import locked
-from polyprobe.system.progress import report
 
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe
 from .recipes.requests import BalancedRequest, OwnRequest, SentenceRequest

@@ -12,9 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from polyprobe import __version__
-from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.progress import hide_secrets_in_logs
-from polyprobe.system.progress import report as report_line
+from polyprobe.system.errors import PolyprobeError, hide_secrets_in_logs, one_line
+from polyprobe.system.errors import report as report_line
 
 from .analyses import board, compare, groups, relate, tokens
 from .audit import audit

@@ -42,7 +42,7 @@ def audit(
     if not Path(dataset).exists():
         check_dataset(dataset)
     # these imports take a second; mistakes of the user are refused before
-    from polyprobe.system.extras import explain_missing_extras
+    from polyprobe.system.errors import explain_missing_extras
 
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables

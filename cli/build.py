@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, Sent
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.names import split_list
-from polyprobe.system.progress import Console
+from polyprobe.system.errors import Console
 
 from .options import one_of, say, take_options
 

@@ -14,9 +14,8 @@ from rich.console import RenderableType
 from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.names import parse_languages, split_list
 from polyprobe.scoring.options import FREE
-from polyprobe.system.errors import PolyprobeError, check_ending, check_option
+from polyprobe.system.errors import Console, PolyprobeError, check_ending, check_option
 from polyprobe.system.options import LARGEST, Declaration, Options, collect_options, option
-from polyprobe.system.progress import Console
 
 if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture

@@ -10,8 +10,7 @@ import typer
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, report
 
 from .options import checked, one_of, parse_splits, say
 

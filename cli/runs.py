@@ -12,11 +12,9 @@ from polyprobe.analysis.options import BootstrapOptions, RowOptions
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.names import split_list
 from polyprobe.scoring.embedded import TRAINED
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.errors import Console, PolyprobeError, explain_missing_extras
+from polyprobe.system.errors import report as report_line
 from polyprobe.system.options import option
-from polyprobe.system.progress import Console
-from polyprobe.system.progress import report as report_line
 
 from .options import MapOptions, PageOptions, say, take_options
 

@@ -13,10 +13,9 @@ from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import choose_device, find_dtype
-from polyprobe.system.errors import MAX_LENGTH, PolyprobeError, one_line
-from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.errors import MAX_LENGTH, PolyprobeError, explain_missing_extras, one_line
+from polyprobe.system.errors import report as say
 from polyprobe.system.options import with_keywords
-from polyprobe.system.progress import report as say
 from polyprobe.system.sending import run_async
 from polyprobe.system.text import clean_field
 

@@ -13,8 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from polyprobe.system.devices import DTYPES, check_device
-from polyprobe.system.errors import PolyprobeError, check_option
-from polyprobe.system.extras import require
+from polyprobe.system.errors import PolyprobeError, check_option, require
 from polyprobe.system.options import Options, collect_options, option
 from polyprobe.system.sending import check_address
 

@@ -1,15 +1,38 @@
-"""Errors that a user can correct, each in one line, without secrets."""
+"""What the user reads on a terminal: errors, reports, progress, logs; without secrets."""
 
+import logging
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from reprlib import repr as repr_short
+from typing import Any, TypeVar
 
-from .text import clean, hide_secrets
+import rich.console
+from rich.progress import Progress, TextColumn
+from rich.segment import Segment
 
+from .text import clean, clean_lines, hide_secrets
+
+Item = TypeVar("Item")
+DESCRIPTION = "{task.description}"
+_make_record = logging.getLogRecordFactory()
 MAX_LENGTH = 200  # characters of a foreign message
 _LISTED = 60  # known names in a message
+# The optional packages that an extra of polyprobe installs.
+EXTRAS = {
+    "adapters": "peft",
+    "builder": "babel polars pooch requests",
+    "eval": "accelerate gguf psutil safetensors sentencepiece tokenizers torch transformers",
+    "figures": "vl_convert",
+    "quantized": "bitsandbytes",
+    "ray": "ray",
+    "sentences": "googletrans langcodes pymorphy3 rapidfuzz sacrebleu simplemma stanza",
+    "served": "aiolimiter anyio httpx tenacity",
+    "typology": "lang2vec",
+}
+PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 
 
 class PolyprobeError(Exception):
@@ -118,3 +141,67 @@ def naming_language(language: str) -> Iterator[None]:
         yield
     except PolyprobeError as error:
         raise PolyprobeError(f"language '{language}': {error}") from error
+
+
+def missing(purpose: str, package: str) -> PolyprobeError:
+    """Make the one-line error for a missing package."""
+    extra = PACKAGES.get(package)
+    requirement = f"'polyprobe[{extra}]'" if extra else package
+    return PolyprobeError(f"{purpose} needs the package {package}: pip install {requirement}")
+
+
+def require(purpose: str, package: str) -> None:
+    """Refuse what needs a package that is not installed, without an import of it."""
+    if find_spec(package) is None:
+        raise missing(purpose, package)
+
+
+@contextmanager
+def explain_missing_extras(purpose: str, any_package: bool = False) -> Iterator[None]:
+    """Turn a ModuleNotFoundError for a package of an extra, or `any_package`, into one line."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        if package not in PACKAGES and not any_package:
+            raise
+        raise missing(purpose, package) from error
+
+
+class Console(rich.console.Console):
+    """The only kind of console: values are printed as they are, without commands to a terminal."""
+
+    def __init__(self, stderr: bool = False, **options: Any) -> None:
+        plain = {"markup": False, "emoji": False, "highlight": False}
+        super().__init__(stderr=stderr, **plain, **options)
+
+    def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+        """Render anything to text, of which rich cleans only a part."""
+        for segment in super().render(*arguments, **options):
+            yield segment if segment.control else segment._replace(text=clean_lines(segment.text))
+
+
+def track(items: Iterable[Item], description: str) -> Iterator[Item]:
+    """Yield the items under a progress bar, which disappears at the end."""
+    console = Console(stderr=True)
+    hidden = not console.is_terminal  # a pipe or a log
+    columns = (TextColumn(DESCRIPTION, markup=False), *Progress.get_default_columns()[1:])
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bars:
+        yield from bars.track([*items], description=description)
+
+
+def report(line: str) -> None:
+    """Print one line on standard error, such as a count of excluded rows."""
+    Console(stderr=True, soft_wrap=True).print(hide_secrets(clean(line)))
+
+
+def hide_secrets_in_logs() -> None:
+    """Cut secrets from what libraries log: the Hub's client logs its address with each retry."""
+
+    def make(*values: Any, **keywords: Any) -> logging.LogRecord:
+        record = _make_record(*values, **keywords)
+        with suppress(Exception):  # arguments that do not fit: the library's own mistake
+            record.msg, record.args = hide_secrets(clean_lines(record.getMessage())), ()
+        return record
+
+    logging.setLogRecordFactory(make)

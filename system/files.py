@@ -8,8 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from .errors import PolyprobeError
-from .progress import report
+from .errors import PolyprobeError, report
 
 try:
     import fcntl

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .errors import PolyprobeError
-from .progress import report
+from .errors import PolyprobeError, report
 
 PATIENCE = 60.0  # seconds to wait for another process's transaction
 CHECKSUM = 16  # bytes before a value

@@ -30,8 +30,7 @@ from polyprobe.schema.run.naming import describe_differing, list_differing, name
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.arguments import check_arguments
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import track
+from polyprobe.system.errors import PolyprobeError, track
 
 from .decodings import Decodings, compare_decodings
 from .match import Match, Pair, match_runs

@@ -16,7 +16,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import name_runs
 from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import missing as lacks
+from polyprobe.system.errors import missing as lacks
 from polyprobe.system.files import read_tsv
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with

@@ -11,8 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.schema.languages import stanza_name
-from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown, unknown
-from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.errors import (
+    PolyprobeError,
+    explain_missing_extras,
+    one_line,
+    refuse_unknown,
+    unknown,
+)
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 # Languages whose nouns have no endings, or separate ones, by first subtag.

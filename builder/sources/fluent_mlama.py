@@ -34,7 +34,7 @@ from polyprobe.builder.facts.labels import (
 )
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.progress import track
+from polyprobe.system.errors import track
 
 LICENCE = (
     "none stated in the repository; facts, labels and templates from mLAMA, which is CC-BY-NC-4.0, "

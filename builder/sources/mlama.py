@@ -30,8 +30,7 @@ from polyprobe.builder.facts.labels import (
     tidy,
 )
 from polyprobe.system.download import read_archive
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import track
+from polyprobe.system.errors import PolyprobeError, track
 
 from .bmlama import files as bmlama_files
 from .mpararel import TUPLES

@@ -25,7 +25,7 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts.labels import CONTRADICTIONS, choose_labels, count_contradictions, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.progress import track
+from polyprobe.system.errors import track
 
 from . import mpararel
 

@@ -22,7 +22,7 @@ import polars as pl
 from polyprobe.builder.annotated import grammar
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.progress import track
+from polyprobe.system.errors import track
 
 from .mpararel import TUPLES, list_facts
 

@@ -6,8 +6,7 @@ from importlib import import_module
 from typing import Any, get_args
 
 from polyprobe.system.arguments import check_arguments
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
-from polyprobe.system.extras import explain_missing_extras
+from polyprobe.system.errors import PolyprobeError, explain_missing_extras, refuse_unknown
 
 from .translator import Translation, Translator
 

@@ -8,9 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import NamedTuple
 
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import explain_missing_extras
-from polyprobe.system.progress import track
+from polyprobe.system.errors import PolyprobeError, explain_missing_extras, track
 from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,

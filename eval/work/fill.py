@@ -19,9 +19,8 @@ from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import DESCRIPTION, Console, PolyprobeError
 from polyprobe.system.hashing import is_hash
-from polyprobe.system.progress import DESCRIPTION, Console
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
 from .workers import Report, Task, score_here, score_in_processes, score_on_ray

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError, check_option
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, check_option, report
 
 # Modules and functions; they are imported when needed, because the command line reads the names.
 RUN_FORMATS = {

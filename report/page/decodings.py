@@ -38,7 +38,7 @@ TERMS = [
 ]
 
 
-def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+def list_decoding_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     """Yield the parts of runs of free decoding, and of their comparisons with the first one."""
     yield Part(Titles.ACCURACY, [_make_accuracies_table(part) for part in report.parts])
     for title in drawings:
@@ -48,7 +48,7 @@ def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         yield _make_part(two, [report.parts[place].name for place in (0, two.place)])
 
 
-def describe(part: RunPart, _: bool) -> str:
+def describe_decodings(part: RunPart, explain: bool) -> str:
     """Describe the accuracy of a run."""
     results = part.results
     mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"

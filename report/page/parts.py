@@ -167,7 +167,7 @@ def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
     return sorted(figures, key=lambda x: (x.name in undefined, x.name not in _CORRECTED))
 
 
-def list_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     """Yield the parts of a report of scored candidates."""
     tests = [*report.reasons, *(
         f"{two.title}: {line}" for two in report.between for line in list_notes(two.comparison)
@@ -341,7 +341,7 @@ def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
         yield f"letters that the server showed: {', '.join(letters)}"
 
 
-def describe(part: RunPart, explain: bool) -> str:
+def describe_scores(part: RunPart, explain: bool) -> str:
     """Describe accuracy, floors and consistency of a run; `explain`: also what 0 and 1 mean."""
     results, mean = part.results, part.results["mean"]
     count, frequency = len(results["languages"]), results.get("floors", {}).get("frequency")

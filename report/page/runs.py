@@ -117,9 +117,12 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     runs, names = report.parts, [part.name for part in report.parts]
     data = {part.settings.data_name for part in runs}
     title = f"{len(names)} runs" if len(names) > 1 else names[0]
-    kind: Any = decodings if decoded else parts
+    describe, list_parts, terms = parts.describe_scores, parts.list_score_parts, parts.TERMS
+    if decoded:
+        describe, list_parts = decodings.describe_decodings, decodings.list_decoding_parts
+        terms = decodings.TERMS
     # the first one with explanations
-    lines = [kind.describe(part, place == 0) for place, part in enumerate(runs)]
+    lines = [describe(part, place == 0) for place, part in enumerate(runs)]
     if len(runs) > 1:
         line = describe_differing([finished.run for finished in report.runs])
         lines.append(f"{line[0].upper()}{line[1:]}.")
@@ -127,7 +130,7 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     if decoded:
         differing.pop("scoring", None)  # all figures are accuracies
     caution = f"These runs differ in {', '.join(differing)}: their means are not comparable."
-    blocks = [*kind.list_parts(report, drawings), parts.make_runs_part(report)]
+    blocks = [*list_parts(report, drawings), parts.make_runs_part(report)]
     pictures = {x.name: x for of_part in drawings.values() for x in of_part}
     return Finding(
         title + (f" on {data.pop()}" if len(data) == 1 else ""),
@@ -136,7 +139,7 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
         settings=[parts.name_part(part, report) + part.results["signature"] for part in runs],
         notes=report.reasons if decoded else (),
         cautions=[caution] * bool(differing),
-        terms=kind.TERMS,
+        terms=terms,
         pictures={name: x.picture for name, x in pictures.items()},
         choices={name: x.choice for name, x in pictures.items()},
     )

@@ -6,10 +6,8 @@ from pathlib import Path
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg, set_colours
 from polyprobe.system.arguments import check_arguments
-from polyprobe.system.errors import check_ending
-from polyprobe.system.extras import require
+from polyprobe.system.errors import check_ending, report, require
 from polyprobe.system.files import write_whole
-from polyprobe.system.progress import report
 
 from .order import name_picture
 

@@ -12,8 +12,7 @@ import numpy as np
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.scoring.engine import Forecast, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, report
 from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,

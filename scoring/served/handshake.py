@@ -11,8 +11,7 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, report
 from polyprobe.system.sending import (
     BrokenAnswerError,
     BusyError,

@@ -21,9 +21,8 @@ from polyprobe.scoring.options import (
     check_model_revision,
     no_adapter,
 )
-from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, quote
+from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, quote, report
 from polyprobe.system.hashing import HASH, hash_model, list_model_files
-from polyprobe.system.progress import report
 
 # Numbers of a configuration that cost time and memory before the weights are compared with it, and
 # the largest ones without weights to compare with.

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from transformers import BitsAndBytesConfig
 
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.extras import require
+from polyprobe.system.errors import PolyprobeError, require
 
 from .places import Place
 

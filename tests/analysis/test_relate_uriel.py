@@ -116,7 +116,7 @@ def test_a_missing_package_is_one_line(monkeypatch):
 
 
 def test_the_package_is_in_its_extra():
-    from polyprobe.system.extras import missing
+    from polyprobe.system.errors import missing
 
     assert str(missing("x", "lang2vec")).endswith("pip install 'polyprobe[typology]'")
 

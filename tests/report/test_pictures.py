@@ -449,7 +449,7 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
         save_picture(BARS, tmp_path / "file" / "p.svg")
     with pytest.raises(PolyprobeError, match=r"p\.jpg: expected a name that ends in \.svg, \.pdf"):
         save_picture(BARS, tmp_path / "p.jpg")
-    monkeypatch.setattr("polyprobe.system.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
     with pytest.raises(PolyprobeError, match=r"pip install 'polyprobe\[figures\]'"):
         save_picture(BARS, tmp_path / "p.pdf")
     assert [x.name for x in tmp_path.iterdir()] == ["file"]

@@ -256,7 +256,7 @@ def test_adapters_that_add_to_the_inputs_are_refused_before_weights_are_loaded(t
 
 
 def test_a_missing_peft_is_one_line(lora, monkeypatch):
-    monkeypatch.setattr("polyprobe.system.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
     for options in ({"model": "geolm", "adapter": str(lora)}, {"model": str(lora)}):
         with pytest.raises(
             PolyprobeError, match=r"needs the package peft: .*polyprobe\[adapters\]"

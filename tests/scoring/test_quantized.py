@@ -192,7 +192,7 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
     (copy / "model.safetensors").write_bytes(b"x")
     with pytest.raises(PolyprobeError, match=r"--quantize 4bit cannot be used with model .* here"):
         load_scorer(str(copy), quantize="4bit")
-    monkeypatch.setattr("polyprobe.system.extras.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
     with pytest.raises(PolyprobeError, match=r"--quantize 4bit needs the package bitsandbytes: "):
         load_scorer("geolm", quantize="4bit")
 

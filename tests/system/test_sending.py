@@ -14,8 +14,7 @@ import pytest
 
 from polyprobe.system import sending
 from polyprobe.system.download import Repository, read_files
-from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.progress import hide_secrets_in_logs, report
+from polyprobe.system.errors import PolyprobeError, hide_secrets_in_logs, one_line, report
 from polyprobe.system.sending import (
     BrokenAnswerError,
     BusyError,

@@ -13,9 +13,7 @@ import numpy as np
 from polyprobe.analysis.compare.options import REFERENCE_FREE
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
-from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.extras import missing
-from polyprobe.system.progress import Console, track
+from polyprobe.system.errors import Console, PolyprobeError, missing, one_line, track
 
 from .deltas import WordingTest
 from .texts import ENGLISH, WordingTexts

@@ -16,8 +16,7 @@ from polyprobe.builder.facts.labels import clean_columns, clean_facts
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.system.download import check_archive
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, refuse_unknown, report
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")

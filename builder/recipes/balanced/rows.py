@@ -13,9 +13,8 @@ from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
 from polyprobe.schema.columns import SLOT, Row
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, track
 from polyprobe.system.hashing import hash_text, shuffle_items
-from polyprobe.system.progress import track
 
 from .material import Material, mark
 

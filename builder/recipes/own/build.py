@@ -12,9 +12,8 @@ from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe
 from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, report
 from polyprobe.system.hashing import hash_files
-from polyprobe.system.progress import report
 
 from .read import OwnTemplates, read_own_facts, read_own_templates
 

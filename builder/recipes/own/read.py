@@ -22,8 +22,7 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is_template
 from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown
-from polyprobe.system.progress import report
+from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown, report
 
 ROLES = ("subject", "object")
 EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …"

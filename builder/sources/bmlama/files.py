@@ -22,8 +22,7 @@ import pyarrow as pa
 from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.progress import track
+from polyprobe.system.errors import PolyprobeError, track
 
 PUBLISHED = ("17", "53")
 REPOSITORY = Repository(

@@ -16,7 +16,7 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, fold, mend
 from polyprobe.builder.sources import read_source
-from polyprobe.system.progress import report
+from polyprobe.system.errors import report
 
 from .files import (
     PUBLISHED,
