@@ -126,11 +126,11 @@ def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool)
     if len(runs) > 1:
         line = describe_differing([finished.run for finished in report.runs])
         lines.append(f"{line[0].upper()}{line[1:]}.")
+    blocks = [*list_parts(report, drawings), parts.make_runs_part(report)]
     differing = find_differing([part.settings for part in runs], [[part.results] for part in runs])
     if decoded:
         differing.pop("scoring", None)  # all figures are accuracies
     caution = f"These runs differ in {', '.join(differing)}: their means are not comparable."
-    blocks = [*list_parts(report, drawings), parts.make_runs_part(report)]
     pictures = {x.name: x for of_part in drawings.values() for x in of_part}
     return Finding(
         title + (f" on {data.pop()}" if len(data) == 1 else ""),
