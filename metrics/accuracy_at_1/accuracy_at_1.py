@@ -1,12 +1,8 @@
-"""The `evaluate` module of accuracy_at_1; see formulas.py."""
+"""Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that share
+the best score count in equal parts.
 
-from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
-from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
-
-_USAGE = """
 Args:
-    predictions (list of list of float): one row for each query with one score for each candidate;
-        higher is better.
+{scores}
     references (list of list of int): indices of the correct candidates, at least one for each
         query; or one index for each query. Older name: answers.
     ties (str): expected (default) or released, the authors' stable sort, where the earliest of the
@@ -16,9 +12,7 @@ Args:
 Returns:
     accuracy_at_1 (float): mean over the queries.
     chance (float): expected score of a random choice.
-    accuracy_at_1_ci, chance_ci (list of float or None): 95% bootstrap intervals; None for a single
-        query.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries, n_tied (int): the queries, and those where candidates share the best score.
 
 Examples:
@@ -28,7 +22,17 @@ Examples:
     {'accuracy_at_1': 0.75, 'chance': 0.5, 'n_queries': 2, 'n_tied': 1}
 """
 
-_CITATION = """\
+from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
+
+
+class AccuracyAt1(Module):
+    """The metric that `evaluate` loads."""
+
+    measure = staticmethod(measure_accuracy)
+    gold = True
+    columns = {"predictions": SCORES, "references": INDICES}
+    citation = """\
 @inproceedings{petroni-etal-2019-language,
     title = "Language Models as Knowledge Bases?",
     author = {Petroni, Fabio and Rockt{\\"a}schel, Tim and Riedel, Sebastian and Lewis, Patrick and
@@ -37,14 +41,3 @@ _CITATION = """\
     url = "https://aclanthology.org/D19-1250",
 }
 """
-
-
-class AccuracyAt1(Module):
-    """Accuracy@1 is the share of queries whose best-scored candidate is correct; candidates that
-    share the best score count in equal parts.
-    """
-
-    measure = staticmethod(measure_accuracy)
-    gold = True
-    columns = {"predictions": SCORES, "references": INDICES}
-    texts = (_USAGE, _CITATION)

@@ -1,10 +1,7 @@
-"""The `evaluate` module of answer_agreement; see formulas.py."""
+"""Answer agreement is the share of facts on which two languages choose the same candidate, as a
+mean over all pairs of languages: agreement on right and on wrong answers, kappa (agreement above
+chance), and the facts that are correct in all languages or in any.
 
-from polyprobe.metrics.answer_agreement.formulas import measure_agreement
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDICES, Module
-
-_USAGE = """
 Args:
     predictions (list of list of int): one row for each fact: the index of the chosen candidate in
         each language; two languages at least.
@@ -25,8 +22,7 @@ Returns:
         where chance is 1.
     right_in_all, right_in_any (float): with references, share of facts right in all languages, in
         one at least.
-    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single fact.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     pairs (dict): "en-fr" to agreement, agreement_ci and the parts, for each pair of languages.
     k_correct (list of int): with references, number of facts correct in exactly 0, 1, … languages.
     n_queries, n_languages (int): the facts and the languages.
@@ -42,7 +38,21 @@ Examples:
     {'agreement': 0.6666666666666666}
 """
 
-_CITATION = """\
+from polyprobe.metrics.answer_agreement.formulas import measure_agreement
+from polyprobe.metrics.shared.citations import JIANG_2020
+from polyprobe.metrics.shared.inputs import INDICES, Module
+
+
+class AnswerAgreement(Module):
+    """The metric that `evaluate` loads."""
+
+    measure = staticmethod(measure_agreement)
+    gold = True
+    optional = ("references",)
+    columns = {"predictions": INDICES, "references": INDICES}
+    citation = (
+        JIANG_2020
+        + """\
 @article{brennan-prediger-1981-coefficient,
     title = "Coefficient Kappa: Some Uses, Misuses, and Alternatives",
     author = "Brennan, Robert L. and Prediger, Dale J.",
@@ -62,16 +72,4 @@ _CITATION = """\
     journal = "Psychological Bulletin", volume = "76", number = "5", year = "1971",
 }
 """
-
-
-class AnswerAgreement(Module):
-    """Answer agreement is the share of facts on which two languages choose the same candidate, as a
-    mean over all pairs of languages: agreement on right and on wrong answers, kappa (agreement
-    above chance), and the facts that are correct in all languages or in any.
-    """
-
-    measure = staticmethod(measure_agreement)
-    gold = True
-    optional = ("references",)
-    columns = {"predictions": INDICES, "references": INDICES}
-    texts = (_USAGE, _CITATION + JIANG_2020)
+    )

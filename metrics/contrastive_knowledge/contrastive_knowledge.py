@@ -1,9 +1,6 @@
-"""The `evaluate` module of contrastive_knowledge; see formulas.py."""
+"""Contrastive knowledge is the share of facts that a model finds more probable than their
+counterfacts are on average.
 
-from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
-from polyprobe.metrics.shared.inputs import SCORES, Module
-
-_USAGE = """
 Args:
     predictions (list of list of float): one row for each fact: its probability, then those of its
         counterfacts, at least one; of log-probabilities pass log=True.
@@ -23,10 +20,7 @@ Returns:
     accuracy (float): share of facts with p(fact) > mean of p(counterfact), by group and then over
         groups.
     tie_share (float): share of facts where the two are exactly equal.
-    accuracy_ci, tie_share_ci (list of float or None): 95% bootstrap intervals; None for a single
-        fact.
-    half_width (float or None): half the width of accuracy_ci, the paper's ± for one language.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries (int): the facts.
 
 Examples:
@@ -35,7 +29,16 @@ Examples:
     {'accuracy': 0.5, 'tie_share': 0.5, 'n_queries': 2}
 """
 
-_CITATION = """\
+from polyprobe.metrics.contrastive_knowledge.formulas import measure_knowledge
+from polyprobe.metrics.shared.inputs import SCORES, Module
+
+
+class ContrastiveKnowledge(Module):
+    """The metric that `evaluate` loads."""
+
+    measure = staticmethod(measure_knowledge)
+    columns = {"predictions": SCORES}
+    citation = """\
 @inproceedings{schott-etal-2023-polyglot,
     title = "Polyglot or Not? Measuring Multilingual Encyclopedic Knowledge in Foundation Models",
     author = "Schott, Tim and Furman, Daniel and Bhat, Shreshta",
@@ -51,13 +54,3 @@ _CITATION = """\
     url = "https://aclanthology.org/2022.findings-emnlp.438",
 }
 """
-
-
-class ContrastiveKnowledge(Module):
-    """Contrastive knowledge is the share of facts that a model finds more probable than their
-    counterfacts are on average.
-    """
-
-    measure = staticmethod(measure_knowledge)
-    columns = {"predictions": SCORES}
-    texts = (_USAGE, _CITATION)

@@ -1,10 +1,6 @@
-"""The `evaluate` module of coverlap; see formulas.py."""
+"""COverlap (correct overlap) is the number of facts that a model gets right in both of two
+languages divided by the number that it gets right in at least one of them.
 
-from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import INDEX, Module
-
-_USAGE = """
 Args:
     predictions (list of int): index of the chosen candidate in one language, one for each query.
     references (list of int): the same in the other language.
@@ -14,8 +10,7 @@ Args:
 
 Returns:
     coverlap (float or None): both / either; None where no query is correct in either language.
-    coverlap_ci (list of float or None): its 95% bootstrap interval.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     both, either, n_queries (int): the counts it comes from.
 
 Examples:
@@ -25,12 +20,14 @@ Examples:
     {'coverlap': 0.5, 'both': 1, 'either': 2, 'n_queries': 3}
 """
 
+from polyprobe.metrics.coverlap.formulas import compare_right
+from polyprobe.metrics.shared.citations import JIANG_2020
+from polyprobe.metrics.shared.inputs import INDEX, Module
+
 
 class Coverlap(Module):
-    """COverlap (correct overlap) is the number of facts that a model gets right in both of two
-    languages divided by the number that it gets right in at least one of them.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(compare_right)
     columns = {"predictions": INDEX, "references": INDEX}
-    texts = (_USAGE, JIANG_2020)
+    citation = JIANG_2020

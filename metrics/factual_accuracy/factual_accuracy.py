@@ -1,10 +1,6 @@
-"""The `evaluate` module of factual_accuracy; see formulas.py."""
+"""Factual accuracy is the share of facts whose predicted text reads like an accepted one, averaged
+over relations, for all objects and apart for those of one token and of several.
 
-from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
-from polyprobe.metrics.shared.citations import JIANG_2020
-from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
-
-_USAGE = """
 Args:
     predictions (list of str or None): the predicted text; None for no prediction.
     references (list of list of str): the accepted texts, at least one for each query.
@@ -38,13 +34,15 @@ Examples:
     (0.6667, 0.5, 1.0, 1)
 """
 
+from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
+from polyprobe.metrics.shared.citations import JIANG_2020
+from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
+
 
 class FactualAccuracy(Module):
-    """Factual accuracy is the share of facts whose predicted text reads like an accepted one,
-    averaged over relations, for all objects and apart for those of one token and of several.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(measure_factual_accuracy)
     nullable = ("predictions",)
     columns = {"predictions": TEXT, "references": TEXTS}
-    texts = (_USAGE, JIANG_2020)
+    citation = JIANG_2020

@@ -1,10 +1,6 @@
-"""The `evaluate` module of inflection_delta; see formulas.py."""
+"""Inflection delta is by how many ranks, on average, a model puts the inflected form of an answer
+above its label; positive means that the inflected form is preferred.
 
-from polyprobe.metrics.inflection_delta.formulas import measure_preference
-from polyprobe.metrics.shared.citations import SEMENOV_2025
-from polyprobe.metrics.shared.inputs import SCORE, Module
-
-_USAGE = """
 Args:
     predictions (list of float): rank of the answer's label, one for each query; 1 (or 0) is the
         best.
@@ -16,9 +12,7 @@ Returns:
         neither is preferred.
     share_inflected (float): share of the queries where the inflected form ranks higher, equal ranks
         half; 0.5 where neither is preferred.
-    inflection_delta_ci, share_inflected_ci (list of float or None): 95% bootstrap intervals; None
-        for a single query.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries, n_tied (int): the queries, and those where both forms have the same rank.
 
 Examples:
@@ -27,12 +21,14 @@ Examples:
     {'inflection_delta': 1.5, 'share_inflected': 0.625, 'n_queries': 4, 'n_tied': 1}
 """
 
+from polyprobe.metrics.inflection_delta.formulas import measure_preference
+from polyprobe.metrics.shared.citations import SEMENOV_2025
+from polyprobe.metrics.shared.inputs import SCORE, Module
+
 
 class InflectionDelta(Module):
-    """Inflection delta is by how many ranks, on average, a model puts the inflected form of an
-    answer above its label; positive means that the inflected form is preferred.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(measure_preference)
     columns = {"predictions": SCORE, "references": SCORE}
-    texts = (_USAGE, SEMENOV_2025)
+    citation = SEMENOV_2025

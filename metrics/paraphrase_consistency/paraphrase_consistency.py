@@ -1,9 +1,6 @@
-"""The `evaluate` module of paraphrase_consistency; see formulas.py."""
+"""Paraphrase consistency is the share of pairs of templates for the same fact to which a model
+gives the same answer; reported with its accuracy and the share of pairs that agree and are correct.
 
-from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistency
-from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
-
-_USAGE = """
 Args:
     predictions (list of list of str): of each tuple (subject, object) of a relation the label that
         the model predicts with each template, any number of them.
@@ -17,9 +14,7 @@ Args:
 Returns:
     consistency, accuracy, consistency_accuracy (float or None): mean over the tuples with at least
         two templates, by group and then over groups; None without such a tuple.
-    consistency_ci, accuracy_ci, consistency_accuracy_ci (list of float or None): 95% bootstrap
-        intervals; None for a single tuple.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries (int): the tuples that are counted.
     n_single_template (int): those left out because they have fewer than two templates.
     n_ambiguous (int): those left out because their subject has several objects.
@@ -32,7 +27,16 @@ Examples:
     [0.6667, 0.3333, 0.1667]
 """
 
-_CITATION = """\
+from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistency
+from polyprobe.metrics.shared.inputs import TEXT, TEXTS, Module
+
+
+class ParaphraseConsistency(Module):
+    """The metric that `evaluate` loads."""
+
+    measure = staticmethod(measure_consistency)
+    columns = {"predictions": TEXTS, "references": TEXT}
+    citation = """\
 @inproceedings{fierro-sogaard-2022-factual,
     title = "Factual Consistency of Multilingual Pretrained Language Models",
     author = "Fierro, Constanza and S{\\o}gaard, Anders",
@@ -48,14 +52,3 @@ _CITATION = """\
     url = "https://aclanthology.org/2021.tacl-1.60",
 }
 """
-
-
-class ParaphraseConsistency(Module):
-    """Paraphrase consistency is the share of pairs of templates for the same fact to which a model
-    gives the same answer; reported with its accuracy and the share of pairs that agree and are
-    correct.
-    """
-
-    measure = staticmethod(measure_consistency)
-    columns = {"predictions": TEXTS, "references": TEXT}
-    texts = (_USAGE, _CITATION)

@@ -1,12 +1,8 @@
-"""The `evaluate` module of rank_overlap; see formulas.py."""
+"""Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks the
+same candidates in two languages.
 
-from polyprobe.metrics.rank_overlap.formulas import measure_rank_overlap
-from polyprobe.metrics.shared.inputs import SCORES, Module
-
-_USAGE = """
 Args:
-    predictions (list of list of float): one row for each query with one score for each candidate;
-        higher is better.
+{scores}
     references (list of list of float): the same candidates' scores in the other language.
     p (float): persistence of RBO between 0 and 1, 0.9; the nearer to 1, the deeper it looks.
     k (int or list of int): depths of the top-k overlap, [1, 3]; beyond the last candidate, N.
@@ -21,8 +17,7 @@ Returns:
     top_k_overlap@K (float): for each k, mean share of the top k that both languages have.
     rbo_chance, top_k_overlap@K_chance (float): their exact expectations for independent random
         rankings of the same pools; that of tau-b is 0.
-    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries, n_tau (int): the queries, and those where tau-b is defined.
 
 Examples:
@@ -33,7 +28,16 @@ Examples:
     {'rbo': 0.955, 'kendall_tau_b': 0.3333, 'top_k_overlap@2': 0.5, 'n_queries': 1, 'n_tau': 1}
 """
 
-_CITATION = """\
+from polyprobe.metrics.rank_overlap.formulas import measure_rank_overlap
+from polyprobe.metrics.shared.inputs import SCORES, Module
+
+
+class RankOverlap(Module):
+    """The metric that `evaluate` loads."""
+
+    measure = staticmethod(measure_rank_overlap)
+    columns = {"predictions": SCORES, "references": SCORES}
+    citation = """\
 @article{webber-etal-2010-similarity,
     title = "A Similarity Measure for Indefinite Rankings",
     author = "Webber, William and Moffat, Alistair and Zobel, Justin",
@@ -52,13 +56,3 @@ _CITATION = """\
     journal = "Biometrika", volume = "33", number = "3", year = "1945",
 }
 """
-
-
-class RankOverlap(Module):
-    """Rank-biased overlap, Kendall's tau-b and top-k overlap measure how similarly a model ranks
-    the same candidates in two languages.
-    """
-
-    measure = staticmethod(measure_rank_overlap)
-    columns = {"predictions": SCORES, "references": SCORES}
-    texts = (_USAGE, _CITATION)

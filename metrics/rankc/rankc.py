@@ -1,13 +1,8 @@
-"""The `evaluate` module of rankc; see formulas.py."""
+"""RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in two
+languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
 
-from polyprobe.metrics.rankc.formulas import measure_rankc
-from polyprobe.metrics.shared.citations import QI_2023
-from polyprobe.metrics.shared.inputs import SCORES, Module
-
-_USAGE = """
 Args:
-    predictions (list of list of float): one row for each query with one score for each candidate;
-        higher is better.
+{scores}
     references (list of list of float): the same candidates' scores in the other language.
     weights (str): softmax (default), norm1, norm2, norm1-released or norm2-released.
     ties (str): expected (default), over all orders that equal scores allow, or released, the
@@ -20,9 +15,7 @@ Returns:
     rankc_adjusted (float or None): mean of (rankc - chance) / (1 - chance) over the queries with
         at least two candidates; None if there is none. Not comparable between pools of different
         size: it falls with the number of candidates.
-    rankc_ci, chance_ci, rankc_adjusted_ci (list of float or None): 95% bootstrap intervals; None
-        for a single query.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries, n_adjusted (int): the queries that the means are taken over.
 
 Examples:
@@ -32,12 +25,14 @@ Examples:
     (0.8776, 0.4749)
 """
 
+from polyprobe.metrics.rankc.formulas import measure_rankc
+from polyprobe.metrics.shared.citations import QI_2023
+from polyprobe.metrics.shared.inputs import SCORES, Module
+
 
 class Rankc(Module):
-    """RankC (ranking-based consistency) measures how similarly a model ranks the same candidates in
-    two languages, right or wrong: 1 for equal rankings, `chance` for unrelated ones.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(measure_rankc)
     columns = {"predictions": SCORES, "references": SCORES}
-    texts = (_USAGE, QI_2023)
+    citation = QI_2023

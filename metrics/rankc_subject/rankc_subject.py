@@ -1,13 +1,9 @@
-"""The `evaluate` module of rankc_subject; see formulas.py."""
+"""Centred RankC is how alike two languages react to the subject of the question: 0 if either ranks
+the same candidates alike whatever the subject, 1 for equal rankings that another subject does not
+give.
 
-from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
-from polyprobe.metrics.shared.citations import QI_2023
-from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
-
-_USAGE = """
 Args:
-    predictions (list of list of float): one row for each query with one score for each candidate;
-        higher is better.
+{scores}
     references (list of list of float): the same candidates' scores in the other language.
     donor_predictions (list of list of float): scores of the same candidates in the first language
         in the sentence about another subject of the relation, the donor, with another answer.
@@ -54,14 +50,15 @@ Examples:
     [1.0, 0.2124, 1.0]
 """
 
+from polyprobe.metrics.rankc_subject.formulas import INPUTS, measure_rankc_subject
+from polyprobe.metrics.shared.citations import QI_2023
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
+
 
 class RankcSubject(Module):
-    """Centred RankC is how alike two languages react to the subject of the question: 0 if either
-    ranks the same candidates alike whatever the subject, 1 for equal rankings that another subject
-    does not give.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(measure_rankc_subject)
     columns = {**dict.fromkeys(INPUTS, SCORES), "answers": INDICES, "donor_answers": INDICES}
     optional = ("answers", "donor_answers")
-    texts = (_USAGE, QI_2023)
+    citation = QI_2023

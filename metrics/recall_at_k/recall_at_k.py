@@ -1,13 +1,8 @@
-"""The `evaluate` module of recall_at_k; see formulas.py."""
+"""Recall@k is the share of queries that have a correct answer among their k best-scored candidates;
+the mean rank is that of the best-scored correct answer, from 1.
 
-from polyprobe.metrics.recall_at_k.formulas import measure_recall
-from polyprobe.metrics.shared.citations import SEMENOV_2025
-from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
-
-_USAGE = """
 Args:
-    predictions (list of list of float): one row for each query with one score for each candidate;
-        higher is better.
+{scores}
     references (list of list of int): indices of the correct candidates, at least one for each
         query; or one index for each query.
     k (int or list of int): how many of the best candidates count, [1, 5, 10].
@@ -20,8 +15,7 @@ Returns:
     mean_rank (float): mean over the queries of the best rank of a correct candidate; lower is
         better.
     recall@K_chance, mean_rank_chance (float): expectation for random rankings.
-    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
-    by_group (dict): the same for each group, if `groups` is given.
+{intervals}
     n_queries, n_tied (int): the queries, and those where the best correct candidate shares its
         score with a wrong one.
 
@@ -33,13 +27,15 @@ Examples:
     {'recall@1': 0.5, 'recall@2': 0.75, 'mean_rank': 1.75, 'n_queries': 2, 'n_tied': 1}
 """
 
+from polyprobe.metrics.recall_at_k.formulas import measure_recall
+from polyprobe.metrics.shared.citations import SEMENOV_2025
+from polyprobe.metrics.shared.inputs import INDICES, SCORES, Module
+
 
 class RecallAtK(Module):
-    """Recall@k is the share of queries that have a correct answer among their k best-scored
-    candidates; the mean rank is that of the best-scored correct answer, from 1.
-    """
+    """The metric that `evaluate` loads."""
 
     measure = staticmethod(measure_recall)
     gold = True
     columns = {"predictions": SCORES, "references": INDICES}
-    texts = (_USAGE, SEMENOV_2025)
+    citation = SEMENOV_2025

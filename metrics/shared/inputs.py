@@ -7,6 +7,7 @@
 """
 
 import inspect
+import sys
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
@@ -19,15 +20,23 @@ import numpy as np
 
 RESAMPLING = ("groups", "average", "n_resamples", "seed", "clusters", "empty")
 """The options that every metric has: the fields of `intervals.Resampling`."""
-RESAMPLING_USAGE = """\
+USAGE = {
+    "{resampling}": """\
     groups (list, optional): label of each query, usually its relation.
     average (str): macro (default), the unweighted mean over groups, or micro, over queries.
     n_resamples (int): resamples of the bootstrap over queries; default: 10000, or 1000
         above 50,000 values (queries x figures); below 40: no intervals.
     seed (int): of the bootstrap; default: 0.
     clusters (list, optional): label of each query, such as its subject; the bootstrap draws whole
-        clusters. Queries about one subject should be drawn together."""
-"""What a metric says of them: it replaces `{resampling}` in its usage."""
+        clusters. Queries about one subject should be drawn together.""",
+    "{intervals}": """\
+    NAME_ci (list of float or None): 95% bootstrap interval of each; None for a single query.
+    by_group (dict): the same for each group, if `groups` is given.""",
+    "{scores}": """\
+    predictions (list of list of float): one row for each query with one score for each candidate;
+        higher is better.""",
+}
+"""What several metrics say: it replaces the names in the docstrings of their modules."""
 SCORE, INDEX = datasets.Value("float64"), datasets.Value("int64")
 # Not "string": evaluate refuses a batch of strings whose first entry is None.
 TEXT = datasets.Value("large_string")
@@ -54,13 +63,13 @@ _LARGEST, _FURTHEST = 2**1023, 2**63  # integers that fit into float64, int64
 class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first class that is not
     """A metric that checks its arguments and accepts the containers of `unpack`.
 
-    The docstring of the class is its description. Options can be given to `evaluate.load` too, as
-    defaults of `compute`. An argument that only other metrics of polyprobe have is ignored with a
-    warning, so that metrics can be combined.
+    The docstring of its module is the description and, from the second paragraph on, the usage.
+    Options can be given to `evaluate.load` too, as defaults of `compute`. An argument that only
+    other metrics of polyprobe have is ignored with a warning, so that metrics can be combined.
     """
 
     columns: ClassVar[Mapping[str, Any]]  # of a query, and their types
-    texts: ClassVar[tuple[str, str]] = ("", "")  # usage (arguments, result, examples), citation
+    citation: ClassVar[str] = ""  # BibTeX
     # Whether `references` are the indices of correct candidates: `answers` then are another name
     # for them, which counts if both are given, and a row can be one index.
     gold: ClassVar[bool] = False
@@ -83,11 +92,13 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         """Compute the result from the columns and options."""
 
     def _info(self) -> evaluate.MetricInfo:
-        usage, citation = self.texts
-        usage = usage.replace("{resampling}", RESAMPLING_USAGE)
-        description = " ".join((type(self).__doc__ or "").split()) + "\n"
+        text = sys.modules[type(self).__module__].__doc__ or ""
+        for name, usage in USAGE.items():
+            text = text.replace(name, usage)
+        description, _, usage = text.partition("\n\n")
         features = datasets.Features(dict(self.columns))
-        return evaluate.MetricInfo(description, citation, features, usage)
+        description = " ".join(description.split()) + "\n"
+        return evaluate.MetricInfo(description, self.citation, features, f"\n{usage}")
 
     def compute(
         self, *, predictions: Any = None, references: Any = None, **arguments: Any
