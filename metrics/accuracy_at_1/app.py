@@ -5,32 +5,23 @@ from types import ModuleType
 import numpy as np
 
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_means
+from polyprobe.metrics.space.entries import Output, list_means, note_ties
 from polyprobe.metrics.space.languages import read_scores
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_bars
 
 
-def compute(module: ModuleType, sheets: Sheets, ties: str = "expected") -> Output:
+def compute(module: ModuleType, sheets: Sheets, ties: str) -> Output:
     """Compute the accuracy of all languages together and of each."""
-    scores, right, chances, notes = read_scores(sheets, need_right=True), [], [], []
-    for language, rows in scores.rows.items():
-        arguments = rows, scores.answers[language], ties
-        right.append(module.right_probability(*arguments))
-        result = module.measure_accuracy(*arguments, n_resamples=0)
-        chances.append(result["chance"])
-        if result["n_tied"]:
-            share = f"{result['n_tied']:,} of {result['n_queries']:,}"
-            notes.append(f"{language}: the best score is shared in {share} queries.")
-    of, values = [(language,) for language in scores.rows], np.column_stack(right)
+    scores = read_scores(sheets, need_right=True)
+    arguments = {x: (rows, scores.answers[x], ties) for x, rows in scores.rows.items()}
+    results = {x: module.measure_accuracy(*y, n_resamples=0) for x, y in arguments.items()}
+    values = np.column_stack([module.right_probability(*y) for y in arguments.values()])
+    of, chances = [(x,) for x in results], [result["chance"] for result in results.values()]
     clusters = scores.clusters
     entries = list_means(of, "accuracy_at_1", values, chances, share=True, clusters=clusters)
-    return Output(entries, notes)
+    return Output(entries, note_ties(results, "the best score is shared"))
 
 
-CHOICES = {"ties": TIES}
-PAGE = make_page(__file__, "accuracy_at_1", compute, view_bars, CHOICES, several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)
+PAGE = make_page(__file__, "accuracy_at_1", compute, view_bars, {"ties": TIES}, several=True)

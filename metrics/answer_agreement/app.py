@@ -8,14 +8,9 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_pairs, pick
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_pairs
-
-PARTS = [
-    *("agree_right", "agree_wrong", "one_right"),
-    *("both_wrong_different", "both_right_different"),
-]
 
 
 def compute(module: ModuleType, sheets: Sheets) -> Output:
@@ -32,11 +27,12 @@ def compute(module: ModuleType, sheets: Sheets) -> Output:
     n, every = result["n_queries"], ("all pairs",)
     if chance is not None:
         entries.append(pick(result, every, "kappa", result["n_kappa"], 0.0))
-    parts_of_all = (*PARTS, "right_in_all", "right_in_any")
-    entries += [pick(result, every, part, n) for part in parts_of_all]
-    for pair, figures in zip(combinations(languages, 2), result["pairs"].values(), strict=True):
+    of_pairs = result["pairs"].values()
+    parts = [x for x in next(iter(of_pairs)) if not x.startswith("agreement")]
+    entries += [pick(result, every, x, n) for x in (*parts, "right_in_all", "right_in_any")]
+    for pair, figures in zip(combinations(languages, 2), of_pairs, strict=True):
         entries.append(pick(figures, pair, "agreement", n, chance))
-        entries += [pick(figures, pair, part, n) for part in PARTS]
+        entries += [pick(figures, pair, part, n) for part in parts]
     note = (
         f"{choices.tied:,} best scores are shared: the first of these candidates counts; in a "
         "run's results.json they count in equal parts."
@@ -45,6 +41,3 @@ def compute(module: ModuleType, sheets: Sheets) -> Output:
 
 
 PAGE = make_page(__file__, "answer_agreement", compute, partial(view_pairs, low=0), several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -5,14 +5,14 @@ from functools import partial
 from types import ModuleType
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_numbers, read_only, read_texts
 from polyprobe.metrics.space.views import view_bars
 
 COLUMNS = ["language", "stem", "fact", "counterfacts"]
 
 
-def compute(module: ModuleType, sheets: Sheets, ties: str = "wrong") -> Output:
+def compute(module: ModuleType, sheets: Sheets, ties: str) -> Output:
     """Compute accuracy and the share of ties of all languages and of each."""
     sheet = read_only(sheets, *COLUMNS)
     rows = zip(read_numbers(sheet["fact"], "fact"), read_further(sheet, COLUMNS), strict=True)
@@ -39,6 +39,3 @@ def read_row(cells: Sequence[float | str], row: int) -> list[float]:
 
 VIEW = partial(view_bars, omit=["tie_share"])
 PAGE = make_page(__file__, "contrastive_knowledge", compute, VIEW, {"ties": ["wrong", "half"]})
-
-if __name__ == "__main__":
-    serve(PAGE)

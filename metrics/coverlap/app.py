@@ -8,7 +8,7 @@ import numpy as np
 
 from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import read_language_choices
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_pairs
 
@@ -28,6 +28,3 @@ def compute(module: ModuleType, sheets: Sheets) -> Output:
 
 
 PAGE = make_page(__file__, "coverlap", compute, partial(view_pairs, low=0), several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
 from polyprobe.metrics.space.views import view_bars
 
@@ -14,9 +14,7 @@ MEASURES = [
 ]
 
 
-def compute(
-    module: ModuleType, sheets: Sheets, language: str = "en", empty: str = "skip"
-) -> Output:
+def compute(module: ModuleType, sheets: Sheets, language: str, empty: str) -> Output:
     """Compute the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
@@ -36,6 +34,3 @@ def compute(
 
 CHOICES = {"language": ["en", "el", "other"], "empty": ["skip", "zero"]}
 PAGE = make_page(__file__, "factual_accuracy", compute, view_bars, CHOICES)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -4,14 +4,14 @@ from functools import partial
 from types import ModuleType
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_numbers, read_only, read_texts
 from polyprobe.metrics.space.views import view_bars
 
 MEASURES = [Measure("inflection_delta", chance=0.0), Measure("share_inflected", chance=0.5)]
 
 
-def compute(module: ModuleType, sheets: Sheets, average: str = "macro") -> Output:
+def compute(module: ModuleType, sheets: Sheets, average: str) -> Output:
     """Compute the delta and the share of inflected forms, of all relations and of each."""
     sheet = read_only(sheets, "relation", "label", "inflected")
     ranks = {name: read_numbers(sheet[name], name) for name in ("label", "inflected")}
@@ -27,6 +27,3 @@ def compute(module: ModuleType, sheets: Sheets, average: str = "macro") -> Outpu
 
 VIEW = partial(view_bars, omit=["share_inflected"], reference="no preference", share=False)
 PAGE = make_page(__file__, "inflection_delta", compute, VIEW, {"average": ["macro", "micro"]})
-
-if __name__ == "__main__":
-    serve(PAGE)

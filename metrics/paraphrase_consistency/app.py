@@ -3,7 +3,7 @@
 from types import ModuleType
 
 from polyprobe.metrics.space.entries import Measure, Output, list_groups
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_further, read_only, read_texts
 from polyprobe.metrics.space.views import view_bars
 
@@ -11,7 +11,7 @@ COLUMNS = ["relation", "subject", "right", "predictions"]
 MEASURES = [*map(Measure, ["consistency", "accuracy", "consistency_accuracy"])]
 
 
-def compute(module: ModuleType, sheets: Sheets, ambiguous: str = "leave out") -> Output:
+def compute(module: ModuleType, sheets: Sheets, ambiguous: str) -> Output:
     """Compute the three figures of all relations and of each."""
     sheet = read_only(sheets, *COLUMNS)
     answers = read_further(sheet, COLUMNS, gaps=True)
@@ -32,6 +32,3 @@ def compute(module: ModuleType, sheets: Sheets, ambiguous: str = "leave out") ->
 
 CHOICES = {"ambiguous": ["leave out", "keep"]}
 PAGE = make_page(__file__, "paraphrase_consistency", compute, view_bars, CHOICES)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -8,12 +8,12 @@ import numpy as np
 from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_pairs
 
 
-def compute(module: ModuleType, sheets: Sheets, ties: str = "expected", k: str = "1, 2") -> Output:
+def compute(module: ModuleType, sheets: Sheets, ties: str, k: str) -> Output:
     """Compute RBO, tau-b and top-k overlap of all pairs of languages together and of each."""
     scores, _, _, clusters = read_aligned(sheets)
     depths = [int(depth) for depth in k.split(",")]
@@ -30,6 +30,3 @@ def compute(module: ModuleType, sheets: Sheets, ties: str = "expected", k: str =
 
 CHOICES = {"ties": TIES, "k": ["1, 2", "1, 3", "1, 5, 10"]}
 PAGE = make_page(__file__, "rank_overlap", compute, view_pairs, CHOICES, several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -9,14 +9,12 @@ from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_pairs
 from polyprobe.metrics.space.languages import read_aligned
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_pairs
 
 
-def compute(
-    module: ModuleType, sheets: Sheets, weights: str = "softmax", ties: str = "expected"
-) -> Output:
+def compute(module: ModuleType, sheets: Sheets, weights: str, ties: str) -> Output:
     """Compute RankC, plain and adjusted, of all pairs of languages together and of each."""
     scores, _, _, clusters = read_aligned(sheets)
     if ties == "expected":
@@ -34,6 +32,3 @@ def compute(
 
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}
 PAGE = make_page(__file__, "rankc", compute, view_pairs, CHOICES, several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

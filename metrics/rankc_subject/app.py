@@ -10,7 +10,7 @@ from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.metrics.shared.rows import TIES
 from polyprobe.metrics.space.entries import Output, list_figure
 from polyprobe.metrics.space.languages import need_run, read_aligned
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, need
 from polyprobe.metrics.space.views import view_pairs
 
@@ -19,9 +19,7 @@ DONOR_ANSWERS = f"right{DONOR}"  # 1 for the candidates that are answers of the 
 _SHARED = ("query", "candidate", "right", "answers")
 
 
-def compute(
-    module: ModuleType, sheets: Sheets, weights: str = "softmax", ties: str = "expected"
-) -> Output:
+def compute(module: ModuleType, sheets: Sheets, weights: str, ties: str) -> Output:
     """Compute centred RankC, its parts, floor and terms, of all pairs of languages and of each."""
     tables, donor_tables = split(sheets)
     (rows, right, relations, clusters), donors = map(read_aligned, (tables, donor_tables))
@@ -86,6 +84,3 @@ def name_subjects(*columns: Sequence[str]) -> list[list[str]]:
 
 CHOICES = {"weights": [*WEIGHTS], "ties": TIES}
 PAGE = make_page(__file__, "rankc_subject", compute, view_pairs, CHOICES, several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -6,16 +6,14 @@ from types import ModuleType
 import numpy as np
 
 from polyprobe.metrics.shared.rows import TIES
-from polyprobe.metrics.space.entries import Output, list_means, pick
+from polyprobe.metrics.space.entries import Output, list_means, note_ties, pick
 from polyprobe.metrics.space.languages import read_scores
-from polyprobe.metrics.space.page import make_page, serve
+from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets
 from polyprobe.metrics.space.views import view_bars
 
 
-def compute(
-    module: ModuleType, sheets: Sheets, k: str = "1, 2, 3", ties: str = "expected"
-) -> Output:
+def compute(module: ModuleType, sheets: Sheets, k: str, ties: str) -> Output:
     """Compute recall at each k and the mean rank of all languages together and of each."""
     scores, depths = read_scores(sheets, need_right=True), [int(depth) for depth in k.split(",")]
     options = {"groups": scores.relations, "clusters": scores.clusters}
@@ -34,18 +32,9 @@ def compute(
     for place, result in zip(of, results.values(), strict=True):
         n = result["n_queries"]
         entries += [pick(result, place, name, n, result[f"{name}_chance"]) for name in names]
-    notes = [
-        f"{language}: the best correct candidate ties with a wrong one in {result['n_tied']:,} of "
-        f"{result['n_queries']:,} queries."
-        for language, result in results.items()
-        if result["n_tied"]
-    ]
-    return Output(entries, notes)
+    return Output(entries, note_ties(results, "the best correct candidate ties with a wrong one"))
 
 
 VIEW = partial(view_bars, omit=["mean_rank"])  # its unit is another one
 CHOICES = {"k": ["1, 2, 3", "1, 5, 10", "1, 10, 100"], "ties": TIES}
 PAGE = make_page(__file__, "recall_at_k", compute, VIEW, CHOICES, several=True)
-
-if __name__ == "__main__":
-    serve(PAGE)

@@ -115,16 +115,21 @@ def list_pairs(
     languages: Sequence[str],
     measures: Sequence[tuple[str, np.ndarray, float | None, bool]],
     clusters: Labels,
-    *lists: list[Entry],
 ) -> list[Entry]:
-    """Compute the entries of `list_means` by pair, those of a pair together after its `lists`."""
+    """Compute the entries of `list_means` by pair, those of a pair together."""
     # A measure is its name, values [queries, pairs], chance level and whether it is a share.
     pairs = [*combinations(languages, 2)]
     means = [
         list_means(pairs, name, values, [chance] * len(pairs), share=share, clusters=clusters)
         for name, values, chance, share in measures
     ]
-    return [entry for entries in zip(*lists, *means, strict=True) for entry in entries]
+    return [entry for entries in zip(*means, strict=True) for entry in entries]
+
+
+def note_ties(results: Mapping[str, Mapping[str, Any]], event: str) -> list[str]:
+    """Note in how many queries of each language an `event` of ties happens."""
+    counts = {x: (result["n_tied"], result["n_queries"]) for x, result in results.items()}
+    return [f"{x}: {event} in {n:,} of {of:,} queries." for x, (n, of) in counts.items() if n]
 
 
 def show_interval(bounds: Sequence[float] | None) -> str:

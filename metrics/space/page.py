@@ -60,19 +60,26 @@ def make_page(
     choices: Mapping[str, Sequence[str]] = {},
     several: bool = False,
 ) -> Page:
-    """Make the page of a metric's app.py from the texts of space.md beside it."""
-    # `compute` takes the metric's formulas before tables and options; the others are as in `Page`.
+    """Make the page of a metric's app.py, with space.md beside it; serve it if it is the program.
+
+    `compute` takes the metric's formulas, tables and `choices`; the others are as in `Page`.
+    """
     text = Path(app).with_name("space.md").read_text(encoding="utf-8")
     # title, question, a heading, reading, then name and table of each example
     _, title, question, _, reading, *examples = re.split(r"^#+ (.+)\n", text, flags=re.MULTILINE)
     tables = [block.strip().strip("`").removeprefix("csv\n") for block in examples[1::2]]
     by_name = dict(zip(examples[::2], tables, strict=True))
 
+    defaults = {option: values[0] for option, values in choices.items()}
+
     def measure(sheets: Sheets, **options: str) -> Output:
-        return compute(load_formulas(app, name), sheets, **options)
+        return compute(load_formulas(app, name), sheets, **defaults | options)
 
     texts = (title, question.strip(), reading.strip(), by_name)
-    return Page(*texts, measure, view, choices, several)
+    page = Page(*texts, measure, view, choices, several)
+    if compute.__module__ == "__main__":
+        serve(page)
+    return page
 
 
 @cache
