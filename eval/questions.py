@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.metrics.shared.frequency import answer_frequency
-from polyprobe.metrics.shared.names import compare_names
+from polyprobe.metrics.shared.floors import answer_frequency, compare_names
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.identity import name_candidates, read_lists
 from polyprobe.system.errors import PolyprobeError

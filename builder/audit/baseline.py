@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.floors import answer_frequency, compare_names
 from polyprobe.metrics.shared.rows import Rows
 
 from .split import Split
@@ -52,9 +52,8 @@ def _rank_by_letters(split: Split, rows: Sequence[int]) -> np.ndarray | None:
     """Compute how likely the name most like the subject's is right; None without names."""
     if not all(split.subject[row] for row in rows):
         return None
-    # both import scipy
+    # it imports scipy
     from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-    from polyprobe.metrics.shared.names import compare_names
 
     pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
     sizes = np.array([len(split.candidates[row]) for row in rows])

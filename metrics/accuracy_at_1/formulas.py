@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, share, summarize
-from polyprobe.metrics.shared.rows import Answers, Rows, Scores, check_ties, mark_right, read_rows
+from polyprobe.metrics.shared.intervals import Figure, check_name, mean_of, share, summarize
+from polyprobe.metrics.shared.rows import TIES, Answers, Rows, Scores, mark_right, read_rows
 
 
 def right_probability(
@@ -22,7 +22,6 @@ def right_probability(
     candidates with the best score (1 / (t + 1) for a single right one). `released`: the earliest of
     them is chosen, as the authors' stable sort does; 0 or 1.
     """
-    check_ties(ties)
     rows = Rows(*read_rows(scores, "predictions"))
     return rate_first(rows, mark_right(references, rows.sizes), ties)
 
@@ -34,6 +33,7 @@ def rate_first(rows: Rows, right: np.ndarray, ties: str = "expected") -> np.ndar
     best = _find_best(flat, sizes)
     if ties == "expected":
         return np.add.reduceat(best & right, starts, dtype=np.float64) / _count(best, starts)
+    check_name(ties, TIES, "ties")
     first = np.minimum.reduceat(np.where(best, np.arange(len(flat)), len(flat)), starts)
     return right[first].astype(np.float64)
 

@@ -176,11 +176,6 @@ def report_pairs(
 
 def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | None]:
     """Compute the 95% interval of the average of each column, as `intervals.estimate` draws it."""
-
-    def average(sums: np.ndarray) -> np.ndarray:
-        counts = sums[..., -1:]  # 0 where a group was drawn not once
-        return np.where(counts > 0, sums[..., :-1] / np.maximum(counts, 1), np.nan)
-
     # A few pairs at a time: resamples x groups x pairs must fit into memory.
     groups = 1 if options.groups is None else len(set(options.groups))
     step = max(1, _TABLE // ((options.n_resamples or 1) * groups))
@@ -188,8 +183,7 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
     for start in range(0, same.shape[1], step):
         part = same[:, start : start + step]
         names = [str(pair) for pair in range(part.shape[1])]
-        table = np.column_stack([part, np.ones(len(part))])
-        figure = Figure(names, table, average, shares=table[:, -1:])
+        figure = mean_of(names, part, np.ones(len(part)), share=True)
         bounds = estimate(figure, options, by_group=False)
         intervals += [bounds[f"{name}_ci"] for name in names]
     return intervals

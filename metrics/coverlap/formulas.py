@@ -16,7 +16,7 @@ from polyprobe.metrics.shared.intervals import (
     Figure,
     Ratio,
     add_mean,
-    divide,
+    divide_by,
     name_pairs,
     summarize,
     weigh,
@@ -47,7 +47,7 @@ def find_coverlap(right: Mapping[str, np.ndarray | Sequence[float]]) -> Figure:
     def statistic(sums: np.ndarray) -> np.ndarray:
         intersections, counts = np.split(sums, [len(i)], axis=-1)
         unions = counts[..., i] + counts[..., j] - intersections
-        return add_mean(divide(np.concatenate([intersections, unions], axis=-1)))
+        return add_mean(divide_by(intersections, unions))
 
     products = values[:, i] * values[:, j]
     weights = weigh(values[:, i] + values[:, j] - products)

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.special import chdtrc, gammaln
 from scipy.stats import random_table
 
-from polyprobe.metrics.shared.intervals import sum_by
+from polyprobe.metrics.shared.intervals import divide_by, sum_by
 
 from .significance import correct_values
 
@@ -69,9 +69,7 @@ def find_chi2(counts: np.ndarray) -> np.ndarray:
     gaps = np.abs(counts - expected)
     if counts.shape[-2] == 2:
         gaps -= np.minimum(_YATES, gaps)
-    parts = np.full(gaps.shape, np.nan)
-    np.divide(gaps**2, expected, out=parts, where=expected > 0)
-    return parts.sum(axis=(-2, -1))
+    return divide_by(gaps**2, expected).sum(axis=(-2, -1))
 
 
 def _expect(counts: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ import numpy as np
 from scipy.special import stdtr
 from scipy.stats import rankdata
 
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure, sum_by
+from polyprobe.metrics.shared.intervals import Figure, divide_by, estimate_figure, sum_by
 
 FEWEST = 3  # languages
 _AT_ONCE = 2**19  # permuted values, which fit into a cache
@@ -86,7 +86,7 @@ def correlate(
     for table in (ranks, every):
         target, *rest = _reduce(table, control is not None)
         lines = np.array(rest).reshape(-1, n)
-        r = _divide(lines @ target, np.sqrt((lines**2).sum(axis=1) * (target @ target)))
+        r = divide_by(lines @ target, np.sqrt((lines**2).sum(axis=1) * (target @ target)))
         third = table[-1] - table[-1].mean() if control is not None else None
         with np.errstate(divide="ignore"):
             t = np.abs(r) * np.sqrt(free / np.maximum(1 - r**2, 0))
@@ -95,7 +95,7 @@ def correlate(
         columns[:0] = [r, p, _permute(target, lines, third, r, orders, exact)]
     # of the tables themselves, the last of the loop
     products = np.array([(row @ target, row @ row) for row in rest]).reshape(-1, 2)
-    slopes = _divide(*products.T)
+    slopes = divide_by(*products.T)
     intercepts = values.mean() - slopes * tables.mean(axis=1)
     columns += [slopes, intercepts if control is None else np.full_like(slopes, np.nan)]
     rows = np.array(columns).T
@@ -165,7 +165,7 @@ def relate_within(first: np.ndarray, second: np.ndarray, groups: np.ndarray) -> 
     sums = np.column_stack([(x * y).sum(axis=1), (x**2).sum(axis=1), (y**2).sum(axis=1)])
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        return _divide(sums[..., :1], np.sqrt(sums[..., 1:2] * sums[..., 2:]))
+        return divide_by(sums[..., :1], np.sqrt(sums[..., 1:2] * sums[..., 2:]))
 
     return Figure(["r"], sums, statistic)
 
@@ -174,7 +174,7 @@ def _follow(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Compute Pearson's r of figures [..., pairs] with values [..., pairs]; NaN where undefined."""
     y, x = (values - values.mean(axis=-1, keepdims=True) for values in (y, x))
     products = [np.einsum("...p,...p->...", *factors) for factors in ((y, x), (y, y), (x, x))]
-    return _divide(products[0], np.sqrt(products[1] * products[2]))
+    return divide_by(products[0], np.sqrt(products[1] * products[2]))
 
 
 def _list_orders(blocks: np.ndarray, n: int, seed: int) -> tuple[np.ndarray, bool]:
@@ -198,7 +198,7 @@ def _reduce(table: np.ndarray, controlled: bool) -> np.ndarray:
     residuals = table - table.mean(axis=1, keepdims=True)
     if controlled:
         third = residuals[-1]
-        slopes = _divide(residuals[:-1] @ third, third @ third, 0.0)
+        slopes = divide_by(residuals[:-1] @ third, third @ third, 0.0)
         residuals = residuals[:-1] - np.outer(slopes, third)
     squares = (table[: len(residuals)] ** 2).sum(axis=1)
     residuals[(residuals**2).sum(axis=1) <= _NOTHING * squares] = 0  # differs from 0 by rounding
@@ -227,15 +227,9 @@ def _permute(
         # What the control explains of a permuted table differs from order to order.
         variances = np.full(permuted.shape[1], target @ target)
         if third is not None:
-            variances -= _divide((third @ permuted) ** 2, third @ third, 0.0)
+            variances -= divide_by((third @ permuted) ** 2, third @ third, 0.0)
         scales = lengths[:, None] * np.sqrt(np.maximum(variances, 0))
-        correlations = _divide(rest @ permuted, scales)
+        correlations = divide_by(rest @ permuted, scales)
         reached += (np.abs(correlations) >= np.abs(observed)[:, None] * (1 - _EQUAL)).sum(axis=1)
     p = reached / len(orders) if exact else (reached + 1) / (len(orders) + 1)
     return np.where(np.isnan(observed), np.nan, p)
-
-
-def _divide(above: np.ndarray, below: np.ndarray | float, default: float = np.nan) -> np.ndarray:
-    """Compute quotients; `default` where the divisor is 0."""
-    quotients = np.full(np.broadcast_shapes(above.shape, np.shape(below)), default)
-    return np.divide(above, below, out=quotients, where=np.asarray(below) != 0)

@@ -280,7 +280,7 @@ def _weigh_averages(ratio: intervals.Ratio, codes: np.ndarray) -> np.ndarray:
     if not ratio.share:
         return np.full((len(counts), 2 * (counts.shape[1] + 1)), np.nan)
     totals = intervals.sum_by(codes, counts)[codes]
-    equal = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
+    equal = intervals.divide_by(counts, totals, 0)
     return np.concatenate([intervals.weigh(equal), intervals.weigh(counts)], axis=1)
 
 
@@ -291,8 +291,8 @@ def _average(
     outer = numerators.shape[:-1]
     folded = [part.reshape(*outer, -1, shape[1]) for part in (numerators, denominators)]
     parts = [np.broadcast_to(part, (*outer, *shape)) for part in folded]
-    macro = intervals.add_mean(intervals.divide(np.concatenate(parts, axis=-1)))[..., -1]
-    micro = intervals.divide(np.concatenate([part.sum(axis=-1) for part in parts], axis=-1))
+    macro = intervals.add_mean(intervals.divide_by(*parts))[..., -1]
+    micro = intervals.divide_by(*(part.sum(axis=-1) for part in parts))
     return np.concatenate([intervals.add_mean(macro), intervals.add_mean(micro)], axis=-1)
 
 

@@ -29,7 +29,7 @@ from scipy.sparse import csr_array
 from scipy.special import stdtrit
 
 from polyprobe.metrics.rankc_subject.formulas import ROOM
-from polyprobe.metrics.shared.intervals import sum_by
+from polyprobe.metrics.shared.intervals import divide_by, report_figures, sum_by
 from polyprobe.metrics.shared.rows import Rows
 
 NAMES = ("within", "between", "share_languages", "share_templates", "room_within", "room_between")
@@ -66,7 +66,9 @@ def split_inconsistency(
     if n_resamples and len(complete) >= _FEW:
         loose = ~(bounds[-2:, 0] > ROOM)
         point[np.array([*loose, *[loose.any()] * 2, False, False])] = np.nan
-    return {**_report(point, bounds), **counts}
+    undefined = np.isnan(point) | np.isnan(bounds).any(axis=1)
+    ends = [None if x else y for x, y in zip(undefined, bounds.tolist(), strict=True)]
+    return {**report_figures(NAMES, point, ends), **counts}
 
 
 def choose_first(rows: Rows, outcomes: np.ndarray) -> csr_array:
@@ -110,7 +112,7 @@ def measure_split(
             )
         )
         agreeing = np.array([sum(within), of_all - sum(within)])
-        return np.divide(agreeing, pairs, out=np.full(2, np.nan), where=pairs > 0)
+        return divide_by(agreeing, pairs)
 
     same = agree(0, 0)
     return np.stack([1 - same, 1 - 2 * agree(0, 1) + agree(1, 1)], axis=1).ravel()
@@ -161,11 +163,3 @@ def bound_means(relations: np.ndarray, n_resamples: int, seed: int) -> np.ndarra
         limit = np.quantile(t, _LEVEL, axis=0, method="higher")
     half = np.where(np.isfinite(limit), limit, np.nan) * error
     return np.stack([value - half, value + half], axis=1)
-
-
-def _report(point: np.ndarray, bounds: np.ndarray) -> dict[str, Any]:
-    report: dict[str, Any] = {}
-    for name, value, ends in zip(NAMES, point.tolist(), bounds.tolist(), strict=True):
-        report[name] = None if np.isnan(value) else value
-        report[f"{name}_ci"] = None if np.isnan([value, *ends]).any() else ends
-    return report

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from itertools import product
+from typing import NamedTuple
 from unicodedata import east_asian_width
 
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Point, Points, Quartiles, Series
@@ -116,13 +117,12 @@ def find_end_of_key(entries: Sequence[tuple[str, str]], x: float) -> float:
     return max((x + 24 + measure_text(name) for _, name in entries), default=0.0)
 
 
-class Axis:
-    """An axis from one value to another, on a line of pixels; `log2`: logarithmic."""
+class Axis(NamedTuple):
+    """An axis from one value to another, on a line of pixels."""
 
-    def __init__(
-        self, ends: tuple[float, float], pixels: tuple[float, float], log2: bool = False
-    ) -> None:
-        self.ends, self.pixels, self.log2 = ends, pixels, log2
+    ends: tuple[float, float]
+    pixels: tuple[float, float]
+    log2: bool = False  # logarithmic
 
     def place(self, value: float) -> float:
         """Compute the place of a value in pixels."""

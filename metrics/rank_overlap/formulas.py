@@ -15,9 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    check_name,
+    mean_of,
+    name_pairs,
+    share,
+    summarize,
+)
 from polyprobe.metrics.shared.ranks import count_ties, prefix_shares, split_by_size
-from polyprobe.metrics.shared.rows import Scores, check_ties, read_depths, read_languages
+from polyprobe.metrics.shared.rows import TIES, Scores, read_depths, read_languages
 
 
 def rbo_weights(size: int, p: float = 0.9) -> np.ndarray:
@@ -41,7 +48,7 @@ def overlap_per_query(
     ties: str = "expected",
 ) -> dict[str, np.ndarray]:
     """Compute `rbo`, `kendall_tau_b` and each `top_k_overlap@K` with one value for each query."""
-    check_ties(ties)
+    check_name(ties, TIES, "ties")
     depths = read_depths(k)
     languages, sizes = read_languages({"predictions": predictions, "references": references})
     rbo, top = np.empty(len(sizes)), np.empty((len(depths), len(sizes)))

@@ -19,9 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs, share, summarize
+from polyprobe.metrics.shared.intervals import (
+    Figure,
+    check_name,
+    mean_of,
+    name_pairs,
+    share,
+    summarize,
+)
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
+    WEIGHTS,
     Weights,
     compare_rankings,
     count_ties,
@@ -30,7 +38,7 @@ from polyprobe.metrics.shared.ranks import (
     split_by_size,
     stack_curves,
 )
-from polyprobe.metrics.shared.rows import Scores, check_ties, read_languages
+from polyprobe.metrics.shared.rows import TIES, Scores, read_languages
 
 # OpenBLAS does so many multiplications in one thread; its threads stall on busy cores
 _PRODUCT = 2**18
@@ -50,7 +58,8 @@ def rankc_per_query(
     predictions: Scores, references: Scores, weights: str = "softmax", ties: str = "expected"
 ) -> np.ndarray:
     """Compute the RankC of each query; the measure is the mean of these."""
-    check_ties(ties)
+    check_name(ties, TIES, "ties")
+    check_name(weights, WEIGHTS, "weights")  # a function is none of them
     (first, second), sizes = read_languages({"predictions": predictions, "references": references})
     return compare_rankings(first, second, sizes, weights, ties)
 

@@ -31,6 +31,7 @@ from polyprobe.metrics.shared.intervals import (
     Figure,
     Resampling,
     add_mean,
+    check_name,
     choose_resamples,
     estimate,
     index_labels,
@@ -40,7 +41,7 @@ from polyprobe.metrics.shared.intervals import (
 )
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
-    check_weights,
+    WEIGHTS,
     count_ties,
     make_curves,
     order_scores,
@@ -50,10 +51,10 @@ from polyprobe.metrics.shared.ranks import (
     stack_curves,
 )
 from polyprobe.metrics.shared.rows import (
+    TIES,
     Answers,
     Rows,
     Scores,
-    check_ties,
     mark_right,
     read_languages,
     read_rows,
@@ -115,7 +116,7 @@ def compare_subjects(
     `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
     `Terms.independent` have no pairs.
     """
-    check_weights(weights)
+    check_name(weights, WEIGHTS, "weights")
     (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     codes = index_labels(relations, len(sizes), "relations")[1]
     numbers = np.arange(len(sizes))
@@ -351,7 +352,7 @@ def compare_questions(
     ties: str = "expected",
 ) -> Terms:
     """Compare the rankings of `compare_subjects` without the donor's answers, ties settled."""
-    check_ties(ties)
+    check_name(ties, TIES, "ties")
     (flats, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     keep, right, sizes = leave_out_answers(answers, donor_answers, sizes)
     ways = [[flat[keep] for flat in way] for way in (flats, donors)]

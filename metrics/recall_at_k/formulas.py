@@ -20,15 +20,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.rows import (
-    Answers,
-    Scores,
-    check_ties,
-    mark_right,
-    read_depths,
-    read_rows,
-)
+from polyprobe.metrics.shared.intervals import check_name, share, summarize
+from polyprobe.metrics.shared.rows import TIES, Answers, Scores, mark_right, read_depths, read_rows
 
 
 class Standing(NamedTuple):
@@ -97,7 +90,7 @@ def measure_recall(
     **options: Any,
 ) -> dict[str, Any]:
     """Compute recall at each k and the mean rank, their chance levels, intervals and counts."""
-    check_ties(ties)
+    check_name(ties, TIES, "ties")
     depths = read_depths(k)
     standing = find_standing(predictions, references)
     figures: dict[str, Any] = {}

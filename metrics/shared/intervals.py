@@ -10,7 +10,7 @@ one matrix product: how often each query was drawn, times its values.
 {'gain': 0.5, 'gain_ci': [0.0, 1.0], 'n_queries': 2}
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from functools import partial
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -97,8 +97,7 @@ def summarize(
     ratios = [v if isinstance(v, Ratio) else share(v)._replace(share=False) for v in values]
     columns = [*(r.numerators for r in ratios), *(r.denominators for r in ratios)]
     table = np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
-    no_share = np.full(len(table), np.nan)
-    shares = np.column_stack([r.denominators if r.share else no_share for r in ratios])
+    shares = np.column_stack([np.where(r.share, r.denominators, np.nan) for r in ratios])
     result = estimate_figure(Figure(list(measures), table, divide, shares), **options)
     codes = index_labels(options.get("groups"), len(table), "groups")[1]
     # The sums of equal values differ from n times the value by rounding: take it exactly.
@@ -148,23 +147,22 @@ def estimate(
         point = statistic(table.sum(axis=0))
     shown, bounds = slice(-1 if mean_alone else 0, None), None
     if options.n_resamples:
-        resamples = _resample_figures(figure, codes, units, values, options)
-        samples, freedom, samples_inside, freedom_inside = resamples
+        samples, freedom, inside, of_group = _draw_figures(figure, codes, units, values, options)
         if firm:
             point, samples = _withhold(names, point, samples)
-            values, samples_inside = _withhold(names, values, samples_inside)
+            values, inside = _withhold(names, values, inside)
         strata = codes if options.average == "macro" else np.zeros_like(codes)
         degrees, samples = np.broadcast_to(freedom, len(names))[shown], samples[:, shown]
         bounds = _bound(point[shown], samples, degrees, shares[:, shown], strata, units)
-    result = _report(names[shown], point[shown], bounds)
+    result = report_figures(names[shown], point[shown], bounds)
     if by_group and options.groups is not None:
         result["by_group"] = {}
         for i, group in enumerate(groups):
             part, bounds = codes == i, None
             if options.n_resamples:  # slow in wide tables
-                inside = values[i], samples_inside[:, i], freedom_inside[i]
-                bounds = _bound(*inside, shares[part], codes[part], units[part])
-            figures = _report(names, values[i], bounds)
+                samples_of_group = values[i], inside[:, i], of_group[i]
+                bounds = _bound(*samples_of_group, shares[part], codes[part], units[part])
+            figures = report_figures(names, values[i], bounds)
             result["by_group"][group] = {**figures, "n_queries": int(part.sum())}
     return result
 
@@ -198,8 +196,7 @@ def mean_of(
     k = values.shape[1]
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        counts = np.broadcast_to(sums[..., k:], sums[..., :k].shape)
-        return add_mean(divide(np.concatenate([sums[..., :k], counts], axis=-1)))
+        return add_mean(divide_by(sums[..., :k], sums[..., k:]))
 
     table = np.column_stack([values, weights])
     return Figure([*names, "mean"], table, statistic, weigh(weights) if share else NO_SHARES)
@@ -214,15 +211,20 @@ def weigh(weights: np.ndarray) -> np.ndarray:
 def add_mean(values: np.ndarray) -> np.ndarray:
     """Append to values [..., k] the mean of those that are not NaN."""
     defined = ~np.isnan(values)
-    sums = values.sum(axis=-1, where=defined), defined.sum(axis=-1)
-    return np.concatenate([values, divide(np.stack(sums, axis=-1))], axis=-1)
+    means = divide_by(values.sum(axis=-1, where=defined), defined.sum(axis=-1))
+    return np.concatenate([values, means[..., None]], axis=-1)
 
 
 def divide(sums: np.ndarray) -> np.ndarray:
     """Compute [..., k] ratios of [..., 2 k] sums, numerators first; NaN for 0/0."""
-    numerators, denominators = np.split(sums, 2, axis=-1)
-    undefined = np.full(numerators.shape, np.nan)
-    return np.divide(numerators, denominators, out=undefined, where=denominators > 0)
+    return divide_by(*np.split(sums, 2, axis=-1))
+
+
+def divide_by(above: Any, below: Any, default: float = np.nan) -> np.ndarray:
+    """Compute quotients; `default` where the divisor is not above 0."""
+    shape = np.broadcast_shapes(np.shape(above), np.shape(below))
+    quotients = np.full(shape, default, dtype=np.float64)
+    return np.divide(above, below, out=quotients, where=np.asarray(below) > 0)
 
 
 def index_labels(labels: Labels, size: int, name: str) -> tuple[list[Hashable], np.ndarray]:
@@ -274,8 +276,7 @@ def resample(
         figures = np.stack(parts, axis=1)
         singles = np.flatnonzero(np.bincount(group_of) == 1)
         if len(singles) > 1:
-            places = random.choice(singles, size=(n, len(singles)))
-            figures[:, singles] = figures[0, places]
+            figures[:, singles] = figures[0, random.choice(singles, size=(n, len(singles)))]
         return Draws(figures, freedom, float(freedom.sum()))
     # A cluster spans several groups: draw clusters of all, with their sums of each group.
     wide = np.zeros((n_units, n_groups, table.shape[1]))
@@ -322,7 +323,7 @@ def bound_share(value: float, variance: float, units: float, freedom: float) -> 
     return [max(low, 0.0), min(high, 1.0)]
 
 
-def check_name(value: str, names: Sequence[str], option: str) -> None:
+def check_name(value: str, names: Collection[str], option: str) -> None:
     """Raise ValueError for a value of an option that is not known."""
     if not isinstance(value, str) or value not in names:
         raise ValueError(f"unknown {option} {value!r:.60}; known: {', '.join(names)}")
@@ -342,12 +343,11 @@ def _withhold(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leave out figures [..., names] of which more resamples are undefined than an end holds."""
     loose = np.isnan(samples).mean(axis=0) > _TAIL
-    if not loose.any():
-        return values, samples
-    values, samples = np.where(loose, np.nan, values), np.where(loose, np.nan, samples)
-    if names[-1] != "mean":
-        return values, samples
-    return add_mean(values[..., :-1]), add_mean(samples[..., :-1])
+    if loose.any():
+        values, samples = np.where(loose, np.nan, values), np.where(loose, np.nan, samples)
+        if names[-1] == "mean":
+            values, samples = add_mean(values[..., :-1]), add_mean(samples[..., :-1])
+    return values, samples
 
 
 def _find_constants(ratio: Ratio, codes: np.ndarray) -> list[float]:
@@ -376,7 +376,7 @@ def _pool_freedom(samples: np.ndarray, freedom: np.ndarray) -> np.ndarray:
     return np.where(spread > 0, total**2 / np.where(spread > 0, spread, 1), degrees.sum())
 
 
-def _resample_figures(
+def _draw_figures(
     figure: Figure, codes: np.ndarray, units: np.ndarray, values: np.ndarray, options: Resampling
 ) -> tuple[np.ndarray, float | np.ndarray, np.ndarray, np.ndarray]:
     """Draw averages [resamples, names], their freedom, then those of [..., groups, ...]."""
@@ -436,10 +436,9 @@ def _vary(samples: np.ndarray) -> np.ndarray:
 def _count_units(weights: np.ndarray, codes: np.ndarray, units: np.ndarray) -> np.ndarray:
     """Count the units behind means over groups of weighted facts [names]."""
     totals = sum_by(codes, weights)[codes]
-    parts = np.divide(weights, totals, out=np.zeros_like(totals), where=totals > 0)
-    sums = sum_by(units, parts)
+    sums = sum_by(units, divide_by(weights, totals, 0))
     # Unequal weights w count as (sum w)^2 / sum w^2 equal ones (Kish 1965).
-    return divide(np.concatenate([sums.sum(axis=0) ** 2, (sums**2).sum(axis=0)]))
+    return divide_by(sums.sum(axis=0) ** 2, (sums**2).sum(axis=0))
 
 
 def count_freedom(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
@@ -471,10 +470,11 @@ def draw(
     return figures
 
 
-def _report(names: Sequence[str], values: np.ndarray, intervals: Intervals | None) -> Figures:
+def report_figures(names: Sequence[str], values: np.ndarray, bounds: Intervals | None) -> Figures:
+    """Write each name's value, None for NaN, and with `bounds` its `NAME_ci`."""
     report: Figures = {}
     for i, (name, value) in enumerate(zip(names, values.tolist(), strict=True)):
         report[name] = None if np.isnan(value) else value
-        if intervals is not None:
-            report[f"{name}_ci"] = intervals[i]
+        if bounds is not None:
+            report[f"{name}_ci"] = bounds[i]
     return report

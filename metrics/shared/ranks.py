@@ -83,12 +83,6 @@ def order_scores(flat: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     return ordered
 
 
-def check_weights(weights: str) -> None:
-    """Raise ValueError for weights that are not known."""
-    if not isinstance(weights, str) or weights not in WEIGHTS:
-        raise ValueError(f"unknown weights {weights!r:.60}; known: {', '.join(WEIGHTS)}")
-
-
 def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     """Compute w_1 ... w_N, which sum to 1, for a pool of N candidates."""
     # softmax is e^(N-j) (the paper's equation 5), norm1 is N-j and norm2 is (N-j)^2; the released
@@ -96,7 +90,8 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
     # function from N to weights makes other measures of overlapping tops, such as RBO.
     if callable(weights):
         return weights(size)
-    check_weights(weights)
+    if weights not in WEIGHTS:
+        raise ValueError(f"unknown weights {weights!r:.60}; known: {', '.join(WEIGHTS)}")
     if size == 1:
         return np.ones(1)
     # Exponents are taken less the largest one in softmax, so no pool overflows.
@@ -113,7 +108,6 @@ def compare_rankings(
 ) -> np.ndarray:
     """Compute the RankC of each query, from the flat scores of the same candidates."""
     # sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).
-    check_weights(weights)  # a function is not a value of the metrics' option
     values = np.empty(len(sizes))
     for size, queries, items in split_by_size(sizes, lambda n: n**2):
         share = rank_weights(size, weights) / np.arange(1, size + 1)

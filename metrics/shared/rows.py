@@ -31,12 +31,6 @@ TIES = ("expected", "released")
 _LAST = 2**31 - 1  # index; products of larger ones and queries could overflow
 
 
-def check_ties(ties: str) -> None:
-    """Raise ValueError for a name that is not in TIES."""
-    if not isinstance(ties, str) or ties not in TIES:
-        raise ValueError(f"unknown ties {ties!r:.60}; known: {', '.join(TIES)}")
-
-
 def read_rows(rows: Scores, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Read all scores as a flat array (float) and the number of candidates of each query."""
     if isinstance(rows, Rows):

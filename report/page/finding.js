@@ -6,7 +6,7 @@
 const DATA = JSON.parse(document.getElementById("data").textContent);
 const SVG = "http://www.w3.org/2000/svg";
 const RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173",
-  "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"]; // as in heat.py
+  "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"]; // as in svg.py
 const DIVERGING = ["#2166ac", "#92c5de", "#f7f7f7", "#f4a582", "#b35806"];
 const FRAMES = ["#2f7bff", "#ff3b30", "#e0218a"]; // the last is the chosen pair
 
@@ -51,7 +51,7 @@ function placeOf(view, n, row, column) {
   return row === column ? -1 : i * n - (i * (i + 1)) / 2 + (j - i - 1);
 }
 
-/* The scale of a view, as find_scale_ends in heat.py. */
+/* The scale of a view, as find_scale_ends in svg.py. */
 function endsOf({ low, high, diverging, values }) {
   const numbers = values.filter((value) => value !== null);
   if (!numbers.length) numbers.push(0, 1);

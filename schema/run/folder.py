@@ -42,7 +42,7 @@ SCORES = pa.schema(
         ("n_tokens", pa.list_(pa.int32())),
         ("n_characters", pa.list_(pa.int32())),
         ("flags", pa.list_(pa.string())),
-        ("baseline", pa.float32()),  # see metrics/shared/frequency.py
+        ("baseline", pa.float32()),  # see metrics/shared/floors.py
         ("donor", pa.string()),  # see eval/donors.py; null for a fact without one
         ("donor_scores", pa.list_(pa.float32())),
         ("donor_answers", pa.list_(pa.int32())),  # the donor's answers among the candidates

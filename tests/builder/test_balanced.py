@@ -24,7 +24,7 @@ from polyprobe.builder.recipes.balanced.rows import (
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.floors import answer_frequency
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.hashing import shuffle_items
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve

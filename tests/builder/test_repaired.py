@@ -26,7 +26,7 @@ from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.builder.sources.bmlama.linked import NAMES
-from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.floors import answer_frequency
 from polyprobe.schema.columns import REPAIRED
 
 pytestmark = pytest.mark.slow

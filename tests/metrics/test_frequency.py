@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from polyprobe.metrics.shared.frequency import answer_frequency
+from polyprobe.metrics.shared.floors import answer_frequency
 
 
 def enumerate_orders(groups, facts, candidates, answers):

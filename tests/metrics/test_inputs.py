@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from polyprobe.metrics.shared import frequency, inputs, intervals, ranks, rows
+from polyprobe.metrics.shared import floors, inputs, intervals, ranks, rows
 from polyprobe.metrics.shared.inputs import ARGUMENTS, RESAMPLING
 from polyprobe.metrics.shared.intervals import Resampling
 from tests.metrics.cases import CASES, METRICS, RESULTS
@@ -41,7 +41,7 @@ def to_objects(rows):
     return column
 
 
-@pytest.mark.parametrize("module", [frequency, inputs, intervals, ranks, rows])
+@pytest.mark.parametrize("module", [floors, inputs, intervals, ranks, rows])
 def test_examples_of_the_shared_modules(module):
     outcome = doctest.testmod(module)
     assert outcome.attempted > 0

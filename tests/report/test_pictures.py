@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from polyprobe.metrics.pictures.charts import NAMED, Axis, measure_text
-from polyprobe.metrics.pictures.heat import DIVERGING, FRAMES, RAMP, find_scale_ends
 from polyprobe.metrics.pictures.picture import (
     Bars,
     Boxes,
@@ -22,7 +21,14 @@ from polyprobe.metrics.pictures.picture import (
     Quartiles,
     Series,
 )
-from polyprobe.metrics.pictures.svg import COLOURS, draw_svg
+from polyprobe.metrics.pictures.svg import (
+    COLOURS,
+    DIVERGING,
+    FRAMES,
+    RAMP,
+    draw_svg,
+    find_scale_ends,
+)
 from polyprobe.report.page.page import HERE as PAGE
 from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels, order_languages
