@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polyprobe.system.arguments import check_arguments, convert_value
 from polyprobe.system.errors import PolyprobeError, explain_missing_extras, report
 from polyprobe.system.files import locked
+from polyprobe.system.options import check_arguments, convert_value
 
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe
 from .recipes.requests import BalancedRequest, OwnRequest, SentenceRequest

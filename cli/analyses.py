@@ -10,7 +10,7 @@ from polyprobe.analysis.board import TABLES, check_folder
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
 from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
-from polyprobe.schema.names import split_list
+from polyprobe.schema.languages import split_list
 from polyprobe.scoring.options import check_model, check_model_revision
 from polyprobe.system.errors import PolyprobeError, check_ending
 from polyprobe.system.options import option

@@ -12,7 +12,7 @@ from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
-from polyprobe.schema.names import split_list
+from polyprobe.schema.languages import split_list
 from polyprobe.system.errors import Console
 
 from .options import one_of, say, take_options

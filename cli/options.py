@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from polyprobe.report.pictures import LABELS, ORDERS
-from polyprobe.schema.names import parse_languages, split_list
+from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import Console, PolyprobeError, check_ending, check_option
 from polyprobe.system.options import LARGEST, Declaration, Options, collect_options, option

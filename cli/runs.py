@@ -10,7 +10,7 @@ import typer
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
-from polyprobe.schema.names import split_list
+from polyprobe.schema.languages import split_list
 from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.errors import Console, PolyprobeError, explain_missing_extras
 from polyprobe.system.errors import report as report_line

@@ -35,7 +35,7 @@ from polyprobe.eval.work.score_store import QueryScores, split_scores
 from polyprobe.eval.work.workers.here import Task, score_here
 from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared.intervals import estimate_figure
-from polyprobe.schema.checks import find_different
+from polyprobe.schema.columns import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
 from polyprobe.scoring.load import engage_object, family_of
@@ -43,9 +43,8 @@ from polyprobe.scoring.model_objects import configuration_of, unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
 from polyprobe.scoring.scorers import SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
-from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError, naming_language
-from polyprobe.system.options import with_keywords
+from polyprobe.system.options import convert_value, with_keywords
 
 
 class ConsistencyCallback(TrainerCallback):

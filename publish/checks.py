@@ -23,8 +23,7 @@ from polyprobe.schema.card import (
     list_splits,
     read_card,
 )
-from polyprobe.schema.checks import check
-from polyprobe.schema.columns import SCHEMA, UNREADABLE, has_prompts
+from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
 from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import hash_json

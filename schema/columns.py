@@ -1,12 +1,20 @@
-"""The columns of every dataset: one row for each query, one split for each language."""
+"""The columns of every dataset, and the checks of its rows: one for each query.
 
-from collections.abc import Iterable, Sequence
+A split is a language; all splits are parallel.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+from polyprobe.system.errors import PolyprobeError
 
 SLOT = "[Y]"
+SENTENCE = "-sentence"  # the suffix of the name of a version with sentences
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
@@ -84,3 +92,181 @@ def to_table(rows: Iterable[Row] | pa.Table) -> pa.Table:
 def split_name(language: str) -> str:
     """Return the name of a language's split; a split name cannot contain `-`."""
     return language.replace("-", "_")
+
+
+COLUMNS = {
+    "fact_id": "text",
+    "relation": "text",
+    "prompt": "text",
+    "candidates": "lists of text",
+    "answers": "lists of whole numbers",
+}
+REMEDY = "correct the dataset or rebuild it"
+PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candidate
+# Blanks, line breaks and characters without width.
+PADDING = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\u200b\u2060\ufeff"
+
+
+def check(
+    tables: dict[str, pa.Table], name: str, own_candidates: bool = False, remedy: str = REMEDY
+) -> None:
+    """Raise PolyprobeError at the first invalid table; `name` is the dataset's."""
+    # `remedy` is for splits that are not parallel.
+    first = next(iter(tables))
+    for language, table in tables.items():
+        place = f"{name}: language '{language}'"
+        _check_columns(table.schema, place)
+        for problem, find in CHECKS.items():
+            _refuse(find(table), table, place, problem)
+        if len(table) != len(tables[first]):
+            raise PolyprobeError(
+                f"{name}: the splits are not parallel: '{first}' has {len(tables[first])} rows, "
+                f"'{language}' has {len(table)}; rebuild the dataset"
+            )
+        for problem, part in PARALLEL.items():
+            # Each language may have other candidates.
+            if own_candidates and problem == OTHER_CANDIDATES:
+                continue
+            differ = np.asarray(pc.not_equal(part(tables[first]), part(table)))
+            _refuse(differ, table, place, f"the splits are not parallel: {problem}", remedy)
+
+
+def _check_columns(schema: pa.Schema, place: str) -> None:
+    for column, expected in COLUMNS.items():
+        if column not in schema.names:
+            raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
+        kind = schema.field(column).type
+        if _holds(kind) != expected:
+            raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
+    if PROMPTS in schema.names:
+        kind = schema.field(PROMPTS).type
+        if _holds(kind) != COLUMNS["candidates"] and not pa.types.is_null(kind):
+            raise PolyprobeError(f"{place}: column {PROMPTS!r} is {kind}; expected lists of text")
+
+
+def _holds(kind: pa.DataType) -> str | None:
+    """Return the content of a column of this type, in the words of COLUMNS."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"lists of {_holds(kind.value_type)}"
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return "text"
+    return "whole numbers" if pa.types.is_integer(kind) else None
+
+
+def _bad_slots(texts: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pc.not_equal(pc.fill_null(pc.count_substring(texts, SLOT), 0), 1)
+
+
+def _bad_prompts(table: pa.Table) -> np.ndarray:
+    if not has_prompts(table):
+        return np.zeros(len(table), dtype=bool)
+    return _rows_with(table[PROMPTS], _bad_slots)
+
+
+def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
+    if not has_prompts(table):
+        return np.zeros(len(table), dtype=bool)
+    sizes = (pc.list_value_length(table[column]) for column in (PROMPTS, "candidates"))
+    return np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
+
+
+def _missing_value(table: pa.Table) -> np.ndarray:
+    bad: np.ndarray = np.zeros(len(table), dtype=bool)
+    for column, kind in COLUMNS.items():
+        bad |= np.asarray(pc.is_null(table[column]))
+        if kind.startswith("lists"):
+            bad |= _rows_with(table[column], pc.is_null)
+    return bad
+
+
+def _is_empty(lists: pa.ChunkedArray) -> np.ndarray:
+    return np.asarray(pc.equal(pc.list_value_length(lists), 0))
+
+
+def _answer_out_of_range(table: pa.Table) -> np.ndarray:
+    counts = np.asarray(pc.list_value_length(table["candidates"]))
+    limits = counts[np.asarray(pc.list_parent_indices(table["answers"]))]
+    return _rows_with(table["answers"], lambda x: (np.asarray(x) < 0) | (np.asarray(x) >= limits))
+
+
+def _repeated_candidate(table: pa.Table) -> np.ndarray:
+    lists = table["candidates"]
+    labels = pc.list_flatten(lists).combine_chunks().dictionary_encode().indices
+    keys = np.column_stack([np.asarray(pc.list_parent_indices(lists)), np.asarray(labels)])
+    repeated: np.ndarray = np.ones(len(keys), dtype=bool)
+    repeated[np.unique(keys, axis=0, return_index=True)[1]] = False
+    return _rows_with(lists, lambda _: repeated) & ~_has_flag(table, REPEATED)
+
+
+def _repeated_row(table: pa.Table) -> np.ndarray:
+    """Mark rows that would count as another template of their fact without being one."""
+    names = [name for name in ("fact_id", "template_id", "prompt") if name in table.column_names]
+    rows = table.select(names).append_column("row", pa.array(range(len(table)), pa.int64()))
+    bad: np.ndarray = np.ones(len(table), dtype=bool)
+    bad[np.asarray(rows.group_by(names).aggregate([("row", "min")])["row_min"])] = False
+    return bad & ~_has_flag(table, REPEATED_ROW)
+
+
+def _has_flag(table: pa.Table, flag: str) -> np.ndarray:
+    """Return whether each row has a flag of rows that some datasets are released with."""
+    if "flags" not in table.column_names:
+        return np.zeros(len(table), dtype=bool)
+    return _rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, flag), False))
+
+
+CHECKS: dict[str, Callable[[pa.Table], np.ndarray]] = {
+    f"the prompt must hold the slot {SLOT} exactly once": lambda table: np.asarray(
+        _bad_slots(table["prompt"])
+    ),
+    "a value is missing": _missing_value,  # the checks below rely on it
+    "there are no candidates": lambda table: _is_empty(table["candidates"]),
+    "a candidate is empty": lambda table: _rows_with(
+        table["candidates"], lambda texts: pc.equal(pc.utf8_trim(texts, characters=PADDING), "")
+    ),
+    "a candidate begins or ends with a blank, which belongs to the prompt": lambda table: (
+        _rows_with(
+            table["candidates"],
+            lambda texts: pc.not_equal(pc.utf8_trim(texts, characters=PADDING), texts),
+        )
+    ),
+    "a candidate occurs twice": _repeated_candidate,
+    "the number of prompts is not that of the candidates": _other_number_of_prompts,
+    f"each of the prompts must hold the slot {SLOT} exactly once": _bad_prompts,
+    "there is no right answer": lambda table: _is_empty(table["answers"]),
+    "an answer is no index into the candidates": _answer_out_of_range,
+    "an earlier row has the same fact_id, template_id and prompt": _repeated_row,
+}
+
+_TEXTS = pa.list_(pa.string())
+OTHER_CANDIDATES = "the number of candidates differs"
+# What must be equal in all splits.
+PARALLEL: dict[str, Callable[[pa.Table], pa.ChunkedArray]] = {
+    "the fact_id differs": lambda table: table["fact_id"],
+    OTHER_CANDIDATES: lambda table: pc.list_value_length(table["candidates"]),
+    "the right answers differ": lambda table: pc.binary_join(table["answers"].cast(_TEXTS), " "),
+}
+
+
+def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np.ndarray:
+    """Return for each row whether the lists of a column differ in length between languages."""
+    sizes = np.stack([np.asarray(pc.list_value_length(table[column])) for table in tables])
+    differ: np.ndarray = (sizes != sizes[0]).any(axis=0)
+    return differ
+
+
+def _refuse(
+    bad: np.ndarray, table: pa.Table, place: str, problem: str, remedy: str = REMEDY
+) -> None:
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise PolyprobeError(
+            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
+            f"({int(bad.sum())} such rows); {remedy}"
+        )
+
+
+def _rows_with(lists: pa.ChunkedArray, find: Callable[[pa.ChunkedArray], Any]) -> np.ndarray:
+    """Return whether a list has an element that `find` marks, for each row."""
+    rows = np.asarray(pc.list_parent_indices(lists))
+    bad = np.asarray(find(pc.list_flatten(lists)))
+    return np.bincount(rows[bad], minlength=len(lists)).astype(bool)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from polyprobe.system.errors import PolyprobeError
 
-from .checks import COLUMNS, PROMPTS
+from .columns import COLUMNS, PROMPTS
 
 
 def fingerprint(table: pa.Table, also: Sequence[str] = ()) -> str:

@@ -106,6 +106,26 @@ def refuse_languages(languages: Iterable[str], place: str, available: Collection
     raise PolyprobeError(f"unknown language {unknown[0]!r} in {place};{hint} available: {listing}")
 
 
+def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the items of comma-separated lists, without blanks and repetitions.
+
+    >>> split_list(["P36, P37", "P36"])
+    ('P36', 'P37')
+    """
+    lists = [texts] if isinstance(texts, str) else texts or ()
+    parts = [part.strip() for text in lists for part in text.split(",")]
+    return tuple(dict.fromkeys(filter(None, parts)))
+
+
+def parse_languages(texts: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return language codes in the spelling of cards and sources, with hyphens.
+
+    >>> parse_languages("en, zh_hans"), parse_languages(["en,fr", "zh-hans"])
+    (('en', 'zh-hans'), ('en', 'fr', 'zh-hans'))
+    """
+    return tuple(dict.fromkeys(item.replace("_", "-") for item in split_list(texts)))
+
+
 def list_traits(splits: Sequence[str], trait: str) -> dict[str, str]:
     """Return the script, family or branch of each language that is in the table.
 

@@ -29,8 +29,8 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import describe_differing, list_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.system.options import check_arguments
 
 from .decodings import Decodings, compare_decodings
 from .match import Match, Pair, match_runs

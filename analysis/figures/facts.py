@@ -19,7 +19,7 @@ from polyprobe.metrics.rankc_subject.formulas import (
 )
 from polyprobe.metrics.shared.ranks import order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
-from polyprobe.schema.checks import find_different
+from polyprobe.schema.columns import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import Choice, apply_choice

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any
 
-from polyprobe.schema.names import split_list
+from polyprobe.schema.languages import split_list
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.options import Options, collect_options, option
 

@@ -9,8 +9,8 @@ import pyarrow as pa
 from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.identity import split_fact
-from polyprobe.system.arguments import convert_value
 from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.options import convert_value
 
 from . import CLUSTERS
 

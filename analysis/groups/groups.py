@@ -27,8 +27,8 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.identity import split_fact
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import check_arguments
 
 from . import DEFAULTS, GroupOptions
 from .labels import Grouping, Labels, find_labels

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from polyprobe import __version__
 from polyprobe.builder.facts.truths import SYMMETRIC
-from polyprobe.system.arguments import check_arguments
+from polyprobe.system.options import check_arguments
 
 from .baseline import Baseline, find_baselines
 from .ceiling import SEED, Ceiling, compute_ceiling

@@ -9,8 +9,7 @@ import numpy as np
 
 from polyprobe.builder.facts.labels import find_invisible, fold, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
-from polyprobe.schema.checks import PADDING
-from polyprobe.schema.columns import SLOT
+from polyprobe.schema.columns import PADDING, SLOT
 
 from .split import Split
 

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import check_arguments
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
 from .similarity import compare_words

@@ -14,8 +14,7 @@ import pyarrow.parquet as pq
 from polyprobe.builder.audit.baseline import Baseline, find_baselines
 from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.schema.checks import find_different
-from polyprobe.schema.columns import UNREADABLE, split_name
+from polyprobe.schema.columns import UNREADABLE, find_different, split_name
 from polyprobe.system.errors import PolyprobeError
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file

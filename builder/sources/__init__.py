@@ -12,8 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import refuse_unknown
+from polyprobe.system.options import check_arguments
 
 if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts

@@ -40,8 +40,8 @@ from polyprobe.builder.recipes import FLUENT_WIDE
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, WORDINGS
 from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.languages import split_list
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.names import split_list
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, one_line, unknown

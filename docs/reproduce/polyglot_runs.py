@@ -19,7 +19,7 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
-from polyprobe.schema.names import split_list
+from polyprobe.schema.languages import split_list
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.errors import PolyprobeError, check_option

@@ -18,8 +18,8 @@ from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.naming import describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError, check_ending
+from polyprobe.system.options import check_arguments
 
 from . import decodings, parts
 from .examples import list_examples

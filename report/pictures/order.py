@@ -10,8 +10,8 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from polyprobe.analysis.figures.results import mean_known
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
-from polyprobe.system.arguments import check_arguments
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import check_arguments
 
 from . import ORDERS
 

@@ -11,18 +11,22 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.schema.checks import COLUMNS
-from polyprobe.schema.columns import UNREADABLE
+from polyprobe.schema.columns import COLUMNS, UNREADABLE
 from polyprobe.schema.identity import fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
-from polyprobe.schema.run.shapes import RESULTS, Content, find_stray, find_wrong_shape
-from polyprobe.schema.run.values import find_wrong_value
-from polyprobe.system.arguments import convert_value
+from polyprobe.schema.run.shapes import (
+    RESULTS,
+    Content,
+    find_stray,
+    find_wrong_shape,
+    find_wrong_value,
+)
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, part_of, write_text, write_whole
 from polyprobe.system.hashing import hash_json
+from polyprobe.system.options import convert_value
 
 # Where run.json and results.json have their own SHA-256, results.json that of the run.json that it
 # was computed from, and run.json those of the files of scores.

@@ -7,11 +7,10 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.schema.checks import find_different
-from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS
-from polyprobe.schema.names import parse_exclude, split_list
-from polyprobe.system.arguments import check_arguments
+from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, find_different
+from polyprobe.schema.languages import split_list
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.options import check_arguments
 
 OTHERS = "other relations"
 
@@ -50,6 +49,15 @@ def make_choice(
     exclude = parse_exclude(exclude) if isinstance(exclude, str) else exclude
     only = None if relations is None else _sort(relations)
     return Choice(only, _sort(exclude or ()))
+
+
+def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
+    """Return the relations and flags to leave out; `none` is an empty list, None the default.
+
+    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
+    (('P530', 'answer_in_subject'), (), None)
+    """
+    return None if text is None else split_list("" if text == "none" else text)
 
 
 def choose_to_score(

@@ -13,8 +13,7 @@ from polyprobe.builder.recipes.mpararel import build as recipe
 from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.sources import mpararel
 from polyprobe.cli.audit import audit as audit_command
-from polyprobe.schema.checks import check
-from polyprobe.schema.columns import FLAGGED, RELEASED
+from polyprobe.schema.columns import FLAGGED, RELEASED, check
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, release
 
 

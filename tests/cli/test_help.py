@@ -100,7 +100,7 @@ PLACES = {
     "publish/hub.py": ["push", "export"],
     "publish/install.py": ["install"],
     "publish/push.py": ["push"],
-    "schema/checks.py": ["push"],  # as `eval`, which has more options
+    "schema/columns.py": ["push"],  # as `eval`, which has more options
 }
 
 
