@@ -1,10 +1,14 @@
 """Files and folders that are written completely or not at all."""
 
+import csv
 import os
 import shutil
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from filelock import FileLock, Timeout
 
@@ -30,6 +34,17 @@ def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             yield number, [cell.strip() for cell in line.split(TAB)]
+
+
+def read_toml(package: str, name: str) -> dict[str, Any]:
+    """Read the tables of a TOML file in a package."""
+    return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
+
+
+def read_rows(package: str, name: str) -> list[dict[str, str]]:
+    """Read the rows of a CSV file in a package, by the names of its columns."""
+    text = files(package).joinpath(name).read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines()))
 
 
 def part_of(file: Path) -> Path:

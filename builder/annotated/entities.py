@@ -1,13 +1,12 @@
 """Entities in a prompt: sex and kinds from X-FACTR's archive, grammatical gender and number."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from polyprobe.system.download import Repository, read_files
+from polyprobe.system.files import read_toml
 
 MASC, FEM, NEUT = "MASC", "FEM", "NEUT"
 SG, PL = "SG", "PL"
@@ -15,7 +14,7 @@ SEXES = {"male": MASC, "female": FEM}
 SAMPLES = ("TREx", "mTREx", "mTRExf")
 
 # Names of classes of Wikidata, or their last words, by kind.
-KINDS = tomllib.loads(files(__package__).joinpath("kinds.toml").read_text(encoding="utf-8"))
+KINDS = read_toml(__package__, "kinds.toml")
 NO_REGIONS = ("unitary", "legal", "social", "secular", "federal", "vassal", "member", "nation")
 NO_LANGUAGES = ("programming", "edition", "markup", "formal", "object-based", "query")
 NAMES = {name: kind for kind, names in KINDS.items() for name in names}

@@ -1,6 +1,5 @@
 """The audit as JSON and as a finding."""
 
-import tomllib
 from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
@@ -12,12 +11,12 @@ from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_value
 
+from polyprobe.system.files import read_toml
+
 from . import Audit
 from .checks import CHECKS
 
-DEFINITIONS = tomllib.loads(
-    files(__package__).joinpath("definitions.toml").read_text(encoding="utf-8")
-)
+DEFINITIONS = read_toml(__package__, "definitions.toml")
 
 
 def to_json(audit: Audit) -> dict[str, Any]:

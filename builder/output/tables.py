@@ -1,7 +1,6 @@
 """Tables of a card in Markdown, and texts with tables from Jinja templates."""
 
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
@@ -10,11 +9,12 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from polyprobe.system.files import read_toml
 from polyprobe.system.text import clean, escape_markdown
 
 from .config import Config
 
-TEXTS = tomllib.loads(files(__package__).joinpath("columns.toml").read_text(encoding="utf-8"))
+TEXTS = read_toml(__package__, "columns.toml")
 DESCRIPTIONS, FLAGS = TEXTS["columns"], TEXTS["flags"]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
 BASELINE = """\

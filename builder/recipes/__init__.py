@@ -9,16 +9,15 @@ from polyprobe.system.errors import refuse_unknown, unknown
 
 
 class Recipe(NamedTuple):
-    """A dataset: its build module, a short title, and the names of its configurations.
+    """A dataset: a short title, and the names of its configurations.
 
     `variants` are earlier versions, other spellings and wider answers, built only by name.
 
-    The module defines DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an Arrow table
-    with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts that only
-    this dataset has, `describe(configs)`, which returns them.
+    `recipes/NAME/build.py` defines DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an
+    Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts
+    that only this dataset has, `describe(configs)`, which returns them.
     """
 
-    module: str
     title: str
     configs: tuple[str, ...]
     variants: tuple[str, ...] = ()
@@ -26,11 +25,7 @@ class Recipe(NamedTuple):
 
 BALANCED = "balanced"
 OWN = "own"
-# Datasets that are built by request, without configurations of their own, and their modules.
-REQUESTED = {
-    BALANCED: "polyprobe.builder.recipes.balanced.build",
-    OWN: "polyprobe.builder.recipes.own.build",
-}
+REQUESTED = (BALANCED, OWN)  # built by request, without configurations of their own
 MPARAREL = (
     *("af", "ar", "az", "bg", "bn", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "fa"),
     *("fi", "fr", "ga", "gl", "he", "hr", "hu", "hy", "id", "is", "it", "ja", "ko", "lt", "lv"),
@@ -48,7 +43,6 @@ _FLUENT = tuple(
 )
 RECIPES = {
     "bmlama": Recipe(
-        "polyprobe.builder.recipes.bmlama.build",
         "BMLAMA as published and repaired",
         ("17", "53", "17-repaired", "53-repaired"),
         variants=(
@@ -57,13 +51,11 @@ RECIPES = {
         ),
     ),
     "fluent-mlama": Recipe(
-        "polyprobe.builder.recipes.fluent_mlama.build",
         "the rows of Fluent-mLAMA, as templates and as sentences",
         _FLUENT,
         variants=tuple(config + FLUENT_WIDE for config in _FLUENT),
     ),
     "polyglot": Recipe(
-        "polyprobe.builder.recipes.polyglot.build",
         "the rows of Polyglot or Not, with a stem for each counterfact",
         (
             *("bg", "ca", "cs", "da", "de", "en", "es", "fr", "hr", "hu"),
@@ -72,12 +64,10 @@ RECIPES = {
         ),
     ),
     "geofacts": Recipe(
-        "polyprobe.builder.recipes.geofacts.build",
         "geographic facts with labels of Unicode CLDR",
         ("default",),
     ),
     "xfactr": Recipe(
-        "polyprobe.builder.recipes.xfactr.build",
         "the facts of X-FACTR, one language a configuration",
         (
             *("bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg", "mr"),
@@ -85,12 +75,10 @@ RECIPES = {
         ),
     ),
     "klar": Recipe(
-        "polyprobe.builder.recipes.klar.build",
         "facts of BMLAMA-17 in the five questions of KLAR",
         ("17-repaired", "15-repaired", "17", "15"),
     ),
     "mpararel": Recipe(
-        "polyprobe.builder.recipes.mpararel.build",
         "the tuples and templates of mParaRel, as released",
         MPARAREL,
         variants=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
@@ -100,7 +88,9 @@ RECIPES = {
 
 def load_recipe(name: str) -> ModuleType:
     """Return the module that builds the dataset `name`, also one of REQUESTED."""
-    return import_module(REQUESTED.get(name) or find_recipe(name).module)
+    if name not in REQUESTED:
+        find_recipe(name)
+    return import_module(f"{__name__}.{name.replace('-', '_')}.build")
 
 
 def find_recipe(name: str) -> Recipe:

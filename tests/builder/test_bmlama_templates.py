@@ -11,6 +11,7 @@ from polyprobe.builder.sources.bmlama import linked as names
 from polyprobe.builder.sources.bmlama.files import list_paths, list_replacements
 from polyprobe.builder.sources.bmlama.linked import correct_name, turn
 from polyprobe.system.download import read_files
+from polyprobe.system.files import read_toml
 
 FILES = ("templates.toml", "uninflected.toml", "uninflected_53.toml")
 OURS = list_replacements("53")
@@ -156,7 +157,8 @@ def test_no_sentence_serves_two_relations():
 
 def list_tables(name):
     """Return the tables of a file for both configurations."""
-    return {key: table for key, table in bmlama_files.read_toml(name).items() if key != "53"}
+    tables = read_toml(bmlama_files.__package__, name)
+    return {key: table for key, table in tables.items() if key != "53"}
 
 
 def test_no_template_is_in_two_files():

@@ -12,8 +12,10 @@ from babel.languages import get_official_languages
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.geofacts import build as geofacts
 from polyprobe.builder.recipes.geofacts.build import LANGUAGES
+from polyprobe.system.files import read_rows
 
 ROOT = Path(__file__).parents[2]
+TABLE = read_rows("polyprobe.builder.recipes.geofacts", "facts.csv")
 
 FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
 CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}
@@ -204,10 +206,9 @@ def test_no_country_gives_its_answer_away(built, relation):
 
 
 def test_fact_table_says_why_something_is_missing():
-    table = geofacts.read_csv_table("facts.csv")
-    keys = [(row["country"], row["relation"]) for row in table]
+    keys = [(row["country"], row["relation"]) for row in TABLE]
     assert keys == sorted(set(keys))
-    for row in table:
+    for row in TABLE:
         assert row["object"] or row["left_out"]
     for relation in ("P30", "P36"):
         assert len([key for key in keys if key[1] == relation]) == 193 + len(
@@ -217,7 +218,7 @@ def test_fact_table_says_why_something_is_missing():
 
 def test_continents_have_the_countries_of_the_united_nations():
     """M49 has 54 African, 35 American, 47 Asian, 43 European, 14 Oceanian members (and VA)."""
-    table = [row for row in geofacts.read_csv_table("facts.csv") if row["relation"] == "P30"]
+    table = [row for row in TABLE if row["relation"] == "P30"]
     members = Counter(row["object"] for row in table if row["object"] and row["country"] != "VA")
     assert members == {"002": 54, "003": 23, "005": 12, "142": 47, "150": 43, "009": 14}
     assert sum(members.values()) == 193

@@ -1,14 +1,14 @@
 """Greek: gender and number of labels, articles, contraction with σε, and endings."""
 
 import re
-import tomllib
 import unicodedata
-from importlib.resources import files
+
+from polyprobe.system.files import read_toml
 
 from ..entities import FEM, MASC, NEUT, PL, SG, Agreement, Phrase, PromptEntity, Traits
 from ..inflection import CasedLabel, Inflector, split_tail
 
-WORDS = tomllib.loads(files(__package__).joinpath("el.toml").read_text(encoding="utf-8"))
+WORDS = read_toml(__package__, "el.toml")
 FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
 # Without accents: neuter and feminine nouns in -ος.
 NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")

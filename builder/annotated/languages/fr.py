@@ -1,12 +1,12 @@
 """French: gender and number of labels, articles, prepositions with them, elision."""
 
 import re
-import tomllib
-from importlib.resources import files
+
+from polyprobe.system.files import read_toml
 
 from ..entities import END, FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
 
-WORDS = tomllib.loads(files(__package__).joinpath("fr.toml").read_text(encoding="utf-8"))
+WORDS = read_toml(__package__, "fr.toml")
 HEADS = {word: gender for gender, words in WORDS["heads"].items() for word in words}
 PLURAL_PLACES = {word: gender for gender, words in WORDS["plural_places"].items() for word in words}
 NOUNS = {word: gender for gender, words in WORDS["nouns"].items() for word in words}

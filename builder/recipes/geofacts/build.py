@@ -6,13 +6,10 @@ sentences from `templates.toml`. Names are in their dictionary form: CLDR has no
 Nothing is random: order and choice of candidates follow SHA-256 of the ids.
 """
 
-import csv
 import re
-import tomllib
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +18,7 @@ from babel.core import get_global
 
 from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.schema.columns import Row
+from polyprobe.system.files import read_rows, read_toml
 from polyprobe.system.hashing import hash_text
 
 DEFAULT_CONFIG = "default"
@@ -39,6 +37,7 @@ _CODES = (
     "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
 )
 LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
+CORRECTIONS = read_rows(__package__, "corrections.csv")
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
 # Languages with "North American continent" as the name of 003; 021 has the usual name.
 NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
@@ -66,8 +65,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 @cache
 def load_templates() -> dict[str, dict[str, str]]:
     """Return the template of each relation in each language, with `[X]` and `[Y]`."""
-    source = files(__package__).joinpath("templates.toml")
-    return tomllib.loads(source.read_text(encoding="utf-8"))
+    return read_toml(__package__, "templates.toml")
 
 
 @cache
@@ -101,7 +99,7 @@ def currencies(country: str) -> set[str]:
 
 def _list_facts() -> Iterator[Fact]:
     """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
-    table = read_csv_table("facts.csv")
+    table = read_rows(__package__, "facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:
@@ -174,15 +172,6 @@ def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language:
         answer_forms=[label(language, fact.relation, fact.object_id)],
         template_id=fact.relation,
     )
-
-
-def read_csv_table(name: str) -> list[dict[str, str]]:
-    """Return the rows of a CSV file in this folder."""
-    text = files(__package__).joinpath(name).read_text(encoding="utf-8")
-    return list(csv.DictReader(text.splitlines()))
-
-
-CORRECTIONS = read_csv_table("corrections.csv")
 
 
 class CldrNames(NamedTuple):

@@ -7,15 +7,13 @@ relation is a contiguous block of rows with the same English template.
 
 import csv
 import io
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib.resources import files
 from itertools import chain, groupby, islice, repeat
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -23,6 +21,7 @@ from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.system.files import read_rows, read_toml
 
 PUBLISHED = ("17", "53")
 REPOSITORY = Repository(
@@ -163,13 +162,14 @@ def read_fallback_templates(mirror: Path | None = None) -> list[tuple[str, str, 
 
 def list_replacements(config: str) -> dict[str, dict[str, str]]:
     """Return {relation: {language: our template}} for the replaced templates of `17` or `53`."""
-    tables = read_toml("templates.toml")
+    tables = read_toml(__package__, "templates.toml")
     overrides = tables.pop("53")
     replacements = {
         relation: table | (overrides.get(relation, {}) if config == "53" else {})
         for relation, table in tables.items()
     }
-    uninflected = read_toml("uninflected.toml") | read_toml("uninflected_53.toml")
+    uninflected = read_toml(__package__, "uninflected.toml")
+    uninflected |= read_toml(__package__, "uninflected_53.toml")
     for language, sentences in uninflected.items():
         for relation, sentence in sentences.items():
             replacements.setdefault(relation, {})[language] = sentence
@@ -180,15 +180,9 @@ def read_entries() -> dict[str, dict[str, str]]:
     """Return {relation: {language: template}} of entries.csv: one form in all languages."""
     # `[X] (capital: [Y]).`: both labels and the noun are in the dictionary form. The first line
     # has each language's punctuation.
-    text = files(__package__).joinpath("entries.csv").read_text(encoding="utf-8")
-    forms, *rows = csv.DictReader(text.splitlines())
+    forms, *rows = read_rows(__package__, "entries.csv")
     forms.pop("relation")
     return {row["relation"]: {x: y.format(row[x]) for x, y in forms.items()} for row in rows}
-
-
-def read_toml(name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file in this folder."""
-    return tomllib.loads(files(__package__).joinpath(name).read_text(encoding="utf-8"))
 
 
 def is_raw(folder: Path) -> bool:

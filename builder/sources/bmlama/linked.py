@@ -1,12 +1,10 @@
 """The rows of BMLAMA, linked to Wikidata through mParaRel, from whose tuples it was made."""
 
-import csv
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import NamedTuple
@@ -17,6 +15,7 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, fold, mend
 from polyprobe.builder.sources import read_source
 from polyprobe.system.errors import report
+from polyprobe.system.files import read_rows, read_toml
 
 from .files import (
     PUBLISHED,
@@ -26,7 +25,6 @@ from .files import (
     list_paths,
     read_fallback_templates,
     read_published,
-    read_toml,
 )
 
 __all__ = ["REPOSITORY", "read_fallback_templates"]
@@ -37,7 +35,7 @@ LICENCE = (
     "stricter one applies"
 )
 
-REPAIRS: dict[str, str] = read_toml("repairs.toml")
+REPAIRS: dict[str, str] = read_toml(__package__, "repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
 OF_PLACES = frozenset((
@@ -46,12 +44,7 @@ OF_PLACES = frozenset((
 ))  # fmt: skip
 Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
-NAMES = {
-    (line["language"], line["id"]): line["name"]
-    for line in csv.DictReader(
-        files(__package__).joinpath("names.csv").read_text(encoding="utf-8").splitlines()
-    )
-}
+NAMES = {(x["language"], x["id"]): x["name"] for x in read_rows(__package__, "names.csv")}
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
 

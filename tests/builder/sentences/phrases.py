@@ -59,6 +59,9 @@ def make_rows(language: str) -> list[Row]:
     ]
 
 
+TINY = "polyprobe.builder.recipes.tiny.build"
+
+
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
     """A dataset `tiny` of four facts in three languages; the folder to build it in."""
@@ -67,9 +70,9 @@ def tiny(monkeypatch, tmp_path):
         build=lambda config, mirror=None: {language: make_rows(language) for language in NAMES},
         describe=lambda configs: {"own": ", ".join(config.name for config in configs)},
     )
-    recipe = table.Recipe("tiny_source", "tiny", ("default", "more"))
+    recipe = table.Recipe("tiny", ("default", "more"))
     monkeypatch.setitem(table.RECIPES, "tiny", recipe)
-    monkeypatch.setitem(sys.modules, "tiny_source", module)
+    monkeypatch.setitem(sys.modules, TINY, module)
     monkeypatch.setattr(card, "read_prose", lambda name: PROSE)
     return tmp_path / "tiny"
 

@@ -189,7 +189,7 @@ def test_costs_count_what_each_language_has_and_lacks_alone(tiny):
 def test_of_several_answers_the_first_is_reported(tiny, monkeypatch):
     base = {language: phrases.make_rows(language)[:1] for language in NAMES}
     two = {lang: [row._replace(answers=[1, 0]) for row in rows] for lang, rows in base.items()}
-    monkeypatch.setattr(sys.modules["tiny_source"], "build", lambda *_: two)
+    monkeypatch.setattr(sys.modules[phrases.TINY], "build", lambda *_: two)
     told = {("hu", "Who rules France sits in Budapest."): "Franciaország ura Budapesten ül."}
     build(tiny, Told(told))
     [row] = read(tiny, "hu")
@@ -353,7 +353,7 @@ def test_of_a_fact_in_two_templates_there_are_both_rows_or_none(tiny, monkeypatc
     base = {language: [r for r in make_rows(language) for _ in "ab"] for language in NAMES}
     for rows in base.values():
         rows[1::2] = [r._replace(prompt=f"B: {r.prompt}", template_id="b") for r in rows[1::2]]
-    monkeypatch.setattr(sys.modules["tiny_source"], "build", lambda *_: base)
+    monkeypatch.setattr(sys.modules[phrases.TINY], "build", lambda *_: base)
     told = {("hu", s): text for s, text in zip(SENTENCE.values(), HU, strict=True)}
     told |= {("hu", f"B: {s}"): text for (_, s), text in list(told.items())}
     told["hu", SENTENCE["FR", "p"]] = Translation("", "empty")
