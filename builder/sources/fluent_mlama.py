@@ -61,35 +61,25 @@ STOPS = "templates with the space before the full stop removed"
 
 
 class Record(NamedTuple):
-    """The fields of one row: a fact, its labels, and its sentences."""
+    """One row: language, relation, and the released columns with a fact, its labels, sentences."""
 
     language: str
     relation: str
-    subject_id: str
-    object_id: str
-    subject: str
-    object: str
-    english_subject: str
-    english_object: str
-    filled: str
-    english_filled: str
-    sentence: str  # Google's
-    start: str  # the text before the object in Google's sentence
-    form: str
+    sub_uri: str
+    obj_uri: str
+    sub_label: str
+    obj_label: str
+    en_sub_label: str
+    en_obj_label: str
+    template: str  # filled with the labels
+    en_template: str
+    gt_translation: str  # Google's sentence
+    gt_prompt: str  # the text before the object in it
+    gt_infl_object: str  # the object's form in it
     aliases: str
-    template_start: str  # the text before the object in the filled template
-    chatgpt_start: str | None = None  # some files lack ChatGPT's
-    chatgpt_form: str | None = None
-
-
-FIELDS = (
-    *("sub_uri", "obj_uri", "sub_label", "obj_label", "en_sub_label", "en_obj_label", "template"),
-    *("en_template", "gt_translation", "gt_prompt", "gt_infl_object", "aliases"),
-    "template_prompt",
-)
-"""The released columns, in the order of the fields of `Record` from `subject_id`."""
-CHATGPT = ("chatgpt_prompt", "chatgpt_infl_object")
-"""Further columns of some languages, in the same order."""
+    template_prompt: str  # the text before the object in the filled template
+    chatgpt_prompt: str | None = None  # some files lack ChatGPT's
+    chatgpt_infl_object: str | None = None
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -101,12 +91,12 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     names = name_records(records, selection)
     repairs[CONTRADICTIONS] = count_contradictions(names)
     translated = [record for record in records if record.language in selection]
-    facts = {(record.relation, record.subject_id, record.object_id) for record in records}
+    facts = {(record.relation, record.sub_uri, record.obj_uri) for record in records}
     aliases: set[tuple[str, str, str]] = set()
     for record in translated:
         texts = [text.strip() for text in record.aliases.split(SEPARATOR)]
         repairs[LISTS] += len(texts) > 1
-        aliases.update((record.language, record.object_id, text) for text in texts if text)
+        aliases.update((record.language, record.obj_uri, text) for text in texts if text)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
@@ -133,9 +123,8 @@ def read_records(content: bytes, languages: Collection[str]) -> Iterator[Record]
                 continue
             text = io.StringIO(archive.read(name).decode("utf-8"), newline="")
             for row in csv.DictReader(text, delimiter="\t", strict=True):
-                fields = (*FIELDS, *(field for field in CHATGPT if field in row))
-                texts = (normalise(row[field], place["language"]) for field in fields)
-                yield Record(place["language"], place["relation"], *texts)
+                texts = {x: normalise(row[x], place[1]) for x in Record._fields if x in row}
+                yield Record(place["language"], place["relation"], **texts)
 
 
 def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.DataFrame:
@@ -144,10 +133,10 @@ def name_records(records: Iterable[Record], languages: Collection[str]) -> pl.Da
         (language, entity, label.strip())
         for r in records
         for language, entity, label in (
-            (r.language, r.subject_id, r.subject),
-            (r.language, r.object_id, r.object),
-            ("en", r.subject_id, r.english_subject),
-            ("en", r.object_id, r.english_object),
+            (r.language, r.sub_uri, r.sub_label),
+            (r.language, r.obj_uri, r.obj_label),
+            ("en", r.sub_uri, r.en_sub_label),
+            ("en", r.obj_uri, r.en_obj_label),
         )
         if language in languages
     ]
@@ -161,8 +150,8 @@ def recover_filled_templates(
     tallies: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     for r in records:
         for language, template in (
-            (r.language, empty_slots(r.filled, r.subject, r.object)),
-            ("en", empty_slots(r.english_filled, r.english_subject, r.english_object)),
+            (r.language, empty_slots(r.template, r.sub_label, r.obj_label)),
+            ("en", empty_slots(r.en_template, r.en_sub_label, r.en_obj_label)),
         ):
             if language in languages and template:
                 tallies[language, r.relation][template] += 1
@@ -192,11 +181,12 @@ def empty_slots(filled: str, subject: str, thing: str) -> str | None:
 def list_prompts(records: Iterable[Record], repairs: Counter[str]) -> Iterator[tuple[str, ...]]:
     """Yield PROMPTS: Google's sentences with the slot in place of the extracted object."""
     for r in records:
-        if FAILED in (r.start, r.form):
+        start, form = r.gt_prompt, r.gt_infl_object
+        if FAILED in (start, form):
             repairs[ERRORS] += 1
-        elif not r.form:
+        elif not form:
             repairs[NO_FORM] += 1
         else:
-            prompt = r.start + SLOT + r.sentence.removeprefix(r.start + r.form)
+            prompt = start + SLOT + r.gt_translation.removeprefix(start + form)
             repairs[BLANKS] += prompt != prompt.strip()
-            yield (r.language, r.relation, r.subject_id, r.object_id, prompt.strip(), r.form)
+            yield (r.language, r.relation, r.sub_uri, r.obj_uri, prompt.strip(), form)

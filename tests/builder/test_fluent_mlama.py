@@ -173,7 +173,7 @@ def test_filled_templates_come_out_as_released(real, upstream):
     templates = {row[:2]: row[3] for row in real.templates.iter_rows()}
     for r in records:
         template = templates[r.language, r.relation]
-        assert template.replace("[X]", r.subject).replace("[Y]", r.object) == r.filled
+        assert template.replace("[X]", r.sub_label).replace("[Y]", r.obj_label) == r.template
 
 
 def test_prompts_are_whole_sentences(real):

@@ -77,9 +77,9 @@ def test_ids_are_the_strings_digests(mirror):
 def test_a_prompt_of_exactly_a_third_stays(start, kept):
     row = place_of("Kiel", "Kysten", "Kyst", start)
     row["template_prompt"] = "Kiel ligger ved "[:15]
-    record = fluent_mlama.Record("da", "P36", *(row[field] for field in fluent_mlama.FIELDS))
+    record = fluent_mlama.Record("da", "P36", **row)
     assert fluent_mlama_pools.has_length(record) == kept
-    both = record._replace(chatgpt_start="five ", template_start="a template of 25 letters ")
+    both = record._replace(chatgpt_prompt="five ", template_prompt="a template of 25 letters ")
     assert fluent_mlama_pools.has_length(both) == kept  # 30 / 6
 
 

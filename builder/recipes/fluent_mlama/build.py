@@ -57,23 +57,24 @@ def is_extracted(record: Record) -> bool:
     """Return whether the object was found in every sentence, with text before it."""
     # Without a sentence from ChatGPT, an empty object is accepted: the logs contain two such rows
     # (da), and the paper counts 25 more (id). Only the label is correct there.
-    if record.chatgpt_start is None:
-        return record.start not in ("", FAILED)
-    texts = (record.start, record.form, record.chatgpt_start, record.chatgpt_form)
-    return not {"", FAILED}.intersection(texts)
+    if record.chatgpt_prompt is None:
+        return record.gt_prompt not in ("", FAILED)
+    of_google = (record.gt_prompt, record.gt_infl_object)
+    of_chatgpt = (record.chatgpt_prompt, record.chatgpt_infl_object)
+    return not {"", FAILED}.intersection(of_google + of_chatgpt)
 
 
 def has_length(record: Record) -> bool:
     """Return whether Google's prompt has at least a third of the average length of the others."""
     # A shorter prompt indicates another word order, with the object at the beginning.
-    starts = [record.template_start, record.chatgpt_start]
+    starts = [record.template_prompt, record.chatgpt_prompt]
     lengths = [len(text) for text in starts if text is not None]
-    return len(record.start) >= sum(lengths) / (3 * len(lengths))
+    return len(record.gt_prompt) >= sum(lengths) / (3 * len(lengths))
 
 
 def list_correct_forms(record: Record) -> list[str]:
     """Return the correct forms without duplicates, the label first."""
-    forms = (record.object, record.form, record.chatgpt_form)
+    forms = (record.obj_label, record.gt_infl_object, record.chatgpt_infl_object)
     return list(dict.fromkeys(form for form in forms if form))
 
 
@@ -85,20 +86,17 @@ def list_correct_names(record: Record) -> list[str]:
 
 def make_question_row(record: Record, distractors: list[str], wording: str, wide: bool) -> Row:
     """Return the row of a fact in one wording; `wide`: the object's aliases are correct."""
-    fact = Fact(record.relation, record.subject_id, record.object_id)
+    fact = Fact(record.relation, record.sub_uri, record.obj_uri)
     right = list_correct_names(record) if wide else list_correct_forms(record)
     # By hash, so that the positions of correct candidates say nothing.
     candidates = sorted([*right, *distractors], key=lambda name: hash_text(f"{fact.id}|{name}"))
-    starts = {
-        "template": record.template_start,
-        "google": record.start,
-        "chatgpt": record.chatgpt_start,
-    }
+    starts = (record.template_prompt, record.gt_prompt, record.chatgpt_prompt)
+    start = dict(zip(WORDINGS.values(), starts, strict=True))[wording]
     return Row(
         fact_id=fact.id,
         **fact._asdict(),
-        subject=record.subject,
-        prompt=f"{starts[wording]}{SLOT}",
+        subject=record.sub_label,
+        prompt=f"{start}{SLOT}",
         candidates=candidates,
         candidate_ids=[f"{hash_text(name):064x}"[:16] for name in candidates],
         answers=[k for k, name in enumerate(candidates) if name in right],
