@@ -128,7 +128,7 @@ def build_own(request: OwnRequest, output: Path | None = None) -> tuple[Path, ba
         check_folder(folder, OWN, [*list_configs(folder), name])
         # Made before the old build is touched: a mistake in a file replaces nothing.
         made = own.make(request)
-        before = find_command(folder, name) if is_built(folder, name) else None
+        before = find_command(folder, name)
         if before not in (None, made.notes.command):
             report(f"replacing {folder}, made by `{before}`")
         write_config(folder, name, made.rows, own.dump(made.notes))

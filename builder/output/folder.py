@@ -76,7 +76,7 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
 
 def check_same(folder: Path, name: str, command: str) -> None:
     """Raise PolyprobeError if the folder has the configuration from another command."""
-    if is_built(folder, name) and (built := find_command(folder, name)) != command:
+    if (built := find_command(folder, name)) not in (None, command):
         raise PolyprobeError(
             f"{folder} holds another {name}, made by `{built}`; "
             "name this one with --config, or remove that one"
@@ -84,8 +84,10 @@ def check_same(folder: Path, name: str, command: str) -> None:
 
 
 def find_command(folder: Path, name: str) -> str | None:
-    """Return the command that built a configuration."""
-    return read_config(folder, name).notes.get("command")
+    """Return the command that built a configuration, None if it is not in the folder."""
+    if not is_built(folder, name):
+        return None
+    return read_config(folder, name).notes.get("command", "another program")
 
 
 def is_built(folder: Path, config: str) -> bool:

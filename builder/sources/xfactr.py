@@ -21,6 +21,7 @@ import polars as pl
 
 from polyprobe.builder.annotated import grammar
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
+from polyprobe.schema.languages import show_language
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import track
 
@@ -41,12 +42,8 @@ REPOSITORY = Repository(
     sha256=read_sums(__package__, "xfactr.sha256"),
 )
 PROMPT_FILE = "data/TREx_prompts.csv"
-# {language: name of its folder in `data/`, with a list of labels}
-LISTS = {
-    "bn": "bengali", "el": "greek", "es": "spanish", "fr": "french", "he": "hebrew",
-    "hu": "hungarian", "ko": "korean", "mr": "marathi", "ru": "russian", "tr": "turkish",
-    "vi": "vietnamese", "yo": "yoruba",
-}  # fmt: skip
+# Languages with a list of labels, in a folder with the language's name.
+LISTS = ("bn", "el", "es", "fr", "he", "hu", "ko", "mr", "ru", "tr", "vi", "yo")
 OBJECTS = "_multi_rel.txt"  # all objects in Wikidata of a sample's subjects, for the evaluation
 TRAITS = ("_gender.txt", "_instanceof.txt")  # only for sentences: `annotated.entities`
 ENDS = ("sub", "obj")
@@ -112,7 +109,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 def list_source_paths(languages: Sequence[str]) -> list[str]:
     """Return the paths of the prompts, of all facts, and of names in some languages."""
-    unused = {name_list(language) for language in LISTS.keys() - set(languages)}
+    unused = {name_list(language) for language in set(LISTS) - set(languages)}
     return [
         path
         for path in sorted(REPOSITORY.sha256)
@@ -124,21 +121,24 @@ def list_source_paths(languages: Sequence[str]) -> list[str]:
 
 def name_list(language: str) -> str:
     """Return the path of the authors' list of labels in a language."""
-    return f"data/{LISTS[language]}/TREx_{LISTS[language]}.txt"
+    name = show_language(language).lower()
+    return f"data/{name}/TREx_{name}.txt"
 
 
 def read_truths(mirror: Path | None) -> pl.DataFrame:
     """Return all facts of X-FACTR (`facts.FACTS`): its samples, and its lists of objects."""
     paths = sorted(path for path in REPOSITORY.sha256 if "/sub/" in path or path.endswith(OBJECTS))
     contents = read_paths(paths, mirror)
-    listed = []
-    for path, content in contents.items():
-        if path.endswith(OBJECTS):
-            for line in content.decode("utf-8").splitlines():
-                subject, relation, objects = line.split("\t")
-                listed += [(relation, subject, answer) for answer in objects.split()]
+    listed = [x for path in paths if path.endswith(OBJECTS) for x in parse_objects(contents[path])]
     tables = [list_facts(parse_tuples(contents)), pl.DataFrame(listed, schema=FACTS, orient="row")]
     return pl.concat(tables).unique().sort(pl.all())
+
+
+def parse_objects(content: bytes) -> Iterator[tuple[str, str, str]]:
+    """Yield FACTS of a list of objects; a line has a subject, a relation and objects."""
+    for line in content.decode("utf-8").splitlines():
+        subject, relation, objects = line.split("\t")
+        yield from ((relation, subject, answer) for answer in objects.split())
 
 
 def read_paths(paths: Sequence[str], mirror: Path | None) -> dict[str, bytes]:
@@ -219,12 +219,16 @@ def choose_entity_labels(
     return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
 
 
+def parse_prompt_lines(content: bytes) -> Iterator[dict[str, str]]:
+    """Yield the lines of PROMPT_FILE: a relation as `pid`, and its prompt in each language."""
+    yield from csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+
+
 def parse_prompts(
     content: bytes, languages: Iterable[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of TEMPLATES in order, and count repairs in `repairs`."""
-    lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
-    prompts = {line["pid"]: line for line in lines}
+    prompts = {line["pid"]: line for line in parse_prompt_lines(content)}
     for language in languages:
         for relation, line in sorted(prompts.items()):
             prompt = fix_prompt(line[language], language, relation)

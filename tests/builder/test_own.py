@@ -330,15 +330,15 @@ FACTS = {
     ),
     "one object": (
         HEAD + "capital,Peru,Lima,Pérou,Lima\n",
-        "facts.csv: no relation has two objects, and a query needs a wrong candidate; add facts",
+        "facts.csv: no fact of own finds a distractor, another object of its relation .* add facts",
     ),
     "one answer for all": (
         HEAD + "capital,Peru,Lima,Pérou,Lima\ncapital,Peru,Cusco,Pérou,Cuzco\n",
-        "no fact of own finds a distractor in its relation",
+        "no fact of own finds a distractor, another object of its relation",
     ),
     "nothing complete": (
         HEAD + "capital,Peru,Lima,Pérou,\ncapital,Chad,N'Djamena,,N'Djaména\n",
-        r"facts.csv: no fact has labels .* of en, fr; the fewest are complete in 'fr' \(0 of 2\)",
+        r"facts.csv: no fact of own has labels .* of en, fr .*; the fewest are complete in fr \(0 of 2\)",
     ),
 }
 WORDS = {

@@ -103,10 +103,9 @@ MISTAKES = {
     + "--config ../x": "--config '../x': expected at most 80 letters, digits, '.', '-', '_'",
     OF_TINY + "--mirror nowhere": "no mirror folder nowhere",
     "--source tiny --plan --mirror nowhere": "no mirror folder nowhere",
-    "--source mute --languages en": "no fact of mute can be asked in every language asked for "
-    "(1 have labels in all of them; no sentence at all in en); leave some out, --plan shows ",
-    "--source lonely --languages en": "no fact of lonely finds a distractor in its relation; ask "
-    "for more relations or fewer languages",
+    "--source mute --languages en": "no fact of mute has labels and a template or sentence in "
+    "all of en (1 have labels); the fewest are complete in en (0 of 1): complete them there, or",
+    "--source lonely --languages en": "no fact of lonely finds a distractor, another object of its",
 }
 
 

@@ -77,18 +77,21 @@ def balance(request: BalancedRequest, material: Material, mirror: Path | None = 
     facts = material.coverage.facts.filter(has_wording(layers))
     if facts.is_empty():
         coverage, labelled = material.coverage, int(layers[LABELLED].sum())
-        mute = [x for x in request.languages if not has_wording(coverage.within([x])).any()]
-        why = f"; no sentence at all in {', '.join(mute)}" if mute else ""
+        complete = {x: int(has_wording(coverage.within([x])).sum()) for x in request.languages}
+        fewest = min(complete.values())
+        worst = ", ".join(x for x in complete if complete[x] == fewest)
         raise PolyprobeError(
-            f"no fact of {request.source} can be asked in every language asked for ({labelled} "
-            f"have labels in all of them{why}); leave some out, --plan shows their cost"
+            f"no fact of {request.source} has labels and a template or sentence in all of "
+            f"{', '.join(complete)} ({labelled} have labels); the fewest are complete in {worst} "
+            f"({fewest} of {coverage.facts.height}): complete them there, or leave it out with "
+            "--languages"
         )
     correct = find_correct_answers(request, material, mirror)
     queries, left_out = draw_queries(request, material, facts, correct)
     if not queries:
         raise PolyprobeError(
-            f"no fact of {request.source} finds a distractor in its relation; ask for more "
-            "relations or fewer languages"
+            f"no fact of {request.source} finds a distractor, another object of its relation with "
+            "a label in each language; add facts or relations, or ask for fewer languages"
         )
     # Flags need the texts of all languages: a row is flagged in all or in none.
     rows = flag_rows(verbalise(request, material, queries))

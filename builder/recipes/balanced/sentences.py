@@ -1,7 +1,5 @@
 """Sentences for facts, rendered from the annotated prompts of X-FACTR, with `[Y]`."""
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
@@ -67,7 +65,7 @@ def render_sentences(
 def read_prompts(mirror: Path | None, languages: Sequence[str]) -> dict[str, dict[str, Prompt]]:
     """Return the prompts as {language: {relation: tree}}, repaired."""
     [content] = read_files(xfactr.REPOSITORY, [xfactr.PROMPT_FILE], mirror)
-    lines = list(csv.DictReader(io.StringIO(content.decode("utf-8"), newline="")))
+    lines = list(xfactr.parse_prompt_lines(content))
     prompts: dict[str, dict[str, Prompt]] = {language: {} for language in languages}
     for language, line in product(languages, lines):
         relation = line["pid"]

@@ -9,7 +9,7 @@ import polars as pl
 from polyprobe.builder.facts import TEMPLATES
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
-from polyprobe.builder.recipes.balanced.material import Coverage, Provenance, assemble, has_wording
+from polyprobe.builder.recipes.balanced.material import Provenance, assemble
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.errors import PolyprobeError, report
@@ -37,13 +37,15 @@ def make(request: OwnRequest) -> Balanced:
         OWN, request.languages, request.candidates, seed=request.seed
     )
     material = assemble(balanced_request, content, pl.DataFrame(schema=TEMPLATES), languages)
-    check_material(request, material.coverage)
     roles = {"facts": request.facts, "sentences": request.templates}
     sources = tuple(
         Provenance(path.name, role, "", hash_files([("", path)]), request.licence)
         for role, path in roles.items()
     )
-    rows, notes = balance(balanced_request, material._replace(sources=sources))
+    try:
+        rows, notes = balance(balanced_request, material._replace(sources=sources))
+    except PolyprobeError as error:
+        raise PolyprobeError(f"{request.facts}: {error}") from error
     largest: dict[str, int] = {}
     for row in rows[request.languages[0]]:
         largest[row.relation] = max(largest.get(row.relation, 0), len(row.candidates))
@@ -78,23 +80,3 @@ def check_languages(
                 "relation, or leave the language out with --languages"
             )
     return languages
-
-
-def check_material(request: OwnRequest, coverage: Coverage) -> None:
-    """Refuse facts of which none is complete, or whose relations all have one object."""
-    if not has_wording(coverage.within(request.languages)).any():
-        complete = {x: int(has_wording(coverage.within([x])).sum()) for x in request.languages}
-        worst = min(complete, key=lambda language: complete[language])
-        raise PolyprobeError(
-            f"{request.facts}: no fact has labels and a template in all of "
-            f"{', '.join(request.languages)}; the fewest are complete in '{worst}' "
-            f"({complete[worst]} of {coverage.facts.height}): fill in its labels, or leave it out "
-            "with --languages"
-        )
-    objects = coverage.facts.group_by("relation").agg(pl.col("object_id").n_unique())
-    # Distractors are other objects of the relation: with one object there are none.
-    if objects["object_id"].max() == 1:
-        raise PolyprobeError(
-            f"{request.facts}: no relation has two objects, and a query needs a wrong candidate; "
-            "add facts with other objects"
-        )

@@ -5,6 +5,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -78,10 +79,8 @@ def read_release(mirror: Path | None) -> Release:
     ).rename(dict(zip(RELEASED, ("dataset_id", *FACTS, "popularity"), strict=True)))
     # The objects of each relation and subject: the listed ones and those of the facts.
     objects: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for line in contents[OBJECTS].decode("utf-8").splitlines():
-        subject, relation, listed = line.split("\t")
-        objects[relation, subject] += listed.split()
-    for relation, subject, answer in facts.select(*FACTS).iter_rows():
+    listed = xfactr.parse_objects(contents[OBJECTS])
+    for relation, subject, answer in chain(listed, facts.select(*FACTS).iter_rows()):
         objects[relation, subject].append(answer)
     # Names of all valid objects are needed, not only those of the facts.
     entities = {*facts["subject_id"], *facts["object_id"]}.union(*objects.values())
