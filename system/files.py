@@ -41,7 +41,7 @@ def read_toml(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(files(package).joinpath(name).read_text(encoding="utf-8"))
 
 
-def read_rows(package: str, name: str) -> list[dict[str, str]]:
+def read_table_rows(package: str, name: str) -> list[dict[str, str]]:
     """Read the rows of a CSV file in a package, by the names of its columns."""
     text = files(package).joinpath(name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))

@@ -10,7 +10,7 @@ from polyprobe.builder.sources.bmlama import linked as names
 from polyprobe.builder.sources.bmlama.files import list_paths, list_replacements
 from polyprobe.builder.sources.bmlama.linked import correct_name, turn
 from polyprobe.system.download import read_files
-from polyprobe.system.files import read_rows, read_toml
+from polyprobe.system.files import read_table_rows, read_toml
 
 FILES = ("templates.toml", "uninflected.toml", "uninflected_53.toml")
 OURS = list_replacements("53")
@@ -250,7 +250,7 @@ def find_misfit(published, key, rules):
 
 
 def test_names_are_unique_and_have_reasons():
-    lines = read_rows(names.__package__, "names.csv")
+    lines = read_table_rows(names.__package__, "names.csv")
     assert len({(line["language"], line["id"]) for line in lines}) == len(lines) == 19
     for line in lines:
         assert line["language"] in list_paths("17")

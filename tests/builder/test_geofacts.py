@@ -12,10 +12,10 @@ from babel.languages import get_official_languages
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.geofacts import build as geofacts
 from polyprobe.builder.recipes.geofacts.build import LANGUAGES
-from polyprobe.system.files import read_rows
+from polyprobe.system.files import read_table_rows
 
 ROOT = Path(__file__).parents[2]
-TABLE = read_rows("polyprobe.builder.recipes.geofacts", "facts.csv")
+TABLE = read_table_rows("polyprobe.builder.recipes.geofacts", "facts.csv")
 
 FACTS = {"P30": 175, "P36": 110, "P37": 115, "P38": 50}
 CANDIDATES = {"P30": 6, "P36": 10, "P37": 10, "P38": 7}

@@ -338,7 +338,7 @@ FACTS = {
     ),
     "nothing complete": (
         HEAD + "capital,Peru,Lima,Pérou,\ncapital,Chad,N'Djamena,,N'Djaména\n",
-        r"facts.csv: no fact of own has labels .* of en, fr .*; the fewest are complete in fr \(0 of 2\)",
+        r"facts.csv: no fact .* of en, fr .*; the fewest are complete in fr \(0 of 2\)",
     ),
 }
 WORDS = {

@@ -18,7 +18,7 @@ from babel.core import get_global
 
 from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.schema.columns import Row
-from polyprobe.system.files import read_rows, read_toml
+from polyprobe.system.files import read_table_rows, read_toml
 from polyprobe.system.hashing import hash_text
 
 DEFAULT_CONFIG = "default"
@@ -37,7 +37,7 @@ _CODES = (
     "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
 )
 LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
-CORRECTIONS = read_rows(__package__, "corrections.csv")
+CORRECTIONS = read_table_rows(__package__, "corrections.csv")
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
 # Languages with "North American continent" as the name of 003; 021 has the usual name.
 NORTH_AMERICA_AS_021 = ("bg", "hr", "it", "ja", "sr")
@@ -99,7 +99,7 @@ def currencies(country: str) -> set[str]:
 
 def _list_facts() -> Iterator[Fact]:
     """Yield the facts of the fact table, and those of CLDR with one object; no excluded ones."""
-    table = read_rows(__package__, "facts.csv")
+    table = read_table_rows(__package__, "facts.csv")
     left_out = {(row["country"], row["relation"]) for row in table if row["left_out"]}
     for row in table:
         if row["object"] and not row["left_out"]:

@@ -21,7 +21,7 @@ from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import PolyprobeError, track
-from polyprobe.system.files import read_rows, read_toml
+from polyprobe.system.files import read_table_rows, read_toml
 
 PUBLISHED = ("17", "53")
 REPOSITORY = Repository(
@@ -180,7 +180,7 @@ def read_entries() -> dict[str, dict[str, str]]:
     """Return {relation: {language: template}} of entries.csv: one form in all languages."""
     # `[X] (capital: [Y]).`: both labels and the noun are in the dictionary form. The first line
     # has each language's punctuation.
-    forms, *rows = read_rows(__package__, "entries.csv")
+    forms, *rows = read_table_rows(__package__, "entries.csv")
     forms.pop("relation")
     return {row["relation"]: {x: y.format(row[x]) for x, y in forms.items()} for row in rows}
 

@@ -15,7 +15,7 @@ from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, count_contradictions, fold, mend
 from polyprobe.builder.sources import read_source
 from polyprobe.system.errors import report
-from polyprobe.system.files import read_rows, read_toml
+from polyprobe.system.files import read_table_rows, read_toml
 
 from .files import (
     PUBLISHED,
@@ -44,7 +44,7 @@ OF_PLACES = frozenset((
 ))  # fmt: skip
 Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
-NAMES = {(x["language"], x["id"]): x["name"] for x in read_rows(__package__, "names.csv")}
+NAMES = {(x["language"], x["id"]): x["name"] for x in read_table_rows(__package__, "names.csv")}
 _INDEXED = re.compile(r"([^,]+), ([А-ЯЁ](?:(?! и )[^,])*)")
 MINIMUM = 1 / 4  # share of the languages that must agree on a link
 
