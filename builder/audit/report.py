@@ -10,7 +10,6 @@ from jinja2 import Environment
 from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_value
-
 from polyprobe.system.files import read_toml
 
 from . import Audit
