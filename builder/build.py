@@ -102,7 +102,8 @@ def build_balanced(
     with open_folder(BALANCED, output, mirror) as folder:
         name = request.name
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-        check_same(folder, name, request.command)
+        command = {"command": request.command}
+        check_same(folder, name, command, "name this one with --config")
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")
@@ -177,7 +178,8 @@ def build_sentences(
         base = sentences.read_base(folder, config)
         request = replace(request, languages=sentences.choose_targets(base, request))
         settings = sentences.find_settings(request, engine)
-        sentences.check_settings(folder, request, settings)
+        expected = {**settings._asdict(), "languages": list(settings.languages)}
+        check_same(folder, request.name, expected, "give another --output")
         inflected = sentences.translate_languages(request, base, engine)
         notes = sentences.write_version(folder, request, settings, base, inflected)
     return folder, notes

@@ -11,7 +11,7 @@ from rich.table import Table
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.builder.translators import TRANSLATORS, read_pairs
+from polyprobe.builder.translators import read_pairs
 from polyprobe.schema.languages import split_list
 from polyprobe.system.errors import Console
 
@@ -93,7 +93,7 @@ def balanced(
     request = BalancedRequest(source, **options)
     request.check_names(plan)
     if request.unimorph:  # its command is published: the folder is not relative to this one
-        request = replace(request, unimorph=str(Path(request.unimorph).absolute()))
+        request = replace(request, unimorph=request.unimorph.absolute())
     from polyprobe.builder import build
 
     if plan:
@@ -153,12 +153,6 @@ def own(
 @take_options(SentenceRequest)
 def sentences(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
-    config: Annotated[
-        str, typer.Option(help="Configuration with the templates; C gives C-sentence.")
-    ] = "default",
-    translator: Annotated[
-        str, typer.Option(callback=one_of(TRANSLATORS), help=f"{', '.join(TRANSLATORS)}.")
-    ] = "googletrans",
     translator_option: Annotated[
         Texts, typer.Option(help="key=value of the translator; may be repeated.")
     ] = None,
@@ -172,19 +166,13 @@ def sentences(
     apt-get install apertium-apy apertium-eng-spa apertium-eng-cat
     """
     options["source_language"] = options["source_language"].replace("_", "-")
-    SentenceRequest(dataset, config, translator, **options)  # refuses mistakes before slow imports
+    SentenceRequest(dataset, **options)  # refuses mistakes before slow imports
     pairs = read_pairs(translator_option or (), "--translator-option")
     from polyprobe.builder import build
     from polyprobe.builder.output.card import SENTENCE_HEAD
 
     folder, notes = build.build_sentences(
-        dataset,
-        config,
-        translator,
-        translator_options=pairs,
-        mirror=mirror,
-        output=output,
-        **options,
+        dataset, translator_options=pairs, mirror=mirror, output=output, **options
     )
     settings = notes.settings
     say(draw_table(SENTENCE_HEAD, notes.costs))

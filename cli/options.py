@@ -79,10 +79,10 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     elif isinstance(part.default, bool) or part.type == bool | None:
         kind = bool
     elif declaration.minimum is not None:
-        kind = int
+        kind = type(part.default) if isinstance(part.default, float) else int
         limits = f"{declaration.minimum}<=x<={declaration.maximum}"
         limits = f"x>={declaration.minimum}" if declaration.maximum == LARGEST else limits
-        keywords["metavar"] = f"<int range> [{limits}]"
+        keywords["metavar"] = f"<{kind.__name__} range> [{limits}]"
     elif declaration.parse:
         kind = list[str]
     elif isinstance(part.default, int | float):

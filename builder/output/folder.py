@@ -74,12 +74,14 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
         recover(folder, config)
 
 
-def check_same(folder: Path, name: str, command: str) -> None:
-    """Raise PolyprobeError if the folder has the configuration from another command."""
-    if (built := find_command(folder, name)) not in (None, command):
+def check_same(folder: Path, name: str, expected: Mapping[str, object], remedy: str) -> None:
+    """Raise PolyprobeError if the folder has the configuration with other notes than expected."""
+    command = find_command(folder, name)
+    notes = read_config(folder, name).notes if command else {}
+    if command and any(notes.get(key) != value for key, value in expected.items()):
         raise PolyprobeError(
-            f"{folder} holds another {name}, made by `{built}`; "
-            "name this one with --config, or remove that one"
+            f"{folder} holds another {name}, made by `{command}`; {remedy}, or remove "
+            f"{folder / 'data' / name}"
         )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polyprobe.builder.objects.lemmatizers import LEMMATIZERS
 from polyprobe.builder.sources import FACT_SOURCES
+from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.schema.columns import SENTENCE
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.system.errors import PolyprobeError, check_option
@@ -67,7 +68,7 @@ class BalancedRequest(Options):
         "sentences where every language has them).",
         choices=WORDINGS,
     )
-    unimorph: str | None = _sentence(
+    unimorph: Path | None = _sentence(
         None,
         "Folder with UniMorph's tables of inflected words (a file for each language, such as rus); "
         "with them xfactr's names get their cases.",
@@ -194,15 +195,9 @@ class OwnRequest(Options):
         return shlex.join(["polyprobe", "build", OWN, *words])
 
 
-def check_threshold(value: float) -> None:
-    """Refuse a similarity outside 0 to 100."""
-    if not 0 <= value <= 100:
-        raise PolyprobeError(f"--threshold {value:g}: expected 0 to 100")
-
-
-def check_folder_of_models(folder: str | Path) -> None:
+def check_folder_of_models(folder: Path) -> None:
     """Refuse a folder that does not exist."""
-    if not Path(folder).is_dir():
+    if not folder.is_dir():
         raise PolyprobeError(f"no folder {folder}; give --stanza one with Stanza's models")
 
 
@@ -211,8 +206,8 @@ class SentenceRequest(Options):
     """A sentence version: its base configuration, its languages, and the search for objects."""
 
     dataset: str
-    config: str
-    translator: str
+    config: str = option("default", "Configuration with the templates; C gives C-sentence.")
+    translator: str = option("googletrans", f"{', '.join(TRANSLATORS)}.")
     languages: tuple[str, ...] = option(
         (), "Comma-separated language codes (default: all).", parse=parse_languages
     )
@@ -226,10 +221,11 @@ class SentenceRequest(Options):
         75.0,
         "How alike words of the translation and a form of the label must be to be taken for the "
         "object, 0 to 100: 100 is equal, 75 allows about one other letter in four.",
-        check=check_threshold,
+        minimum=0,
+        maximum=100,
     )
     source_language: str = option("en", "Language to translate from.")
-    stanza_dir: str | None = option(
+    stanza_dir: Path | None = option(
         None, "Folder with the models of Stanza.", flag="--stanza", check=check_folder_of_models
     )
 
@@ -239,16 +235,10 @@ class SentenceRequest(Options):
         return self.config + SENTENCE
 
     @property
-    def models(self) -> Path | None:
-        """Return the folder with Stanza's models, None for Stanza's own."""
-        return Path(self.stanza_dir) if self.stanza_dir else None
-
-    @property
     def command(self) -> str:
         """Return the command that rebuilds the version on any machine."""
         # Options of a translator may be secret or change between days (a key, a port).
-        words = ["--config", self.config, "--translator", self.translator]
-        words += spell_options(replace(self, stanza_dir=None))
+        words = spell_options(replace(self, stanza_dir=None))
         return shlex.join(["polyprobe", "build", "sentences", self.dataset, *words])
 
     def check(self) -> None:

@@ -169,8 +169,7 @@ def add_sentences(
         from .sentences import render_sentences  # local, because it imports all grammars
 
         languages = request.languages or source.LANGUAGES
-        tables = Path(request.unimorph) if request.unimorph else None
-        return render_sentences(content, mirror, languages, tables)
+        return render_sentences(content, mirror, languages, request.unimorph)
     if content.prompts.is_empty():
         raise PolyprobeError(
             f"--wording {request.wording}: {request.source} has no sentences of its own; build its "

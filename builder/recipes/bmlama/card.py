@@ -18,6 +18,23 @@ AUDIT, VERDICTS, SECOND = (
     for name in ("audit.csv", "verdicts.csv", "second.csv")
 )
 
+# {line of the table: column, format, which language is the worst: that with most or least}
+LINES = {
+    "rows": ("rows", ","),
+    "parallel in all languages": ("rows_parallel_in_all", ","),
+    "not parallel to English, worst language": ("rows_not_parallel_to_en", ",", "most"),
+    "with a second correct answer, worst language": ("rows_with_second_answer", ",", "most"),
+    "with a duplicate label": ("rows_with_duplicate_labels", ",", "most"),
+    "with invisible characters": ("rows_with_invisible_characters", ",", "most"),
+    "with a word that mixes alphabets": ("rows_with_mixed_alphabets", ",", "most"),
+    "position of the answer, p-value of uniformity": ("answer_position_p_value", ".2g"),
+    "accuracy by chance": ("accuracy_chance", ".3f"),
+    "accuracy by frequent answers": ("accuracy_frequency", ".3f"),
+    "accuracy by frequent answers, without P530": ("accuracy_frequency_without_p530", ".3f"),
+    "RankC ceiling against English, random": ("ceiling_random", ".3f", "least"),
+    "RankC ceiling against English, answer first": ("ceiling_answer_first", ".3f", "least"),
+}
+
 
 def read_audit() -> pl.DataFrame:
     """Read what bench/bmlama_audit.py writes, a line for each language (AuditLine)."""
@@ -57,41 +74,21 @@ def describe_draw(audit: pl.DataFrame) -> str:
 def compare_audits(audit: pl.DataFrame) -> str:
     """Return one line for each figure and one column for each configuration."""
     parts = audit.partition_by("config", maintain_order=True)
-
-    def same(field: str, form: str) -> list[str]:
-        return [format(part[field][0], form) for part in parts]
-
-    def worst(field: str) -> list[str]:
-        tops = [part.sort(field, descending=True, maintain_order=True) for part in parts]
-        return [f"{n:,} ({top['language'][0]})" if (n := top[field][0]) else "0" for top in tops]
-
-    def lowest(field: str) -> list[str]:
-        tops = [part.sort(field, maintain_order=True) for part in parts]
-        return [
-            f"{v:.3f} ({top['language'][0]})" if (v := top[field][0]) < 1 else "1" for top in tops
-        ]
-
-    rows = {
-        "rows": same("rows", ","),
-        "parallel in all languages": same("rows_parallel_in_all", ","),
-        "not parallel to English, worst language": worst("rows_not_parallel_to_en"),
-        "with a second correct answer, worst language": worst("rows_with_second_answer"),
-        "with a duplicate label": worst("rows_with_duplicate_labels"),
-        "with invisible characters": worst("rows_with_invisible_characters"),
-        "with a word that mixes alphabets": worst("rows_with_mixed_alphabets"),
-        "position of the answer, p-value of uniformity": [
-            f"{part['answer_position_p_value'].min():.2g}" for part in parts
-        ],
-        "accuracy by chance": same("accuracy_chance", ".3f"),
-        "accuracy by frequent answers": same("accuracy_frequency", ".3f"),
-        "accuracy by frequent answers, without P530": same(
-            "accuracy_frequency_without_p530", ".3f"
-        ),
-        "RankC ceiling against English, random": lowest("ceiling_random"),
-        "RankC ceiling against English, answer first": lowest("ceiling_answer_first"),
-    }
     head = ("", *(f"`{part['config'][0]}`" for part in parts))
-    return markdown_table(head, ((title, *row) for title, row in rows.items()))
+    lines = (
+        (title, *(show_figure(part, *line) for part in parts)) for title, line in LINES.items()
+    )
+    return markdown_table(head, lines)
+
+
+def show_figure(audit: pl.DataFrame, field: str, form: str, worst: str = "") -> str:
+    """Return a figure of a configuration: the smallest, or the worst with its language."""
+    row = audit.sort(field, descending=worst == "most", maintain_order=True).row(0, named=True)
+    perfect = {"most": 0, "least": 1}.get(worst)
+    text = f"{row[field]:{form}}"
+    if perfect is None:
+        return text
+    return f"{perfect}" if row[field] == perfect else f"{text} ({row['language']})"
 
 
 def languages_table(audit: pl.DataFrame) -> str:

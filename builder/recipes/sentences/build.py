@@ -12,8 +12,8 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.objects.lemmatizers import load_lemmatizer
-from polyprobe.builder.output.config import hash_base, read_config, read_parquet
-from polyprobe.builder.output.folder import is_built, write_card, write_config, write_split
+from polyprobe.builder.output.config import hash_base, read_parquet
+from polyprobe.builder.output.folder import write_card, write_config, write_split
 from polyprobe.builder.recipes import list_recipe_configs, load_recipe
 from polyprobe.builder.recipes.requests import SentenceRequest
 from polyprobe.builder.translators import Translator
@@ -105,25 +105,11 @@ def find_settings(request: SentenceRequest, translator: Translator) -> SentenceS
         languages=request.languages,
         translator="; ".join(dict.fromkeys(signs)) or translator.signature,
         lemmatizers={
-            language: load_lemmatizer(request.lemmatizer, language, request.models).name
+            language: load_lemmatizer(request.lemmatizer, language, request.stanza_dir).name
             for language in request.languages
         },
         threshold=float(request.threshold),
     )
-
-
-def check_settings(folder: Path, request: SentenceRequest, settings: SentenceSettings) -> None:
-    """Raise PolyprobeError if the sentence version exists with other settings."""
-    if not is_built(folder, request.name):
-        return
-    notes = read_config(folder, request.name).notes
-    expected = {**settings._asdict(), "languages": list(settings.languages)}
-    if any(notes.get(name) != value for name, value in expected.items()):
-        command = notes.get("command", "another program")
-        raise PolyprobeError(
-            f"{folder} holds another {request.name}, made by `{command}`; give another --output, "
-            f"or remove {folder / 'data' / request.name}"
-        )
 
 
 def translate_languages(
@@ -135,7 +121,7 @@ def translate_languages(
     find = partial(
         find_objects,
         lemmatizer=request.lemmatizer,
-        stanza_dir=request.models,
+        stanza_dir=request.stanza_dir,
         threshold=request.threshold,
     )
     source = request.source_language
