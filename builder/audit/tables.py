@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from polyprobe.builder.sources.bmlama.files import is_raw, read_raw
+from polyprobe.builder.sources.bmlama.files import read_raw
 from polyprobe.schema.card import list_splits, read_card
 from polyprobe.schema.columns import split_name
 from polyprobe.schema.languages import refuse_languages
@@ -22,12 +22,13 @@ def read_tables(dataset: str, config: str | None, languages: Languages) -> dict[
     folder = Path(dataset)
     if folder.is_file():
         raise PolyprobeError(f"{dataset} is a file; give the folder of a dataset")
-    if folder.is_dir() and is_raw(folder):
+    has_parquet = any(folder.rglob("*.parquet"))
+    if any(folder.glob("*.tsv")) and not has_parquet:
         if config:
             text = f"{dataset} holds TSV files, which have no configurations; omit --config"
             raise PolyprobeError(text)
         return read_raw(folder, languages)
-    if folder.is_dir() and locate(dataset) == dataset and not any(folder.rglob("*.parquet")):
+    if folder.is_dir() and locate(dataset) == dataset and not has_parquet:
         raise PolyprobeError(f"{dataset} holds neither Parquet nor TSV files; give another folder")
     tables = read_splits(dataset, config)
     refuse_languages(languages or (), dataset, tables)

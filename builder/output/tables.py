@@ -88,25 +88,18 @@ def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:
     return markdown_table(("relation", "name", *columns), rows)
 
 
-def repairs_table(configs: Sequence[Config], meanings: dict[str, str]) -> str:
-    """Return one line for each code: the number of queries with it in at least one language."""
-    counts = {config.name: config.repairs for config in configs if config.repairs}
-    if not counts:
-        return "No configuration here is repaired."
-    return _codes_table(("code", "change"), counts, meanings)
-
-
 def flags_table(configs: Sequence[Config]) -> str:
     """Return one line for each flag: its number of queries in each configuration with flags."""
     counts = {config.name: config.flags for config in configs if config.flags}
     present = set().union(*counts.values())
     meanings = {flag: meaning for flag, meaning in FLAGS.items() if flag in present}
-    return _codes_table(("flag", "meaning"), counts, meanings)
+    return codes_table(("flag", "meaning"), counts, meanings)
 
 
-def _codes_table(
+def codes_table(
     head: tuple[str, str], counts: dict[str, Counter[str]], meanings: dict[str, str]
 ) -> str:
+    """Return one line for each code: its number of queries in each configuration."""
     rows = [
         (f"`{code}`", meaning, *(count[code] for count in counts.values()))
         for code, meaning in meanings.items()

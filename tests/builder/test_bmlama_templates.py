@@ -8,7 +8,7 @@ from polyprobe.builder.recipes.bmlama import card as bmlama_card
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama import linked as names
 from polyprobe.builder.sources.bmlama.files import list_paths, list_replacements
-from polyprobe.builder.sources.bmlama.linked import correct_name, turn
+from polyprobe.builder.sources.bmlama.linked import NAMES, turn
 from polyprobe.system.download import read_files
 from polyprobe.system.files import read_table_rows, read_toml
 
@@ -259,9 +259,9 @@ def test_names_are_unique_and_have_reasons():
 
 
 def test_a_name_is_for_one_entity_in_one_language():
-    assert correct_name("Корк", "Q162475", "ru") == "графство Корк"
-    assert correct_name("Корк", "Q36647", "ru") == "Корк"  # the city
-    assert correct_name("Cork", "Q162475", "nl") == "Cork"
+    assert NAMES["ru", "Q162475"] == "графство Корк"
+    assert ("ru", "Q36647") not in NAMES  # the city
+    assert ("nl", "Q162475") not in NAMES
 
 
 @pytest.mark.parametrize(

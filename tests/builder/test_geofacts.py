@@ -103,7 +103,7 @@ def test_labels_are_in_their_script(built, language):
 
 
 def test_templates_are_complete():
-    templates = geofacts.load_templates()
+    templates = geofacts.PATTERNS
     assert tuple(templates) == LANGUAGES
     for language, sentences in templates.items():
         assert tuple(sentences) == ("P30", "P36", "P37", "P38")

@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import TEMPLATES, is_template
-from polyprobe.builder.recipes.geofacts.build import load_templates
+from polyprobe.builder.recipes.geofacts.build import PATTERNS
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.templates import (
@@ -415,7 +415,7 @@ def apy():
 @needs_apertium
 @pytest.mark.parametrize("style", STYLES)
 def test_apertium_keeps_slots_in_every_style(style, apy):
-    geofacts = list(load_templates()["en"].values())
+    geofacts = list(PATTERNS["en"].values())
     templates = table(*OURS, *geofacts)
     engine = load_translator("apertium", url=apy)
     targets = ["es", "ca", "gl"]

@@ -24,12 +24,12 @@ from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.builder.sources.bmlama import files
 from polyprobe.builder.sources.bmlama.linked import (
+    NAMES,
     REPAIRS,
     Entity,
     Key,
     Linked,
     PublishedQuery,
-    correct_name,
     name_strangers,
     read_linked,
     turn,
@@ -326,7 +326,7 @@ def write_texts(
         block = config.entities[query.relation]
         template = templates.get(query.relation, {}).get(language)
         label = cleaned.get(subject, subject)
-        name = turn(correct_name(label, query.subject_id, language), language)
+        name = turn(NAMES.get((language, query.subject_id), label), language)
         text = template or cleaned.get(prompt, prompt).replace(label, "[X]")
         labels = tuple([block[x].labels[place] for x in query.candidates])
         original = tuple([block[x].original[place] for x in query.candidates])

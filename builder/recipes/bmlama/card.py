@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from polyprobe.builder.output.config import Config
-from polyprobe.builder.output.tables import flags_table, markdown_table, repairs_table
+from polyprobe.builder.output.tables import codes_table, flags_table, markdown_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
@@ -44,8 +44,10 @@ def read_audit() -> pl.DataFrame:
 def describe(configs: Sequence[Config]) -> dict[str, str]:
     """Return the parts of the card that only BMLAMA has."""
     audit = read_audit()
+    counts = {config.name: config.repairs for config in configs if config.repairs}
+    repairs = codes_table(("code", "change"), counts, REPAIRS)
     return {
-        "repairs": repairs_table(configs, REPAIRS),
+        "repairs": repairs if counts else "No configuration here is repaired.",
         "audit": compare_audits(audit),
         "audit_languages": languages_table(audit),
         "verdicts": verdicts_table(),

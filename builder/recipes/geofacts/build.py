@@ -37,6 +37,8 @@ _CODES = (
     "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
 )
 LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
+# {language: {relation: template with `[X]` and `[Y]`}}
+PATTERNS: dict[str, dict[str, str]] = read_toml(__package__, "templates.toml")
 CORRECTIONS = read_table_rows(__package__, "corrections.csv")
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
 # Languages with "North American continent" as the name of 003; 021 has the usual name.
@@ -55,17 +57,10 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
     # A country's name must not reveal the answer.
     facts = [x for x in sorted(_list_facts()) if x.relation in _MAY_LEAK or not leaks(x)]
     candidates = {fact: choose_candidates(fact, facts) for fact in facts}
-    templates = load_templates()
     return {
-        language: [_row(fact, candidates[fact], templates[language], language) for fact in facts]
+        language: [_row(fact, candidates[fact], PATTERNS[language], language) for fact in facts]
         for language in LANGUAGES
     }
-
-
-@cache
-def load_templates() -> dict[str, dict[str, str]]:
-    """Return the template of each relation in each language, with `[X]` and `[Y]`."""
-    return read_toml(__package__, "templates.toml")
 
 
 @cache

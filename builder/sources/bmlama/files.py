@@ -185,11 +185,6 @@ def read_entries() -> dict[str, dict[str, str]]:
     return {row["relation"]: {x: y.format(row[x]) for x, y in forms.items()} for row in rows}
 
 
-def is_raw(folder: Path) -> bool:
-    """Return whether the folder contains TSVs and no Parquet files."""
-    return any(folder.glob("*.tsv")) and not any(folder.rglob("*.parquet"))
-
-
 def read_raw(folder: Path, languages: Sequence[str] | None = None) -> dict[str, pa.Table]:
     """Return {language: table} of the folder's TSVs, in the requested order or by language."""
     # `relation` is recovered if the English templates have the blocks of BMLAMA-17 or 53. Otherwise

@@ -107,16 +107,16 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     queries = [query for part in parts for query in part.queries]
     triples = [(q.relation, q.subject_id, q.answer) for q in queries if q.subject_id]
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
-    names = []
-    for part, language in product(parts, languages):
-        if columns := part.rows.get(language):
-            ends = zip(part.queries, columns.subject, columns.answer, strict=True)
-            for query, subject, answer in ends:
-                if query.subject_id:
-                    names += [
-                        (language, query.subject_id, subject),
-                        (language, query.answer, answer),
-                    ]
+    names = [
+        (language, entity, label)
+        for part, language in product(parts, languages)
+        if (columns := part.rows.get(language))
+        for query, subject, answer in zip(
+            part.queries, columns.subject, columns.answer, strict=True
+        )
+        if query.subject_id
+        for entity, label in ((query.subject_id, subject), (query.answer, answer))
+    ]
     # An entity may have several labels in a language, also between relations.
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
@@ -197,7 +197,7 @@ def collect_entities(
         block = entities[relation]
         twins = (entity.id for entity in block.values() if entity.original == original)
         # A row without a link takes a linked answer with the same labels, if there is one.
-        fallback = name_by_label(relation, rows["en"].answer[number])
+        fallback = f"bmlama:{relation}:{rows['en'].answer[number]}"  # known by its label only
         name = ids[number] = link.object_id if link else next(twins, fallback)
         if name not in block:
             restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
@@ -214,7 +214,7 @@ def restore(
     for language, label in labels.items():
         spelling = mend(spellings.get((language, name), label), language)
         text = spelling if is_cut(label, spelling, relation) else label
-        yield correct_name(text, name, language)
+        yield NAMES.get((language, name), text)
 
 
 def is_cut(label: str, spelling: str, relation: str) -> bool:
@@ -241,7 +241,7 @@ def list_source_objects(languages: list[str], facts: Facts) -> Iterator[tuple[st
     table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
     for relation, name, *texts in table.sort("relation", "object_id").iter_rows():
         pairs = zip(texts, languages, strict=True)
-        names = tuple([correct_name(mend(text, code), name, code) for text, code in pairs])
+        names = tuple([NAMES.get((code, name)) or mend(text, code) for text, code in pairs])
         yield relation, Entity(name, names, names, published=False)
 
 
@@ -253,7 +253,7 @@ def name_strangers(
     places = {language: place for place, language in enumerate(languages)}
     part = labels.filter(pl.col("language").is_in(list(languages)), pl.col("id").is_in(sorted(ids)))
     for language, name, label in part.iter_rows():
-        names[name][places[language]] = correct_name(mend(label, language), name, language)
+        names[name][places[language]] = NAMES.get((language, name)) or mend(label, language)
     return {name: Entity(name, tuple(x), tuple(x), published=False) for name, x in names.items()}
 
 
@@ -266,7 +266,7 @@ def read_queries(
     """Return the rows as ids; candidates are the entities with the English labels."""
     # If several answers of the relation share an English label (Georgia is a country and a state),
     # the candidate is the one whose labels most languages have at this index; in a tie, the one
-    # with the smallest id. The id of a label without an entity (`name_by_label`) is in no entities.
+    # with the smallest id. The id of a label without an entity is in no entities.
     rows = published.columns
     english, place = rows["en"], list(rows).index("en")
     by_label = {relation: index_by_label(b.values(), place) for relation, b in entities.items()}
@@ -279,7 +279,7 @@ def read_queries(
             name = mend(label, "en")
             labels = (mend(part.candidates[number][index], code) for code, part in rows.items())
             homonyms = by_label[relation].get(name, ())
-            candidates.append(choose_entity(homonyms, labels) or name_by_label(relation, name))
+            candidates.append(choose_entity(homonyms, labels) or f"bmlama:{relation}:{name}")
         # The answer is known by its row; its English label may be that of a homonym.
         candidates[english.candidates[number].index(english.answer[number])] = answer
         subject, repairs = (link.subject_id, ()) if link else ("", ("unlinked",))
@@ -306,20 +306,6 @@ def choose_entity(entities: Sequence[Entity], labels: Iterable[str]) -> str:
     texts = list(labels)
     votes = [sum(map(str.__eq__, entity.original, texts)) for entity in entities]
     return entities[votes.index(max(votes))].id
-
-
-def name_by_label(relation: str, label: str) -> str:
-    """Return the id of an entity that is known by its English label only."""
-    return f"bmlama:{relation}:{label}"
-
-
-def correct_name(label: str, name: str, language: str) -> str:
-    """Return our name of the entity `name` in a language, or the label.
-
-    >>> correct_name("Airbus basic", "Q67", "en")
-    'Airbus'
-    """
-    return NAMES.get((language, name), label)
 
 
 def turn(label: str, language: str) -> str:
