@@ -12,7 +12,7 @@ import pyarrow as pa
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import annotate
-from polyprobe.schema.identity import name_candidates, name_subjects
+from polyprobe.schema.columns import name_candidates, name_subjects
 from polyprobe.schema.run.folder import SCORES
 
 

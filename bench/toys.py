@@ -23,7 +23,7 @@ from polyprobe.analysis.figures.floors import FLOORS, find_floors
 from polyprobe.metrics.rankc_subject.formulas import leave_out_answers
 from polyprobe.metrics.shared.intervals import Resampling, estimate
 from polyprobe.metrics.shared.ranks import compare_rankings
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import fingerprint
 from polyprobe.schema.load import load_facts
 
 from .dealt import Dealt

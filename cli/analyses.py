@@ -236,7 +236,7 @@ def tokens(
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     splits, texts = parse_splits(options.languages), options.texts
     check_model_revision(model, options.revision)
-    from polyprobe.schema.identity import fingerprint
+    from polyprobe.schema.columns import fingerprint
     from polyprobe.schema.load import find_default, load_facts
     from polyprobe.system.errors import explain_missing_extras
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from scipy.cluster.hierarchy import DisjointSet
 from scipy.optimize import linear_sum_assignment
 
-from polyprobe.schema.identity import name_candidates, name_subjects
+from polyprobe.schema.columns import name_candidates, name_subjects
 from polyprobe.system.hashing import hash_text
 
 Key = tuple[str, int]  # a relation and a part of its subjects

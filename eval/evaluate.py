@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.schema.columns import has_prompts
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import fingerprint, has_prompts
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of

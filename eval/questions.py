@@ -13,8 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.metrics.shared.floors import answer_frequency, compare_names
-from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import name_candidates, read_lists
+from polyprobe.schema.columns import SLOT, name_candidates, read_lists
 from polyprobe.system.errors import PolyprobeError
 
 from .donors import Donors

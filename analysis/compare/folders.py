@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.figures.units import resolve_clusters
-from polyprobe.schema.identity import key_rows
+from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.errors import PolyprobeError
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyprobe.schema.identity import key_rows
+from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
 from polyprobe.system.errors import PolyprobeError

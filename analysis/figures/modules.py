@@ -13,7 +13,7 @@ from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistenc
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import Resampling, estimate, mean_of
 from polyprobe.metrics.shared.rows import Rows, take
-from polyprobe.schema.identity import split_fact
+from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.errors import PolyprobeError

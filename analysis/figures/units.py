@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
-from polyprobe.schema.identity import split_fact
+from polyprobe.schema.columns import split_fact
 from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.options import convert_value
 

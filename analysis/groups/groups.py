@@ -24,7 +24,7 @@ from polyprobe.metrics.joint.groups import (
 )
 from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared.rows import take
-from polyprobe.schema.identity import split_fact
+from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError

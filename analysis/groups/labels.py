@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from polyprobe.analysis.compare.sentences.gender import read_genders
-from polyprobe.schema.identity import split_fact
+from polyprobe.schema.columns import split_fact
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import load_again
 from polyprobe.schema.run.settings import Settings

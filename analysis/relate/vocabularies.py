@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
-from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.schema.identity import place_rows
+from polyprobe.schema.columns import SLOT, has_prompts, place_rows
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked

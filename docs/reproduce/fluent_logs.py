@@ -38,8 +38,7 @@ import pyarrow.parquet as pq
 
 from polyprobe.builder.recipes import FLUENT_WIDE
 from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS, WORDINGS
-from polyprobe.schema.columns import SLOT, Row, to_table
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import SLOT, Row, fingerprint, to_table
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import masked_scores
-from polyprobe.schema.identity import place_rows
+from polyprobe.schema.columns import place_rows
 from polyprobe.schema.locate import read_relation_names
 from polyprobe.schema.run.folder import FinishedRun, Run, load_again, read_run_tables
 from polyprobe.schema.run.protocol import as_asked

@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.schema.columns import COLUMNS, UNREADABLE
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import COLUMNS, UNREADABLE, fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings

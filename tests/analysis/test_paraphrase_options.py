@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_paraphrases
 from polyprobe.analysis.figures.options import RankingOptions
 from polyprobe.analysis.figures.units import Units
-from polyprobe.schema.identity import read_lists
+from polyprobe.schema.columns import read_lists
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.schema.run.protocol import as_asked, mark_repeated
 from polyprobe.system.errors import PolyprobeError

@@ -14,7 +14,7 @@ from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.rows import make_choice

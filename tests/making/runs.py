@@ -13,7 +13,7 @@ from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import annotate
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES as SCHEMA
 from polyprobe.schema.run.folder import Run

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polyprobe.schema.columns import Row
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import Row, fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import protocol_of

@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.publish.install import install_dataset
-from polyprobe.schema.columns import check, to_table
-from polyprobe.schema.identity import fingerprint
+from polyprobe.schema.columns import check, fingerprint, to_table
 from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.rows import choose_rows
 from polyprobe.system.errors import PolyprobeError, one_line

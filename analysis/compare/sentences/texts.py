@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from polyprobe.analysis.compare.match import WIDE, WORDINGS, Versions
-from polyprobe.schema.columns import SLOT
-from polyprobe.schema.identity import key_rows, place_rows, split_fact
+from polyprobe.schema.columns import SLOT, key_rows, place_rows, split_fact
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.errors import PolyprobeError

@@ -19,7 +19,7 @@ from polyprobe.metrics.shared.intervals import (
     summarize,
 )
 from polyprobe.metrics.shared.rows import take
-from polyprobe.schema.identity import place_rows
+from polyprobe.schema.columns import place_rows
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.system.errors import PolyprobeError
 

@@ -13,7 +13,7 @@ from polyprobe.analysis.figures.further.relations import list_rows
 from polyprobe.analysis.figures.units import Units
 from polyprobe.metrics.joint.split import Asked, choose_first, split_inconsistency
 from polyprobe.metrics.shared.intervals import index_labels, sum_by
-from polyprobe.schema.identity import key_rows, name_candidates, place_rows
+from polyprobe.schema.columns import key_rows, name_candidates, place_rows
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked
 
