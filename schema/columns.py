@@ -105,6 +105,7 @@ COLUMNS = {
     "candidates": "lists of text",
     "answers": "lists of whole numbers",
 }
+_NONE: np.ndarray = np.zeros(1, dtype=bool)  # of all rows
 REMEDY = "correct the dataset or rebuild it"
 PROMPTS = "prompts"  # a column that datasets may have: a prompt for each candidate
 # Blanks, line breaks and characters without width.
@@ -136,16 +137,12 @@ def check(
 
 
 def _check_columns(schema: pa.Schema, place: str) -> None:
-    for column, expected in COLUMNS.items():
-        if column not in schema.names:
+    for column, expected in {**COLUMNS, PROMPTS: "lists of text"}.items():
+        kind = schema.field(column).type if column in schema.names else pa.null()
+        if column in COLUMNS and column not in schema.names:
             raise PolyprobeError(f"{place} has no column {column!r}; expected {', '.join(COLUMNS)}")
-        kind = schema.field(column).type
-        if _holds(kind) != expected:
+        if _holds(kind) != expected and (column in COLUMNS or not pa.types.is_null(kind)):
             raise PolyprobeError(f"{place}: column {column!r} is {kind}; expected {expected}")
-    if PROMPTS in schema.names:
-        kind = schema.field(PROMPTS).type
-        if _holds(kind) != COLUMNS["candidates"] and not pa.types.is_null(kind):
-            raise PolyprobeError(f"{place}: column {PROMPTS!r} is {kind}; expected lists of text")
 
 
 def _holds(kind: pa.DataType) -> str | None:
@@ -162,14 +159,12 @@ def _bad_slots(texts: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _bad_prompts(table: pa.Table) -> np.ndarray:
-    if not has_prompts(table):
-        return np.zeros(len(table), dtype=bool)
-    return _rows_with(table[PROMPTS], _bad_slots)
+    return _rows_with(table[PROMPTS], _bad_slots) if has_prompts(table) else _NONE
 
 
 def _other_number_of_prompts(table: pa.Table) -> np.ndarray:
     if not has_prompts(table):
-        return np.zeros(len(table), dtype=bool)
+        return _NONE
     sizes = (pc.list_value_length(table[column]) for column in (PROMPTS, "candidates"))
     return np.asarray(pc.fill_null(pc.not_equal(*sizes), False))
 
@@ -214,7 +209,7 @@ def _repeated_row(table: pa.Table) -> np.ndarray:
 def _has_flag(table: pa.Table, flag: str) -> np.ndarray:
     """Return whether each row has a flag of rows that some datasets are released with."""
     if "flags" not in table.column_names:
-        return np.zeros(len(table), dtype=bool)
+        return _NONE
     return _rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, flag), False))
 
 

@@ -58,37 +58,28 @@ def read_sums(package: str, name: str) -> dict[str, str]:
 
 def read_files(
     repository: Repository, paths: Iterable[str], mirror: Path | None = None
-) -> Iterator[bytes]:
+) -> Iterator[Any]:
     """Yield the content of each path, in the given order, with its SHA-256 checked.
 
-    The files are in the zipball of the commit. With `mirror`, a folder, it is
-    `OWNER__REPO@COMMIT12.zip` there. Without, it is downloaded from GitHub into the user's cache
-    folder; a damaged archive in the cache is downloaded again, a damaged download is deleted.
+    That of a folder, whose path ends with `/`, is {name: content} of its files. The files are in
+    the zipball of the commit. With `mirror`, a folder, it is `OWNER__REPO@COMMIT12.zip` there.
+    Without, it is downloaded from GitHub into the user's cache folder; a damaged archive in the
+    cache is downloaded again, a damaged download is deleted.
     """
-    yield from _read_each(repository, deque(paths), mirror)
-
-
-def read_folders(
-    repository: Repository, folders: Iterable[str], mirror: Path | None = None
-) -> Iterator[dict[str, bytes]]:
-    """Yield {name: content} of the files in each folder, as `read_files` yields files."""
-    yield from _read_each(repository, deque(folders), mirror)
-
-
-def _read_each(repository: Repository, paths: deque[str], mirror: Path | None) -> Iterator[Any]:
+    rest = deque(paths)
     if mirror is not None:
         check_archive(repository, mirror)
-        yield from _read_members(repository, paths, mirror / repository.archive)
+        yield from _read_members(repository, rest, mirror / repository.archive)
         return
     archive = cache_folder() / "upstream" / repository.archive
     if archive.is_file():
         with suppress(PolyprobeError):
-            yield from _read_members(repository, paths, archive)
+            yield from _read_members(repository, rest, archive)
             return
         archive.unlink()
     _download(repository.url, archive, None)
     try:
-        yield from _read_members(repository, paths, archive)
+        yield from _read_members(repository, rest, archive)
     except PolyprobeError as error:
         archive.unlink()
         raise PolyprobeError(f"{repository.url}: {error}; the download was deleted") from error

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, count_changed, is_template
-from polyprobe.system.download import Repository, read_files, read_folders, read_sums
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import track
 
 LICENCE = (
@@ -193,7 +193,7 @@ def read_translations(mirror: Path | None, language: str) -> pl.DataFrame:
     name = TRANSLATED_FOLDERS.get(language, language)
     folders = {x: f"{TRANSLATED_ROOT}/pararel_{x}/{name}/" for x in TRANSLATORS}
     present = {x: folder for x, folder in folders.items() if folder in TRANSLATED.sha256}
-    contents = read_folders(TRANSLATED, present.values(), mirror)
+    contents = read_files(TRANSLATED, present.values(), mirror)
     parts = [
         pl.read_ndjson(io.BytesIO(content), schema={"pattern": pl.String}).select(
             translator=pl.lit(translator),

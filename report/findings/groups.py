@@ -19,25 +19,17 @@ from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution
 LISTED = 20  # pairs in the terminal
-TERMS = (
-    (
-        "right, wrong",
-        "Number of rows: a fact has one in each language. A tie counts with its expectation.",
-    ),
-    ("share", "Right rows as a share of all rows, with the 95% bootstrap interval over facts."),
-    (
-        "errors",
-        "100 (e/E − n/N) / (n/N): the percentage by which the group's share of the errors e/E "
-        "exceeds its share of the rows n/N (Polyglot or Not).",
-    ),
-    ("χ²", "Pearson's test of equal shares in all groups, with Yates' correction for two groups."),
-    ("V", "Cramér's V, the size of the difference from 0 to 1."),
-    (
-        "permuted p",
-        "Share of the assignments of labels to whole units with a χ² at least as large.",
-    ),
-    ("RankC", "Mean RankC of the group's facts over pairs of languages."),
-)
+TERMS = {
+    "right, wrong": "Number of rows: a fact has one in each language. A tie counts with its "
+    "expectation.",
+    "share": "Right rows as a share of all rows, with the 95% bootstrap interval over facts.",
+    "errors": "100 (e/E − n/N) / (n/N): the percentage by which the group's share of the errors "
+    "e/E exceeds its share of the rows n/N (Polyglot or Not).",
+    "χ²": "Pearson's test of equal shares in all groups, with Yates' correction for two groups.",
+    "V": "Cramér's V, the size of the difference from 0 to 1.",
+    "permuted p": "Share of the assignments of labels to whole units with a χ² at least as large.",
+    "RankC": "Mean RankC of the group's facts over pairs of languages.",
+}
 
 
 def make_groups_finding(groups: Groups) -> Finding:
@@ -58,7 +50,7 @@ def make_groups_finding(groups: Groups) -> Finding:
         settings=[settings.signature],
         notes=[*_list_notes(groups)],
         cautions=[*_list_cautions(groups)],
-        terms=TERMS,
+        terms=[*TERMS.items()],
         pictures=_draw(groups),
     )
 

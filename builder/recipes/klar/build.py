@@ -17,7 +17,7 @@ import pyarrow as pa
 from polyprobe.builder.recipes.bmlama import build as bmlama
 from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.download import Repository, read_folders, read_sums
+from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import track
 
 DEFAULT_CONFIG = "17-repaired"
@@ -62,7 +62,7 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
 def read_relations(mirror: Path | None) -> dict[str, dict[str, Relation]]:
     """Return {language: {relation: its templates and facts}}."""
     folders = {Path(folder).name: folder for folder in REPOSITORY.sha256}
-    contents = read_folders(REPOSITORY, folders.values(), mirror)
+    contents = read_files(REPOSITORY, folders.values(), mirror)
     by_language = {}
     for language, files in zip(track(folders, "reading klar"), contents, strict=True):
         tables = list(map(json.loads, files.values()))
