@@ -106,7 +106,8 @@ def write_text(path: Path, text: str, remedy: str = "its old content is unchange
 def replacing(target: Path) -> Iterator[Path]:
     """Yield a new folder that replaces `target` after the block, unless an error removes it."""
     new, old = (target.with_name(f".{target.name}.{state}") for state in ("new", "old"))
-    with cleared(new):
+    remove(new)
+    try:
         new.mkdir(parents=True)
         yield new
         if target.exists():
@@ -119,16 +120,8 @@ def replacing(target: Path) -> Iterator[Path]:
                 old.rename(target)
             raise
         shutil.rmtree(old, ignore_errors=True)
-
-
-@contextmanager
-def cleared(path: Path) -> Iterator[None]:
-    """Remove `path`, a file or folder, before the block and after it."""
-    remove(path)
-    try:
-        yield
     finally:
-        remove(path)
+        remove(new)
 
 
 def remove(path: Path) -> None:

@@ -26,7 +26,7 @@ from polyprobe.metrics.shared.intervals import NO_SHARES, Figure, add_mean, divi
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import describe_differing, list_differing, name_runs
+from polyprobe.schema.run.naming import compare_settings, describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
 from polyprobe.system.errors import PolyprobeError, track
@@ -142,7 +142,7 @@ def compare_runs(
     runs, match = (first, second), match_runs(first, second, choice)
     table = match.tables[0][match.languages[0]]  # ids and relations are those of all languages
     units, clusters = _list_units(match, clusters), resolve_clusters(table, clusters)
-    differing = list_differing(runs)
+    differing = compare_settings([run.settings() for run in runs])
     relations = list_rows(table["relation"].to_pylist()) if by_relation else {}
     within = _list_units(match, clusters, within=True) if by_relation else units
     try:

@@ -174,7 +174,7 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     )]  # fmt: skip
     notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
-    (means, floors), every = _make_means_tables(report), _make_every_mean_table(report)
+    means, floors, every = _make_means_tables(report)
     of_second = [
         f"{name_part(part, report)}{x}." for part in report.parts for x in list_second(part.results)
     ]
@@ -198,8 +198,8 @@ def name_part(part: RunPart, report: Report) -> str:
     return f"{part.name}: " if len(report.parts) > 1 else ""
 
 
-def _make_means_tables(report: Report) -> tuple[Table, Table]:
-    """Make the tables of the headline figures' means, above their highest floors; of all floors."""
+def _make_means_tables(report: Report) -> tuple[Table, Table, Table]:
+    """Make the tables of the headline figures' means, of their floors, and of all means."""
     rows, of_floors = list[list[str]](), list[list[str]]()
     for figure in _list_defined(HEADLINE, report):
         rows.append([figure.title, *_list_cells(report, figure, "mean")])
@@ -210,8 +210,17 @@ def _make_means_tables(report: Report) -> tuple[Table, Table]:
         names = dict.fromkeys(name for levels in floors for name in levels)
         of_floors += [[f"{figure.title}: {x}", *(y.get(x, "–") for y in floors)] for x in names]
     columns = _list_columns(report, "floor")[: 1 + len(report.parts)]
-    means = Table(_list_columns(report, "figure"), rows)
-    return means, Table(columns, of_floors, folded="All floors")
+    first, *heads = _list_columns(report, "figure")
+    every = [
+        [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
+        for figure in _list_defined((*SEPARATE, *JOINT), report)
+    ]
+    folded = "All means with their intervals"
+    return (
+        Table([first, *heads], rows),
+        Table(columns, of_floors, folded="All floors"),
+        Table([first, Column("definition", Role.LABEL), *heads], every, folded=folded),
+    )
 
 
 def rank_floors(part: RunPart, figure: RunFigure) -> dict[str, str]:
@@ -258,17 +267,6 @@ def _write_estimate(value: float | None, bounds: Sequence[float] | None, mark: s
 def _list_columns(report: Report, first: str) -> list[Column]:
     heads = (*(part.name for part in report.parts), *(two.title for two in report.between))
     return [Column(first, Role.LABEL), *(Column(head, Role.TEXT) for head in heads)]
-
-
-def _make_every_mean_table(report: Report) -> Table:
-    """Make the table of all means, and of the figures of all languages together."""
-    rows = [
-        [figure.title, figure.definition, *_list_cells(report, figure, "mean")]
-        for figure in _list_defined((*SEPARATE, *JOINT), report)
-    ]
-    first, *heads = _list_columns(report, "figure")
-    columns = [first, Column("definition", Role.LABEL), *heads]
-    return Table(columns, rows, folded="All means with their intervals")
 
 
 def make_accuracies_table(report: Report) -> Table:

@@ -1,13 +1,11 @@
 """The order of languages in pictures and pages, and their labels."""
 
-from collections.abc import Mapping, Sequence
-from itertools import combinations, permutations
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.cluster.hierarchy import leaves_list, linkage
 
-from polyprobe.analysis.figures.results import mean_known
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
 from polyprobe.system.errors import PolyprobeError
@@ -19,42 +17,43 @@ _TRAITS = {"family": ("family", "branch", "name"), "script": ("script", "name")}
 
 
 def order_languages(
-    languages: Sequence[str], order: str, values: Mapping[str, float | None] | None = None
+    languages: Sequence[str], order: str, values: np.ndarray | None = None
 ) -> list[int]:
-    """Order languages: list their places.
+    """Order languages by family, script or `similarity`: list their places.
 
     Languages of a branch or a script are sorted by English name; those missing from
-    `schema/languages.tsv` come last, as given. `similarity` needs values, `en-fr` → value.
+    `schema/languages.tsv` come last, as given. `similarity` needs values, [languages, languages].
     """
     assert order in ORDERS, order
-    places = [*range(len(languages))]
     if order == "similarity":
-        assert values is not None
-        return _order_by_similarity(languages, values)
-    if order == "given":
-        return places
-    languages_of_codes = [find_language(code) for code in languages]
-    traits = [
-        [getattr(x, name) for name in _TRAITS[order]] if x else [] for x in languages_of_codes
-    ]
-    return sorted(places, key=lambda i: (not traits[i], traits[i]))
+        if values is None:
+            raise PolyprobeError(
+                "--order similarity requires a heat map of pairs of languages; choose another order"
+            )
+        return _order_by_similarity(values)
+    listed = [find_language(code) for code in languages]
+    if not any(listed):
+        raise PolyprobeError(
+            f"--order {order}: {', '.join(languages[:3])}, … are not known languages; omit --order"
+        )
+    traits = [[getattr(x, name) for name in _TRAITS[order]] if x else [] for x in listed]
+    return sorted(range(len(languages)), key=lambda i: (not traits[i], traits[i]))
 
 
-def _order_by_similarity(languages: Sequence[str], values: Mapping[str, float | None]) -> list[int]:
+def _order_by_similarity(values: np.ndarray) -> list[int]:
     """Order languages by average linkage, similar languages side by side.
 
     The distance of two languages is the highest value minus their value. A pair with a value in
     each direction has the mean of both; a pair without a value has the lowest value. Clusters stay
     together; their order does not always minimise the distances of neighbours (scipy issue 11227).
     """
-    similarities = [
-        mean_known([values.get(f"{first}-{second}"), values.get(f"{second}-{first}")])
-        for first, second in combinations(languages, 2)
-    ]
-    defined = [value for value in similarities if value is not None]
-    if len(languages) < 3 or not defined:
-        return [*range(len(languages))]
-    distances = np.array([max(defined) - (min(defined) if x is None else x) for x in similarities])
+    either = np.where(np.isnan(values), values.T, values)
+    both = (either + either.T) / 2
+    similarities = both[np.triu_indices(len(values), 1)]
+    defined = similarities[~np.isnan(similarities)]
+    if len(values) < 3 or not len(defined):
+        return [*range(len(values))]
+    distances = defined.max() - np.nan_to_num(similarities, nan=defined.min())
     order: list[int] = leaves_list(linkage(distances, "average", optimal_ordering=True)).tolist()
     return order
 
@@ -72,41 +71,22 @@ def arrange(picture: Picture, order: str) -> Picture:
         kind = "scatter plot" if isinstance(picture, Points) else "chart of curves"
         raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
     if isinstance(picture, Boxes):
-        places = _order_labels(picture.labels, order)
+        places = order_languages(picture.labels, order)
         boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
         return picture._replace(labels=[picture.labels[i] for i in places], series=boxes)
     if isinstance(picture, Bars):
-        places = _order_labels(picture.labels, order)
+        places = order_languages(picture.labels, order)
         series = []
         for name, *lists in picture.series:  # optional ones are empty
             ordered: list[Any] = [[x[i] for i in places] if x else () for x in lists]
             series.append(Series(name, *ordered))
         return picture._replace(labels=[picture.labels[i] for i in places], series=series)
     if list(picture.rows) != list(picture.columns):
-        rows, columns = (_order_labels(x, order) for x in (picture.rows, picture.columns))
+        rows, columns = (order_languages(x, order) for x in (picture.rows, picture.columns))
         return _arrange_heat(picture, rows, columns)
-    places = _order_labels(picture.rows, order, picture)
+    matrix = picture.values if picture.similar is None else picture.similar
+    places = order_languages(picture.rows, order, matrix)
     return _arrange_heat(picture, places, places)
-
-
-def _order_labels(labels: Sequence[str], order: str, heat: Heat | None = None) -> list[int]:
-    values = None
-    if order == "similarity":
-        if heat is None:
-            raise PolyprobeError(
-                "--order similarity requires a heat map of pairs of languages; choose another order"
-            )
-        matrix = heat.values if heat.similar is None else heat.similar
-        pairs = permutations(range(len(labels)), 2)
-        values = {
-            f"{labels[i]}-{labels[j]}": None if np.isnan(matrix[i, j]) else float(matrix[i, j])
-            for i, j in pairs
-        }
-    elif not any(map(find_language, labels)):
-        raise PolyprobeError(
-            f"--order {order}: {', '.join(labels[:3])}, … are not known languages; omit --order"
-        )
-    return order_languages(labels, order, values)
 
 
 def _arrange_heat(heat: Heat, rows: Sequence[int], columns: Sequence[int]) -> Heat:

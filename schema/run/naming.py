@@ -44,13 +44,8 @@ def name_runs(runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def list_differing(runs: Sequence[Run]) -> dict[str, list[str]]:
-    """List the parts of the signature that differ, with their value in each run."""
-    return compare_settings([run.settings() for run in runs])
-
-
 def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
-    """List the same as `list_differing`, of settings."""
+    """List the parts of the signature that differ, with their value in each run."""
     columns = [
         {**split_signature(run.signature), "model": run.model_name, "revision": revision}
         for run, revision in zip(settings, _list_revisions(settings), strict=True)
@@ -59,7 +54,8 @@ def compare_settings(settings: Sequence[Settings]) -> dict[str, list[str]]:
     parts = {name: [column.get(name, "–") for column in columns] for name in names}
     prints = [run.fingerprint for run in settings]
     common = [x for x in prints[0] if all(x in languages for languages in prints)]
-    parts["other languages"] = [_list_some([x for x in run if x not in common]) for run in prints]
+    rare = [[x for x in run if x not in common] for run in prints]
+    parts["other languages"] = [", ".join(x[:4] + ["…"] * (len(x) > 4)) or "none" for x in rare]
     del parts["languages"]
     changed = [x for x in common if len({languages[x] for languages in prints}) > 1]
     if len({*parts["data"]}) == 1:
@@ -87,13 +83,10 @@ def _have_one_probe(first: Settings, second: Settings) -> bool:
     return max(abs(a - b) for a, b in pairs) <= AGREE
 
 
-def _list_some(names: Sequence[str]) -> str:
-    return ", ".join([*names[:4], *["…"][: len(names) > 4]]) or "none"
-
-
 def describe_differing(runs: Sequence[Run]) -> str:
     """Describe the differing settings in a line, such as `differ in: dtype float32 / bfloat16`."""
-    parts = [f"{name} {' / '.join(values)}" for name, values in list_differing(runs).items()]
+    differing = compare_settings([run.settings() for run in runs])
+    parts = [f"{name} {' / '.join(values)}" for name, values in differing.items()]
     return f"differ in: {'; '.join(parts)}" if parts else "equal settings"
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, find_different
 from polyprobe.schema.languages import split_list
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.errors import PolyprobeError, refuse_unknown
 from polyprobe.system.options import check_arguments
 
 OTHERS = "other relations"
@@ -75,8 +75,9 @@ def apply_choice(table: pa.Table, choice: Choice, names_elsewhere: Collection[st
     # an unknown name is refused, except for `names_elsewhere`, as of rows left out earlier
     relations, flags = table["relation"].to_pylist(), _read_flags(table)
     relations_and_flags = {*list_relations_and_flags(table), *names_elsewhere}
-    _check("relation", "--relations", choice.relations or (), {*relations, *names_elsewhere})
-    _check("relation or flag", "--exclude", choice.exclude, relations_and_flags)
+    all_relations = {*relations, *names_elsewhere}
+    refuse_unknown("relation", choice.relations or (), "--relations", all_relations)
+    refuse_unknown("relation or flag", choice.exclude, "--exclude", relations_and_flags)
     rows, left_out = [], Counter[str]()
     for row, (relation, names) in enumerate(zip(relations, flags, strict=True)):
         excluded = choice.relations is not None and relation not in choice.relations
@@ -161,10 +162,3 @@ def _read_flags(table: pa.Table) -> Sequence[Sequence[str]]:
 
 def _sort(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(names), key=lambda name: (len(name), name)))  # P36 before P101
-
-
-def _check(kind: str, option: str, names: Iterable[str], choices: Collection[str]) -> None:
-    for name in names:
-        if name not in choices:
-            listed = ", ".join(_sort(choices))
-            raise PolyprobeError(f"unknown {kind} {name!r} in {option}; known: {listed}")

@@ -243,8 +243,11 @@ def test_eval_takes_the_options(place, tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--relations", "P1"], "unknown relation 'P1' in --relations; known: P36, P37"),
-        (["--exclude", "x"], "unknown relation or flag 'x' in --exclude; known: P36, P37"),
+        (
+            ["--relations", "P1"],
+            "unknown relation 'P1' in --relations; available: P36, P37",
+        ),
+        (["--exclude", "x"], "unknown relation or flag 'x' in --exclude; available: P36, P37"),
         (["--exclude", "none,P36"], "unknown relation or flag 'none' in --exclude"),
         (["--relations", ""], "no row is left of 8 (relations none)"),
         (

@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.schema.run.folder import PROMPT
-from polyprobe.schema.run.naming import list_differing
+from polyprobe.schema.run.naming import compare_settings
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 
@@ -215,7 +215,8 @@ def _list_notes(results: Mapping[str, Any], versions: Versions, n_differing: int
             f"{n_differing:,} rows have other correct answers or more candidates in one wording: "
             "each is ranked among its own, without inflection delta"
         )
-    if differing := {*list_differing(versions.runs)} - {"data", "other languages"}:
+    differences = compare_settings([run.settings() for run in versions.runs])
+    if differing := {*differences} - {"data", "other languages"}:
         settings = ", ".join(sorted(differing))
         lines.append(
             f"the runs also differ in {settings}: the differences are not of wording alone"

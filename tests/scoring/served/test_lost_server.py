@@ -11,7 +11,7 @@ from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import list_differing
+from polyprobe.schema.run.naming import compare_settings
 from polyprobe.scoring.served import engine
 from polyprobe.scoring.served.handshake import SAMPLE
 from polyprobe.scoring.served.openai import Vllm
@@ -150,7 +150,7 @@ def test_a_server_that_rounds_to_few_bits_is_one_model(dialect, tmp_path):
     runs = [Run(tmp_path / scoring) for scoring in protocols]
     assert len({run.settings().revision for run in runs}) == 1
     assert runs[0].settings().probe != runs[1].settings().probe
-    assert list_differing(runs).keys() == {"scoring"}
+    assert compare_settings([run.settings() for run in runs]).keys() == {"scoring"}
     assert compare_runs(*runs, n_resamples=50).gaps
 
 
@@ -187,8 +187,12 @@ def test_two_models_with_one_mean_have_two_revisions(tmp_path):
         folder = write_run(tmp_path / name, facts, SCORES).folder
         reseal(folder, probe=probe, revision="probe-5.5")
         runs.append(Run(folder))
-    assert list_differing(runs)["revision"] == ["probe-5.5", "probe-5.5", "probe-5.5 (2)"]
-    assert "revision" not in list_differing(runs[:2])
+    assert compare_settings([run.settings() for run in runs])["revision"] == [
+        "probe-5.5",
+        "probe-5.5",
+        "probe-5.5 (2)",
+    ]
+    assert "revision" not in compare_settings([run.settings() for run in runs[:2]])
 
 
 def test_a_run_of_this_process_is_not_continued_by_a_server(tmp_path):
