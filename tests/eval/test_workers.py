@@ -180,12 +180,12 @@ class TestDevices:
     def test_processes_that_cannot_run_are_started_three_times_again(self, monkeypatch):
         calls = []
 
-        class Counted(processes.ProcessPoolExecutor):
-            def __init__(self, *arguments):
-                calls.append(arguments[0])
-                super().__init__(*arguments)
+        class Counted(processes.Process):
+            def start(self):
+                calls.append(1)
+                super().start()
 
-        monkeypatch.setattr(processes, "ProcessPoolExecutor", Counted)
+        monkeypatch.setattr(processes, "Process", Counted)
         results = score_in_processes(ModelSource(Deadly(), OPTIONS), tasks_of(2), 1, silent)
         with pytest.raises(PolyprobeError, match=r"each time they are started \(exit status 7\)"):
             next(results)
@@ -224,7 +224,9 @@ class TestDevices:
         class Noted(processes.Process):
             def __init__(self, source, threads):
                 made.append(source.options.device)
-                super().__init__(source, threads)
+
+            def end(self):
+                pass
 
         monkeypatch.setattr(processes, "Process", Noted)
         monkeypatch.setattr(processes, "_collect", lambda *_: iter(()))

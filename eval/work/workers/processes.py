@@ -6,18 +6,11 @@ import signal
 import sys
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
-from concurrent.futures import (
-    FIRST_COMPLETED,
-    Future,
-    ProcessPoolExecutor,
-    ThreadPoolExecutor,
-    wait,
-)
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
-from multiprocessing.process import BaseProcess
-from threading import Thread
+from multiprocessing.connection import Connection, wait
+from traceback import format_exception
 from types import ModuleType
 
 import torch
@@ -29,6 +22,7 @@ from polyprobe.system.errors import PolyprobeError
 
 from .here import Report, Task, Worker
 
+CONTEXT = multiprocessing.get_context("spawn")  # a fork would break torch
 RESTARTS = 3  # in a row, without a finished task in between
 
 
@@ -65,22 +59,23 @@ def _collect(
     restarts = 0
     for process in crew:
         process.submit(waiting, len(crew))
-    while busy := {process.future: process for process in crew if process.future}:
+    while busy := [process for process in crew if process.tasks]:
         mistakes, lost = [], []
-        for future in wait(busy, return_when=FIRST_COMPLETED).done:
-            process = busy[future]
+        ready = wait([process.pipe for process in busy])
+        for process in (process for process in busy if process.pipe in ready):
             try:
-                scored = future.result()
-            except BrokenProcessPool:
+                scored = process.pipe.recv()
+            except (EOFError, OSError):
                 lost.append(process)
-            except PolyprobeError as error:
-                mistakes.append(error)
-            else:
-                restarts = 0
-                task = process.tasks.popleft()
-                process.submit(waiting, len(crew))
-                report(task, len(task.prompts), len(task.prompts))
-                yield task, scored
+                continue
+            if isinstance(scored, Exception):
+                mistakes.append(scored)
+                continue
+            restarts = 0
+            task = process.tasks.popleft()
+            process.submit(waiting, len(crew))
+            report(task, len(task.prompts), len(task.prompts))
+            yield task, scored
         if mistakes:
             raise mistakes[0]
         if lost and restarts == RESTARTS:
@@ -90,59 +85,49 @@ def _collect(
             )
         restarts += bool(lost)
         for process in lost:
-            process.restart()
+            process.end()
+            process.start()
 
 
 class Process:
-    """A pool of one process, with the model on one device."""
+    """A process with the model on one device; a pipe takes tasks and gives scores or an error."""
 
     def __init__(self, source: ModelSource, threads: int) -> None:
         self._source, self._threads = source, threads
         self.tasks: deque[Task] = deque()  # the one that is scored, then the one that is prepared
-        self.future: Future[Scored] | None = None  # the scores of the first task
-        self._make_pool()
+        self.start()
+
+    def start(self) -> None:
+        """Start the process, and send it the tasks of one that has died."""
+        self.pipe, end = CONTEXT.Pipe()
+        self._process = CONTEXT.Process(target=_work, args=(self._source, end), daemon=True)
+        with _environment(self._threads):
+            self._process.start()
+        end.close()  # the pipe ends when the process does
+        self._send(*self.tasks)
 
     def submit(self, waiting: deque[Task], n_processes: int) -> None:
-        """Submit the next task, with the one after it unless few are left for the others."""
+        """Send the next task, with the one after it unless few are left for the others."""
         while waiting and len(self.tasks) < (2 if len(waiting) > n_processes else 1):
             self.tasks.append(waiting.popleft())
-        self.future = self._start() if self.tasks else None
-
-    def restart(self) -> None:
-        """Replace a process that has died, and submit its tasks again."""
-        self.end()
-        self._make_pool()
-        self.future = self._start()
+            self._send(self.tasks[-1])
 
     def end(self) -> None:
-        """Kill the process: `ProcessPoolExecutor.kill_workers` needs Python 3.14."""
-        if self._process:
-            self._process.kill()
-        self._pool.shutdown(cancel_futures=True)
+        """Kill the process."""
+        self._process.kill()
+        self._process.join()
+        self.pipe.close()
 
     def exit_reason(self) -> str:
         """Return how the process died."""
-        self._pool.shutdown()  # its thread takes the status, so that only then it is known
-        code = (self._process.exitcode if self._process else 0) or 0
+        self._process.join()
+        code = self._process.exitcode or 0
         return f"killed by signal {-code}" if code < 0 else f"exit status {code}"
 
-    def _make_pool(self) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would break torch
-        self._pool = ProcessPoolExecutor(1, context, _set_up, (self._source,))
-        self._process: BaseProcess | None = None
-
-    def _start(self) -> Future[Scored]:
-        try:
-            with _environment(self._threads):
-                future = self._pool.submit(_score, list(self.tasks))
-        except BrokenProcessPool as error:  # it died between two tasks
-            future = Future()
-            future.set_exception(error)
-        if self._process is None and self._pool._processes:
-            [self._process] = self._pool._processes.values()
-            # Else a process that is killed while it writes a result is waited for without end.
-            self._pool._result_queue._writer.close()  # type: ignore[attr-defined]  # private
-        return future
+    def _send(self, *tasks: Task) -> None:
+        with suppress(OSError):  # it has died: so says the pipe when it is read
+            for task in tasks:
+                self.pipe.send(task)
 
 
 @contextmanager
@@ -162,35 +147,25 @@ def _environment(threads: int) -> Iterator[None]:
             os.environ.update({name: value} if value is not None else {})
 
 
-_worker: Worker
-_threads = ThreadPoolExecutor(2)
-_started: "dict[int, Future[Scored]]" = {}
-
-
-def _set_up(source: ModelSource) -> None:
-    """Prepare a new process. Errors of loading come with the first task: the pool hides them."""
-    global _worker
+def _work(source: ModelSource, pipe: Connection) -> None:
+    """Score tasks until the parent kills the process or ends; the second starts with the first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent
-    Thread(target=_end_with_parent, daemon=True).start()
     nowhere = os.open(os.devnull, os.O_WRONLY)  # the parent has printed the same warnings
     os.dup2(nowhere, 1)
     os.dup2(nowhere, 2)
-    _worker = Worker(source)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent
-    parent.join()
+    worker, threads, sender = Worker(source), ThreadPoolExecutor(2), ThreadPoolExecutor(1)
+    with suppress(EOFError, OSError):
+        while True:
+            sender.submit(_answer, pipe, threads.submit(worker.score, pipe.recv()))
     os._exit(1)
 
 
-def _score(tasks: Sequence[Task]) -> Scored:
-    """Return the scores of the first task; the second starts meanwhile."""
-    for task in tasks:
-        if task.number not in _started:
-            _started[task.number] = _threads.submit(_worker.score, task)
-    return _started.pop(tasks[0].number).result()
+def _answer(pipe: Connection, scored: Future[Scored]) -> None:
+    """Send the scores of a task, or the error; answers are in the order of the tasks."""
+    error = scored.exception()
+    if error and not isinstance(error, PolyprobeError):  # another may not be picklable
+        error = RuntimeError("".join(format_exception(error)))
+    pipe.send(error or scored.result())
 
 
 def _check_devices(device: str, n_devices: int) -> str:
