@@ -14,7 +14,7 @@ from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.hashing import hash_json
 
 from .limits import ExceededError, run_limited
-from .options import ChatOptions
+from .options import ScoringOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.
 WITHOUT_THINKING = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
@@ -114,41 +114,53 @@ def _tokenize(texts: Sequence[str], tokenizer: Any) -> list[Ids]:
     return [tuple(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
 
 
-def render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str = "bmlama") -> Chat:
-    """Render the conversation by the tokenizer's chat template, up to the answer."""
+def render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat | None:
+    """Render the conversation by the tokenizer's chat template, up to the answer; None without."""
     # The answer begins where the template puts the text of an unfinished last message of the
     # assistant (`continue_final_message`). If the template begins a new answer with a thinking
     # part, the head is that beginning, and an open thinking part is closed as an empty one.
     # Variables that switch thinking off (`WITHOUT_THINKING`) are set if the template has them and
     # no option does. Where a template writes today's date it is `TODAY`.
+    if not options.chat:
+        return None
     if not getattr(tokenizer, "chat_template", None):
         raise PolyprobeError(
             f"'{model}' has no chat template: it is not a chat model; leave --chat out"
         )
     try:
-        return run_limited(partial(_render_chat, tokenizer, chat, model, scoring))
+        return run_limited(partial(_render_chat, tokenizer, options, model))
     except ExceededError as error:
         raise _refusal(model, str(error)) from error
 
 
-def _render_chat(tokenizer: Any, chat: ChatOptions, model: str, scoring: str) -> Chat:
+def _render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat:
     try:
         source = str(tokenizer.get_chat_template())
     except ValueError as error:
         raise PolyprobeError(
             f"'{model}' has several chat templates and no default ({one_line(error)})"
         ) from error
-    options = _add_defaults(chat.options, source, model)
+    # a copy of plain lists and dictionaries
+    variables = json.loads(json.dumps(dict(options.chat_options or {})))
+    variables = _add_defaults(variables, source, model)
     with_date = _DATES.sub(lambda match: json.dumps(TODAY.strftime(match[2])), source)
-    template = Template(tokenizer, with_date, options, model)
-    has_question = scoring == "letters"
-    messages = chat.messages(QUESTION if has_question else "")
+    template = Template(tokenizer, with_date, variables, model)
+    has_question = options.scoring == "letters"
+    messages = _write_messages(options, QUESTION if has_question else "")
     head = template.find_head(messages)
     template.check_messages(messages)
     if has_question:
-        template.check_question(chat, head)
-    settings = {"head": head, "system": chat.system, "user": chat.user, "options": options}
+        template.check_question(options, head)
+    settings: dict[str, Any] = {"head": head, "system": options.system, "user": options.user or ""}
+    settings["options"] = variables
     return Chat(head, hash_json({"template": source, "head": head})[:16], settings)
+
+
+def _write_messages(options: ScoringOptions, question: str = "") -> list[dict[str, str]]:
+    """Return the messages before the answer; a question is behind the user's own text."""
+    system = [] if options.system is None else [{"role": "system", "content": options.system}]
+    content = "\n\n".join(filter(None, [options.user, question]))
+    return [*system, {"role": "user", "content": content}]
 
 
 def _add_defaults(options: Mapping[str, Any], template: str, model: str) -> dict[str, Any]:
@@ -226,11 +238,11 @@ class Template(NamedTuple):
                     option = f"--{message['role']}"
                     raise _refusal(self.model, f"drops the text of {option}", option)
 
-    def check_question(self, chat: ChatOptions, head: str) -> None:
+    def check_question(self, options: ScoringOptions, head: str) -> None:
         """Refuse a template that changes the text of a question."""
         questions = (*map(str.strip, _ANSWERS), "\nA. ".join(_ANSWERS).strip())
         if head.count(QUESTION) != 1 or any(
-            self.find_head(chat.messages(question)) != head.replace(QUESTION, question)
+            self.find_head(_write_messages(options, question)) != head.replace(QUESTION, question)
             for question in questions
         ):
             raise _refusal(

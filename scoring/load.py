@@ -122,7 +122,7 @@ def engage_object(model: Any, options: ScorerOptions) -> Scorer:
     network, name = unwrap_model(model), name_of(model)
     family = family_of(configuration_of(network), name)
     _check_protocol(family, options, name)
-    chat = _render(options.tokenizer, options, name)
+    chat = render_chat(options.tokenizer, options, name)
     return _engage(family, network, options.tokenizer, chat, name, options)
 
 
@@ -144,7 +144,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
     tokenizer = parts.tokenizer.load(AutoTokenizer.from_pretrained, **keywords, config=config)
     # Damaged ones fail only when they read a text, such as an unknown character.
     parts.tokenizer.load(lambda *_, **options: tokenizer("\ue000 a"))
-    chat = _render(tokenizer, options, model)  # its mistakes come before the weights
+    chat = render_chat(tokenizer, options, model)  # its mistakes come before the weights
     keywords |= {"dtype": precision}
     if rounding:
         keywords |= quantized.loading_options(options.quantize, precision, device)
@@ -179,7 +179,7 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
     with explain_missing_extras("--server"):
         kind = run_async(connect(str(options.server), model))
     place, tokenizer, model_type = _read_tokenizer(name, options.revision, options.bos)
-    chat = _render(tokenizer, options, model)
+    chat = render_chat(tokenizer, options, model)
     n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
     engine = ServedEngine(kind, n_tokens, model_type)
     say(f"checking the server {kind.where}")
@@ -315,11 +315,6 @@ def _check_fit(network: Any, place: Place, info: Mapping[str, Any]) -> None:
                     f"the configuration of model '{place.name}' has fewer layers than its weights: "
                     f"{key} has no place; correct config.json"
                 )
-
-
-def _render(tokenizer: Any, options: ScorerOptions, model: str) -> Chat | None:
-    chat = options.conversation if options.chat else None
-    return render_chat(tokenizer, chat, model, options.scoring) if chat else None
 
 
 def _engage(

@@ -4,7 +4,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import partial
 from os import PathLike
@@ -151,22 +151,6 @@ def parse_chat_options(texts: Sequence[str] | None) -> dict[str, Any]:
     return values
 
 
-@dataclass(frozen=True)
-class ChatOptions:
-    """What a conversation says before the answer."""
-
-    # The system message; None for none of ours (a template may have its own)
-    system: str | None = None
-    user: str = ""  # the user's message; empty by default, the same in every language
-    options: Mapping[str, Any] = field(default_factory=dict)  # values of the template's variables
-
-    def messages(self, question: str = "") -> list[dict[str, str]]:
-        """Return the messages before the answer; a question is behind the user's own text."""
-        system = [] if self.system is None else [{"role": "system", "content": self.system}]
-        content = "\n\n".join(filter(None, [self.user, question]))
-        return [*system, {"role": "user", "content": content}]
-
-
 _model = partial(option, panel="Model")
 _local = partial(_model, local=True)
 _served = partial(option, panel="Served models")
@@ -231,14 +215,6 @@ class ScoringOptions(Options):
                 f"--chat is for decoder-only models, --scoring {self.scoring} for {MASKED}; leave "
                 "one out"
             )
-
-    @property
-    def conversation(self) -> ChatOptions | None:
-        """Return the messages and values of a chat; None without one."""
-        if not self.chat:
-            return None
-        values = json.loads(json.dumps(dict(self.chat_options or {})))
-        return ChatOptions(self.system, self.user or "", values)
 
 
 @dataclass(frozen=True)

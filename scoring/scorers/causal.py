@@ -16,12 +16,15 @@ from polyprobe.scoring.options import BOS
 from polyprobe.system.errors import PolyprobeError, check_option
 
 from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer
+from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
 from .queries import Queries
 from .scorer import Family, Scorer
 
 # Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.
 ADDS_BOS = ("bloom",)
+# Greedy steps by model type; other causal models are read at the stem's end. RedPajama and StableLM
+# have the type gpt_neox.
+STEPS = {"mpt": 4, "stablelm": 4, "gpt_neox": 4, "falcon": 3}
 
 
 class CausalNetwork(Network):
@@ -169,6 +172,24 @@ class CausalContrastiveScorer(FirstPieceScorer, CausalScorer):
         return [(Input(prefix), len(prefix) - 1) for prefix in self.prefixes(stems)]
 
 
+class CausalReleasedScorer(SettlingScorer, CausalContrastiveScorer):
+    """Read behind special tokens and blanks, for the model types of `STEPS`."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.steps = STEPS.get(self.engine.model_type, 1)
+        if self.steps > 1 and self.model is None:
+            raise PolyprobeError(
+                f"--scoring {self.scoring} needs the most probable token of a "
+                f"{self.engine.model_type} model, which a server does not give; use --scoring "
+                "contrastive"
+            )
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token is special or a blank."""
+        return not self.tokenizer.decode([token], skip_special_tokens=True).strip()
+
+
 class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
     """Read the letter behind the question; in a chat the user asks, and the answer is `Answer:`."""
 
@@ -190,8 +211,9 @@ CAUSAL = Family(
     architectures=modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     scorers={
         "bmlama": CausalScorer,
-        "object": CausalObjectScorer,
+        **CausalObjectScorer.by_length(),
         "contrastive": CausalContrastiveScorer,
+        "contrastive-released": CausalReleasedScorer,
         "letters": CausalLettersScorer,
     },
     suffixes=("ForCausalLM", "LMHeadModel"),

@@ -12,6 +12,7 @@ from transformers.models.auto import modeling_auto
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
+from polyprobe.scoring.options import FREE
 from polyprobe.system.errors import PolyprobeError
 
 from .letters import LettersScorer
@@ -92,21 +93,6 @@ class MaskedContrastiveScorer(FirstPieceScorer, MaskedScorer):
 
 class MaskedLettersScorer(LettersScorer, MaskedContrastiveScorer):
     """Read the letter at a mask behind the question, with a full stop."""
-
-
-MASKED = Family(
-    name="masked",
-    auto=AutoModelForMaskedLM,
-    architectures=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    scorers={
-        "bmlama": MaskedScorer,
-        "object": MaskedObjectScorer,
-        "contrastive": MaskedContrastiveScorer,
-        "letters": MaskedLettersScorer,
-    },
-    suffixes=("ForMaskedLM",),
-    old_names=("BertForPreTraining",),
-)
 
 
 # `p(c) = mean_i P(mask_i = s_i | q with n masks)`; the score is log p(c) in nats, which has the
@@ -239,3 +225,24 @@ def _inside_word(text: str, at: int) -> bool:
     kinds = [unicodedata.category(c) for c in text[max(0, at - 1) : at + 1]]
     letters = all(kind[0] == "L" or kind in _INSIDE for kind in kinds)
     return len(kinds) == 2 and letters and any(kind in _INSIDE for kind in kinds)
+
+
+MASKED = Family(
+    name="masked",
+    auto=AutoModelForMaskedLM,
+    architectures=modeling_auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    scorers={
+        "bmlama": MaskedScorer,
+        "mpararel": MparaRelScorer,
+        "mpararel-released": ReleasedMparaRelScorer,
+        **MaskedObjectScorer.by_length(),
+        "contrastive": MaskedContrastiveScorer,
+        "contrastive-released": MaskedContrastiveScorer,
+        "letters": MaskedLettersScorer,
+        "pll": PllScorer,
+        "pll-word-l2r": WordPllScorer,
+        FREE: MaskedScorer,  # decodes (scoring/decoding.py); nothing is scored
+    },
+    suffixes=("ForMaskedLM",),
+    old_names=("BertForPreTraining",),
+)

@@ -2,15 +2,18 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Plan
+from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.system.errors import PolyprobeError
 
 from .queries import BOUNDARY, Queries
+from .scorer import Prepared, Scored, Scorer
 
 # The divisor of the sum, given the candidate and its number of tokens.
 LENGTHS: dict[str, Callable[[str, int], int]] = {
@@ -34,6 +37,11 @@ class ObjectScorer:
         """Return the sum of a candidate's log-probabilities by its length."""
         length = LENGTHS[self.scoring](candidate, len(values))
         return float(np.sum(values, dtype=np.float64)) / length
+
+    @classmethod
+    def by_length(cls) -> dict[str, Callable[..., Any]]:
+        """Return the scorer of each divisor."""
+        return {scoring: partial(cls, scoring=scoring) for scoring in LENGTHS}
 
 
 # Candidates with the same first sub-word tie. Each family has a subclass, as of `ObjectScorer`.
@@ -83,3 +91,47 @@ def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:
         if tokenizer.decode([piece]).strip():
             return piece
     raise PolyprobeError(f"candidate {candidate!r} is nothing but blanks in this model")
+
+
+# The most probable token is appended until it is a word: no special token, no blank. The sub-words
+# of all candidates are read where this first token is. After `steps` steps without a word the last
+# one is read (our rule).
+class SettlingScorer(FirstPieceScorer, Scorer):
+    """Read each stem behind the special tokens and blanks that the model continues it with."""
+
+    scoring = "contrastive-released"
+    steps: int
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token says nothing: the text that it decodes to is special or blank."""
+        raise NotImplementedError
+
+    def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
+        """Find where each input is read, and run the model there."""
+        ends = {row: row for row in prepared.plan.reads}
+        open_ = list(ends)
+        for _ in range(self.steps - 1):
+            tops = self._most_probable([ends[row] for row in open_])
+            open_ = [row for row in open_ if self.skips(tops[ends[row]])]
+            for row in open_:
+                ends[row] = ends[row]._replace(ids=(*ends[row].ids, tops[ends[row]]))
+        reads = (
+            (number, row, target)
+            for row, entry in prepared.plan.reads.items()
+            for number, target in zip(entry.numbers, entry.targets, strict=True)
+        )
+        extended = Plan()  # in the order of the numbers, so that each read keeps its own
+        for _, row, target in sorted(reads):
+            extended.read(ends[row], [len(ends[row].ids) - 1], (target,))
+        return super().score_prepared(prepared._replace(plan=extended), progress)
+
+    @torch.inference_mode()
+    def _most_probable(self, rows: Sequence[Input]) -> dict[Input, int]:
+        engine = self.engine
+        plan = Plan()
+        for row in dict.fromkeys(rows):
+            plan.read(row, [len(row.ids) - 1], (0,))
+        tokens: dict[Input, int] = {}
+        for batch, tops in engine.read_all(plan, lambda x: engine.read(plan, x)[0].argmax(1)):
+            tokens.update(zip(batch, tops.tolist(), strict=True))
+        return tokens

@@ -2,7 +2,7 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -211,8 +211,8 @@ class Family(NamedTuple):
     auto: Any  # the transformers class that loads its models
     # Its model types, and the class or classes of each
     architectures: Mapping[str, str | tuple[str, ...]]
-    # By protocol the scorer of this family; `bmlama` is required
-    scorers: Mapping[str, type[Scorer]]
+    # The scorer of this family by the value of `--scoring`
+    scorers: Mapping[str, Callable[..., Scorer]]
     suffixes: tuple[str, ...] = ()  # endings of class names that transformers does not list
     old_names: tuple[str, ...] = ()  # class names in old checkpoints
     encoder_decoder: bool = False  # whether its configurations say `is_encoder_decoder`

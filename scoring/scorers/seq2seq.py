@@ -15,7 +15,7 @@ from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.system.errors import PolyprobeError
 
 from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer
+from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
 from .queries import Queries
 from .scorer import Family, Scorer
 
@@ -121,6 +121,25 @@ class Seq2SeqContrastiveScorer(FirstPieceScorer, Seq2SeqScorer):
         return [(Input(decoder, self._source(prompt)), 1) for prompt in prompts]
 
 
+# The encoder reads the stem alone. The decoder begins with its start token; `<extra_id_0>`,
+# `<pad>` and blanks are skipped.
+class Seq2SeqReleasedScorer(SettlingScorer, Seq2SeqContrastiveScorer):
+    """Read a T5's own continuation of the stem: no sentinel is in the stem."""
+
+    steps = 4
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return each stem as the source, and the position of the decoder's start token."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        sources = self.tokenizer(stems)["input_ids"] if stems else []
+        return [(Input((self._start,), tuple(ids)), 0) for ids in sources]
+
+    def skips(self, token: int) -> bool:
+        """Return whether a token is the first sentinel, padding or a blank."""
+        skipped = {SENTINEL, self.tokenizer.pad_token, ""}
+        return self.tokenizer.decode([token]).strip() in skipped
+
+
 class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
     """Read the letter behind the sentinel at the end of the question."""
 
@@ -131,8 +150,9 @@ SEQ2SEQ = Family(
     architectures=modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
     scorers={
         "bmlama": Seq2SeqScorer,
-        "object": Seq2SeqObjectScorer,
+        **Seq2SeqObjectScorer.by_length(),
         "contrastive": Seq2SeqContrastiveScorer,
+        "contrastive-released": Seq2SeqReleasedScorer,
         "letters": Seq2SeqLettersScorer,
     },
     old_names=("T5WithLMHeadModel",),

@@ -12,7 +12,7 @@ from polyprobe.eval import load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.rows import choose_rows
 from polyprobe.scoring.chat import THOUGHTS, render_chat
-from polyprobe.scoring.options import ChatOptions, ScorerOptions, parse_chat_options
+from polyprobe.scoring.options import ScorerOptions, parse_chat_options
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
@@ -95,13 +95,18 @@ def sentences():
     ]
 
 
+def talk(system=None, user=None, options=None, scoring="bmlama"):
+    values = {"system": system, "user": user, "chat_options": options, "scoring": scoring}
+    return ScorerOptions(chat=True, **values)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_the_text_in_front_of_the_answer(name):
     case, (_, tokenizer) = CASES[name], make("geolm")
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.chat_template = case.template
-    assert render_chat(tokenizer, ChatOptions(), name).head == case.alone
-    asked = ChatOptions("Be brief.", "Say it.")
+    assert render_chat(tokenizer, talk(), name).head == case.alone
+    asked = talk("Be brief.", "Say it.")
     if case.said is None:
         with pytest.raises(PolyprobeError, match="System role not supported"):
             render_chat(tokenizer, asked, name)
@@ -240,7 +245,7 @@ def test_words_of_both_are_never_one_token():
     tokenizer = tiny.byte_level([*tiny.TEXT, *['Answer:"Paris"'] * 9])
     assert ':"' in tokenizer.tokenize('Answer:"Paris"')
     tokenizer.chat_template = "{% for m in messages %}{{ m.role + ':' + m.content }}{% endfor %}"
-    chat = render_chat(tokenizer, ChatOptions(), "m")
+    chat = render_chat(tokenizer, talk(), "m")
     assert chat.head == "user:assistant:"
     both = bare(tokenizer, chat.head), bare(tokenizer, '"Paris"')
     assert chat.encode(['"Paris"'], tokenizer) == [tuple(map(tuple, both))]
@@ -250,7 +255,7 @@ def test_two_newlines_are_split_as_in_a_text():
     """GPT-2's rule splits the newlines in front of a word that are one token at the end."""
     tokenizer = tiny.byte_level([*tiny.TEXT, *["a.\n\n"] * 9])
     tokenizer.chat_template = "{% for m in messages %}{{ m.role + '\n\n' + m.content }}{% endfor %}"
-    chat = render_chat(tokenizer, ChatOptions(), "m")
+    chat = render_chat(tokenizer, talk(), "m")
     newlines = bare(tokenizer, "\n\n"), bare(tokenizer, "\n")
     assert [len(ids) for ids in newlines] == [1, 1]
     [(front, own)] = chat.encode(["Paris"], tokenizer)
@@ -270,7 +275,7 @@ def test_thinking_that_is_asked_for_is_closed():
     ]:
         tokenizer = copy.deepcopy(tokenizer)
         tokenizer.chat_template = CASES[name].template
-        chosen = ChatOptions(options={option: 9 if "budget" in option else True})
+        chosen = talk(options={option: 9 if "budget" in option else True})
         assert render_chat(tokenizer, chosen, name).head.endswith(end)
 
 
@@ -278,7 +283,7 @@ def test_a_command_in_a_message_is_not_dropped():
     """Nemotron's template takes `/no_think` out of the text, and the thought with it."""
     tokenizer = copy.deepcopy(make("geolm")[1])
     tokenizer.chat_template = CASES["nemotron-nano"].template
-    head = render_chat(tokenizer, ChatOptions("/no_think"), "m").head
+    head = render_chat(tokenizer, talk("/no_think"), "m").head
     assert head.endswith("<SPECIAL_11>Assistant\n<think></think>")
     assert "no_think" not in head
 
@@ -287,7 +292,7 @@ def test_instructions_about_thinking_are_no_thought():
     _, tokenizer = make("geolm")
     tokenizer = copy.deepcopy(tokenizer)
     tokenizer.chat_template = CHATML
-    chat = render_chat(tokenizer, ChatOptions("Begin with <think>."), "m")
+    chat = render_chat(tokenizer, talk("Begin with <think>."), "m")
     assert chat.head.endswith(
         "Begin with <think>.<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n"
     )
@@ -298,7 +303,7 @@ def test_what_a_run_depends_on():
     _, tokenizer = make("geolm")
     keys = set()
     for template in (CHATML, CHATML + " ", CASES["qwen2"].template):
-        for chosen in (ChatOptions(), ChatOptions("Be brief."), ChatOptions(None, "Be brief.")):
+        for chosen in (talk(), talk("Be brief."), talk(None, "Be brief.")):
             tokenizer = copy.deepcopy(tokenizer)
             tokenizer.chat_template = template
             keys.add(render_chat(tokenizer, chosen, "m").key)
@@ -348,7 +353,7 @@ def test_templates_that_cannot_be_used(name):
     tokenizer = copy.deepcopy(make("geolm")[1])
     tokenizer.chat_template = template
     with pytest.raises(PolyprobeError, match=message) as error:
-        render_chat(tokenizer, ChatOptions(**chosen), "m")
+        render_chat(tokenizer, talk(**chosen), "m")
     assert "\n" not in str(error.value)
 
 
@@ -357,13 +362,13 @@ def test_questions_need_a_message_that_is_not_changed():
     loud = "(m.content | upper if m.role == 'user' else m.content)"
     tokenizer.chat_template = SAYS.replace("m.content", loud)
     with pytest.raises(PolyprobeError, match="changes or repeats the user's message"):
-        render_chat(tokenizer, ChatOptions(), "m", "letters")
+        render_chat(tokenizer, talk(scoring="letters"), "m")
     refused = "{% if not m.content %}{{ raise_exception('empty') }}{% endif %}"
     tokenizer.chat_template = SAYS.replace("{{", refused + "{{", 1)
-    head = render_chat(tokenizer, ChatOptions(), "m", "letters").head
+    head = render_chat(tokenizer, talk(scoring="letters"), "m").head
     assert head.count("PolyprobeQuestion") == 1
     with pytest.raises(PolyprobeError, match="refuses this conversation .empty"):
-        render_chat(tokenizer, ChatOptions(), "m")
+        render_chat(tokenizer, talk(), "m")
 
 
 REFUSED = {
@@ -378,10 +383,8 @@ def test_options_that_exclude_each_other(message):
         ScorerOptions(**REFUSED[message])
 
 
-def test_the_options_of_a_chat_are_a_conversation():
-    options = {"user": "Hi", "chat_options": {"a": True}}
-    assert ScorerOptions(chat=True, **options).conversation == ChatOptions(None, "Hi", {"a": True})
-    assert ScorerOptions().conversation is None
+def test_a_run_without_a_chat_has_no_conversation():
+    assert render_chat(make("geolm")[1], ScorerOptions(), "m") is None
 
 
 def test_values_on_the_command_line():
