@@ -6,10 +6,6 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.scoring.options import check_model_revision
-from polyprobe.scoring.weights.places import Place, locate_model
-from polyprobe.system.errors import PolyprobeError, one_line
-
 
 class TokenCounts(NamedTuple):
     """The tokens of the texts of one language."""
@@ -40,25 +36,6 @@ class TokenCounts(NamedTuple):
             "tokens_per_character": self.n_tokens / self.n_characters,
             "unknown": self.n_unknown / self.n_texts,
         }
-
-
-def find_tokenizer(model: str, revision: str | None = None) -> Place:
-    """Find where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`."""
-    check_model_revision(model, revision)
-    return locate_model(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
-
-
-def load_tokenizer(place: Place) -> Any:
-    """Load a tokenizer of transformers."""
-    from transformers import AutoTokenizer
-
-    try:
-        return AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
-    except Exception as error:  # damaged files raise many classes of errors
-        raise PolyprobeError(
-            f"no tokenizer of '{place.name}' ({one_line(error)}); give a model that the Hub or the "
-            "local cache has, a folder with a tokenizer, or a GGUF file"
-        ) from error
 
 
 def count_tokens(

@@ -18,7 +18,7 @@ import pyarrow as pa
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import NO_DONORS, annotate
 from polyprobe.eval.work.fill import make_tasks, queries_of
-from polyprobe.eval.work.workers.here import score_here
+from polyprobe.eval.work.workers import score_here
 from polyprobe.schema.load import load_facts
 from polyprobe.scoring.load import load_scorer
 from polyprobe.scoring.scorers import Scorer

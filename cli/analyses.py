@@ -11,6 +11,7 @@ from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
 from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.languages import split_list
+from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import check_model, check_model_revision
 from polyprobe.system.errors import PolyprobeError, check_ending
 from polyprobe.system.options import option
@@ -20,7 +21,6 @@ from .options import (
     Outputs,
     PageOutputs,
     PictureOptions,
-    check_dataset,
     checked,
     parse_splits,
     say,
@@ -225,16 +225,12 @@ def tokens(
             callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
         ),
     ],
-    dataset: Annotated[
-        str,
-        typer.Option(
-            callback=checked(check_dataset), help="Folder, name, or OWNER/NAME on the Hub."
-        ),
-    ],
+    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
     options: TokenOptions,
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""
     splits, texts = parse_splits(options.languages), options.texts
+    check_dataset_name(dataset)
     check_model_revision(model, options.revision)
     from polyprobe.schema.columns import fingerprint
     from polyprobe.schema.load import find_default, load_facts
@@ -242,7 +238,8 @@ def tokens(
 
     tables = load_facts(dataset, options.config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
-        from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+        from polyprobe.analysis.tokens import count_tokens
+        from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
 
         place = find_tokenizer(model, options.revision)
         counts = count_tokens(load_tokenizer(place), tables, texts)

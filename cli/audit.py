@@ -6,10 +6,11 @@ from typing import Annotated
 
 import typer
 
+from polyprobe.schema.locate import check_dataset_name
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.options import option
 
-from .options import Outputs, PageOptions, check_dataset, parse_splits, take_options
+from .options import Outputs, PageOptions, parse_splits, take_options
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def audit(
 ) -> None:
     """Count the defects of a dataset by language, and their effect on RankC."""
     if not Path(dataset).exists():
-        check_dataset(dataset)
+        check_dataset_name(dataset)
     # these imports take a second; mistakes of the user are refused before
     from polyprobe.system.errors import explain_missing_extras
 

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import typer
 from rich.console import RenderableType
 
+from polyprobe.eval.options import check_languages
 from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.scoring.options import FREE
-from polyprobe.system.errors import Console, PolyprobeError, check_ending, check_option
+from polyprobe.system.errors import Console, check_ending, check_option
+from polyprobe.system.files import write_text
 from polyprobe.system.options import LARGEST, Declaration, Options, collect_options, option
 
 if TYPE_CHECKING:
@@ -120,21 +122,12 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
     return call
 
 
-def check_dataset(name: str) -> None:
-    """Refuse a dataset that cannot be found, without a request to the Hub."""
-    from polyprobe.schema.locate import check_dataset_name
-
-    check_dataset_name(name)
-
-
 def parse_splits(text: str | None) -> list[str] | None:
     """Write languages as names of splits, with underscores; None, for all, stays None."""
     if text is None:
         return None
-    codes = parse_languages(text)
-    if not codes:
-        raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
-    return [code.replace("-", "_") for code in codes]
+    check_languages(text)
+    return [code.replace("-", "_") for code in parse_languages(text)]
 
 
 def say(*lines: RenderableType) -> None:
@@ -145,8 +138,6 @@ def say(*lines: RenderableType) -> None:
 
 def write_json(file: Path, data: Any) -> None:
     """Write the file of --json."""
-    from polyprobe.system.files import write_text
-
     text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
     write_text(file, text, "choose another --json")
 
@@ -172,16 +163,10 @@ class PictureOptions(Options):
         "Name of the picture that --figure saves (default: the first); an unknown name lists all "
         "names.",
         panel=PICTURES,
+        needs="--figure FILE",
     )
     order: str = ORDERS[0]  # an option of pictures of languages, see `MapOptions`
     names: str = LABELS[0]
-
-    def check(self) -> None:
-        """Refuse options of the picture without --figure."""
-        super().check()
-        for part in fields(self) if self.figure is None else ():
-            if part.name in ("draw", "order", "names") and getattr(self, part.name) != part.default:
-                raise PolyprobeError(f"--{part.name} requires --figure FILE")
 
     def save(self, pictures: "Mapping[str, Picture]") -> None:
         """Save the named picture (default: the first), and print the name of its file."""
@@ -204,12 +189,14 @@ class MapOptions(PictureOptions):
         ORDERS[0],
         "Order of languages in the picture: given, similarity (clusters), family or script.",
         panel=PICTURES,
+        needs="--figure FILE",
         choices=ORDERS,
     )
     names: str = option(
         LABELS[0],
         "Labels of the languages in the picture: codes or names.",
         panel=PICTURES,
+        needs="--figure FILE",
         choices=LABELS,
     )
 

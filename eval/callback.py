@@ -32,7 +32,7 @@ from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
 from polyprobe.eval.work.score_store import QueryScores, split_scores
-from polyprobe.eval.work.workers.here import Task, score_here
+from polyprobe.eval.work.workers import Task, score_here
 from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.columns import find_different
@@ -113,7 +113,7 @@ class ConsistencyCallback(TrainerCallback):
         protocol = protocol_of(scoring)
         tables = load_facts(dataset, config, self._options.languages, protocol.contrasts)
         self._own_candidates = bool(find_different(tables.values()).any())
-        rows = find_rows(next(iter(tables.values())), self._options).numbers
+        rows, _ = find_rows(next(iter(tables.values())), self._options)
         texts = as_asked(tables, scoring)
         if self._options.donor and allows_donors(protocol, tables):
             texts = annotate(texts, deal_donors(next(iter(texts.values()))))

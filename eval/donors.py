@@ -122,9 +122,9 @@ class _Dealer:
                     place_next = min(links[partner] - partners.keys(), default=None)
                 place = place_next
         # Those that are left are paired; the last makes a circle of three with a pair.
-        left = [place for place in range(len(subjects)) if place not in partners]
-        for place in (place for place in left if place not in partners):
-            free = [x for x in left if x not in partners and allowed[place, x]]
+        rest = [place for place in range(len(subjects)) if place not in partners]
+        for place in (place for place in rest if place not in partners):
+            free = [x for x in rest if x not in partners and allowed[place, x]]
             pairs = [x for x, y in partners.items() if partners[y] == x]
             pairs = [x for x in pairs if allowed[place, [x, partners[x]]].all()]
             for first in sorted(free or pairs, key=lambda k: (cost[place, k], k))[:1]:

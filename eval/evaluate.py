@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
@@ -30,14 +30,7 @@ from polyprobe.system.options import check_keywords, collect_options, with_keywo
 from .donors import deal_donors
 from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
 from .questions import NO_DONORS, add_starts, annotate, check_prefix
-from .work.fill import (
-    check_same_model,
-    choose_workers,
-    fill_scores,
-    forecast,
-    plan_work,
-    queries_of,
-)
+from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
 from .work.score_store import OWN_STORE, open_store
 
@@ -127,7 +120,7 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         # A store in the run folder is opened only if it exists: nothing is written.
         exists = options.cache or (run.folder / OWN_STORE).exists()
         store = open_store(run, settings, options.cache) if exists else None
-        work = plan_work({x: queries_of(table) for x, table in missing.items()}, store)
+        work = plan_work(missing, store)
         return forecast(work, loaded.scorer) if work.tasks else "nothing is left to score"
 
 
@@ -139,23 +132,16 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if scorer.model is not None:
         return fill
-    check_same_model(evaluation.run, scorer, questions.texts, evaluation.rows.numbers)
+    check_same_model(evaluation.run, scorer, questions.texts, evaluation.rows)
     return partial(fill, announce=partial(forecast, scorer=scorer))  # requests may cost money
 
 
-class ScoredRows(NamedTuple):
-    """The rows to score."""
-
-    numbers: list[int]  # in the dataset's order, the same in every language
-    choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
-
-
-def find_rows(table: pa.Table, options: DatasetOptions) -> ScoredRows:
-    """Return the rows of a dataset that the options choose."""
+def find_rows(table: pa.Table, options: DatasetOptions) -> tuple[list[int], dict[str, Any]]:
+    """Return the rows to score, in the dataset's order, and the settings that say their choice."""
     choice = choose_to_score(table, options.relations, options.exclude)
     rows, excluded = apply_choice(table, choice)
     numbers = choose_rows(table, options.limit, options.sample, rows)
-    return ScoredRows(numbers, {**choice.as_json(), "left_out": excluded})
+    return numbers, {**choice.as_json(), "left_out": excluded}
 
 
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
@@ -182,7 +168,8 @@ class Evaluation(NamedTuple):
     dataset: str
     config: str | None  # None for a dataset in memory
     tables: Mapping[str, pa.Table]  # the split of each language, whole
-    rows: ScoredRows
+    rows: Sequence[int]  # to score, the same in every language
+    choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
     run: Run
     earlier: Settings | None  # of a run to resume with the same model
 
@@ -197,9 +184,9 @@ class Evaluation(NamedTuple):
         donor = options.donor and allows_donors(protocol, self.tables)
         check_askable(self.tables, scoring)
         prints = {x: fingerprint(table, protocol.columns) for x, table in self.tables.items()}
-        further = {**loaded.extra, **scorer.extra, **options.signature_parts}
+        details = {**loaded.extra, **scorer.extra, **options.signature_parts}
         if scorer.engine.product != PRODUCTS[0]:
-            further["product"] = scorer.engine.product
+            details["product"] = scorer.engine.product
         attention = network and str(network.config._attn_implementation or "eager")
         names = {part.name for part in fields(Settings)}
         values = {name: value for name, value in vars(options).items() if name in names} | {
@@ -217,8 +204,8 @@ class Evaluation(NamedTuple):
             "path": scorer.path,
             "batch_tokens": scorer.engine.batch_tokens,
             "donor": donor,
-            **self.rows.choice,
-            "further": further,
+            **self.choice,
+            "further": details,
             "probe": [*loaded.probe],
             "chat": scorer.chat.settings if scorer.chat else None,
             "parameters": network.num_parameters() if network else None,
@@ -237,15 +224,15 @@ class Evaluation(NamedTuple):
             except PolyprobeError:
                 if needs_first:
                     raise
-            check_comparable(tables, self.rows.numbers)
+            check_comparable(tables, self.rows)
         stop = settings.further.get(FINAL_STOP, "none")
         texts = as_asked(tables, settings.scoring, first, stop)
         missing = {language: texts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
             missing = annotate(missing, deal_donors(texts[first]) if settings.donor else NO_DONORS)
             missing = add_starts(missing) if settings.prompt_probability else missing
-        rows = self.rows.numbers
-        return Questions(texts, {language: table.take(rows) for language, table in missing.items()})
+        missing = {language: table.take(self.rows) for language, table in missing.items()}
+        return Questions(texts, missing)
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
@@ -257,12 +244,12 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
         request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
     tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
     config = config or find_default(dataset)
-    rows = find_rows(next(iter(tables.values())), options)
-    check_comparable(tables, rows.numbers)
+    rows, choice = find_rows(next(iter(tables.values())), options)
+    check_comparable(tables, rows)
     run = Run(output)
     run.check_free()
-    earlier = run.before(model_name)
-    return Evaluation(request, model_name, dataset_name, config, tables, rows, run, earlier)
+    names = (model_name, dataset_name, config)
+    return Evaluation(request, *names, tables, rows, choice, run, run.before(model_name))
 
 
 def _absolute(name: str | os.PathLike[str]) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
+from polyprobe.schema.languages import parse_languages
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import (
     FINAL_STOPS,
@@ -25,8 +26,9 @@ SUMMED = "object"  # the scoring of --prompt-probability: a sum over tokens
 _worker = partial(option, panel="Workers")
 
 
-def _check_languages(languages: str | Sequence[str]) -> None:
-    if not (languages.strip(", ") if isinstance(languages, str) else languages):
+def check_languages(texts: str | Sequence[str]) -> None:
+    """Refuse an empty list of languages."""
+    if not parse_languages(texts):
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
 
 
@@ -35,12 +37,14 @@ class DatasetOptions(Options):
     """The languages and rows of a dataset to score."""
 
     languages: str | Sequence[str] | None = option(
-        None, "Comma-separated language codes (default: all).", check=_check_languages
+        None, "Comma-separated language codes (default: all).", check=check_languages
     )
     limit: int | None = option(
         None, "Only the first N rows, often of a single relation.", minimum=1
     )
-    sample: int | None = option(None, "Only N rows spread over all relations.", minimum=1)
+    sample: int | None = option(
+        None, "Only N rows spread over all relations.", minimum=1, excludes="--limit"
+    )
     relations: str | Sequence[str] | None = option(
         None, "Use only the rows of these relations, comma-separated."
     )
@@ -49,12 +53,6 @@ class DatasetOptions(Options):
         "Leave out rows of these relations or with these flags; none: keep all (default: the "
         "flags answer_in_subject and, unless --relations are given, second_answers).",
     )
-
-    def check(self) -> None:
-        """Refuse two numbers of rows."""
-        super().check()
-        if self.limit is not None and self.sample is not None:
-            raise PolyprobeError("--limit and --sample were both given; choose one")
 
 
 @dataclass(frozen=True)
@@ -72,6 +70,7 @@ class WorkerOptions(Options):
         None,
         "Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local.",
         local=True,
+        excludes="--devices",
     )
     threads: int | None = _worker(
         None,
@@ -82,12 +81,6 @@ class WorkerOptions(Options):
         local=True,
     )
     cache: bool = _worker(True, "Share scores with other runs in the cache.")
-
-    def check(self) -> None:
-        """Refuse two kinds of workers."""
-        super().check()
-        if self.ray and self.devices > 1:
-            raise PolyprobeError("--devices and --ray were both given; choose one")
 
     @property
     def distributor(self) -> str | None:
@@ -123,18 +116,12 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
     )
 
     def check(self) -> None:
-        """Refuse options of another scoring."""
+        """Refuse free decoding elsewhere."""
         super().check()
         if self.distributor and self.scoring == FREE:
             raise PolyprobeError(
                 f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
             )
-        for part in fields(DecodingOptions) if self.scoring != FREE else ():
-            if getattr(self, part.name) != part.default:
-                flag = collect_options(DecodingOptions)[part.name].flag
-                raise PolyprobeError(
-                    f"{flag} is for --scoring {FREE}, not {self.scoring}; leave it out"
-                )
 
     @property
     def signature_parts(self) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import resource
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,12 +21,7 @@ class ExceededError(Exception):
 
 
 def run_limited(call: Callable[[], Result]) -> Result:
-    """Return the result of a call in a copy of this process; nothing else of it comes back.
-
-    Where processes cannot be copied (Windows) the call is made here, without limits.
-    """
-    if not hasattr(os, "fork"):
-        return call()
+    """Return the result of a call in a copy of this process; nothing else of it comes back."""
     source, target = os.pipe()
     with warnings.catch_warnings():  # other threads are no part of the copy, which needs none
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -56,8 +52,6 @@ def run_limited(call: Callable[[], Result]) -> Result:
 
 
 def _call(call: Callable[[], object]) -> bytes:
-    import resource
-
     with suppress(OSError):  # elsewhere than on Linux memory has no limit
         pages = int(Path("/proc/self/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + MEMORY

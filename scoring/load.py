@@ -21,13 +21,13 @@ from polyprobe.system.text import clean_field
 
 from .chat import Chat, render_chat
 from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
-from .options import PRODUCTS, SERVED, ScorerOptions, check_model_revision, is_name
+from .options import PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
-from .served import LimitedServerError, ServedEngine, TopCompletions, connect, shake
-from .weights import quantized
-from .weights.adapters import apply_adapter, read_kind
+from .served.engine import ServedEngine
+from .served.handshake import LimitedServerError, connect, shake
+from .served.openai import TopCompletions
+from .weights import adapters, places, quantized
 from .weights.code import find_code_files
-from .weights.places import Place, check_files, check_header, find_parts, locate_model
 
 DEFAULTS = ScorerOptions()
 
@@ -128,13 +128,13 @@ def engage_object(model: Any, options: ScorerOptions) -> Scorer:
 
 def _load_named(model: str, options: ScorerOptions) -> Loaded:
     device, precision = choose_device(options.device), find_dtype(options.dtype)
-    parts = find_parts(model, options.revision, options.adapter)
-    kind = read_kind(parts.adapter) if parts.adapter else None
-    check_files({parts.base, parts.tokenizer})
+    parts = places.find_parts(model, options.revision, options.adapter)
+    kind = adapters.read_kind(parts.adapter) if parts.adapter else None
+    places.check_files({parts.base, parts.tokenizer})
     code = find_code_files({parts.base, parts.tokenizer}) if options.trust_remote_code else None
     keywords = code.allow() if code else {"trust_remote_code": False}
     config = parts.base.load(AutoConfig.from_pretrained, **keywords)
-    check_header(parts.base, config)
+    places.check_header(parts.base, config)
     family = family_of(config, model)
     _check_protocol(family, options, model)
     rounding = quantized.describe_weights(options.quantize, parts.base, config)
@@ -156,7 +156,7 @@ def _load_named(model: str, options: ScorerOptions) -> Loaded:
         quantized.settle(network, precision)
         dtype = str(network.dtype).removeprefix("torch.")
     if parts.adapter:
-        network = apply_adapter(network, parts.adapter, kind)
+        network = adapters.apply_adapter(network, parts.adapter, kind)
     if not rounding:
         try:
             network.to(device)
@@ -204,21 +204,15 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
     return Loaded(scorer, exact, SERVED, extra, tuple(handshake.probe))
 
 
-def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[Place, Any, str]:
-    check_model_revision(name, revision)
-    place = locate_model(name, revision)
+def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[places.Place, Any, str]:
     try:
-        place = place.pin("tokenizer_config.json").pin("tokenizer.json")
-        keywords = {"trust_remote_code": False, **place.options}
-        tokenizer = AutoTokenizer.from_pretrained(place.path, **keywords)
-    except Exception as error:
-        raise PolyprobeError(
-            f"no tokenizer of {name!r} ({one_line(error)}); give that of the served model "
-            "(--tokenizer): an id on the Hub, a folder or a GGUF file"
-        ) from error
+        place = places.find_tokenizer(name, revision)
+        tokenizer = places.load_tokenizer(place)
+    except PolyprobeError as error:
+        raise PolyprobeError(f"{error}; give that of the served model (--tokenizer)") from error
     try:
-        config = AutoConfig.from_pretrained(place.path, **keywords)
-    except Exception:  # a folder with a tokenizer alone
+        config = place.load(AutoConfig.from_pretrained, trust_remote_code=False)
+    except PolyprobeError:  # a folder with a tokenizer alone
         if bos == "auto":
             say(
                 f"warning: {place.label} has no configuration of a model; whether prompts begin "
@@ -276,7 +270,7 @@ def _check_protocol(family: Family, options: ScorerOptions, model: str) -> None:
 
 
 def _load_weights(
-    family: Family, place: Place, keywords: dict[str, Any], options: ScorerOptions
+    family: Family, place: places.Place, keywords: dict[str, Any], options: ScorerOptions
 ) -> Any:
     attention, quantize = options.attention, options.quantize
     keywords = {**keywords, "output_loading_info": True}
@@ -297,7 +291,7 @@ def _load_weights(
     return network
 
 
-def _check_fit(network: Any, place: Place, info: Mapping[str, Any]) -> None:
+def _check_fit(network: Any, place: places.Place, info: Mapping[str, Any]) -> None:
     """Refuse weights that are missing, or of a layer that the configuration does not have."""
     missing = sorted(info.get("missing_keys", ()))
     if missing:

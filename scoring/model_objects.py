@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from copy import copy
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -77,10 +77,16 @@ def name_of(model: Any) -> str:
 
 def check_object(model: Any, keywords: Mapping[str, Any]) -> None:
     """Refuse options that a model object or scorer already has."""
+    kind, place, allowed = "a model object", "from_pretrained", OF_OBJECTS
     if isinstance(model, Scorer):
-        _refuse_keywords(keywords, (), "a scorer", "load_scorer")
+        kind, place, allowed = "a scorer", "load_scorer", set()
+    for name in keywords:
+        if name == "server":
+            raise PolyprobeError(f"{kind} was given with server=; give the model's name")
+        if name not in allowed:
+            raise PolyprobeError(f"{kind} has its own {name}; leave it out, or set it in {place}")
+    if isinstance(model, Scorer):
         return
-    _refuse_keywords(keywords, OF_OBJECTS, "a model object", "from_pretrained")
     tokenizer = keywords.get("tokenizer")
     if not isinstance(tokenizer, PreTrainedTokenizerBase):
         kind = "no tokenizer" if tokenizer is None else f"a {type(tokenizer).__name__} as tokenizer"
@@ -88,16 +94,6 @@ def check_object(model: Any, keywords: Mapping[str, Any]) -> None:
             f"a model object was given with {kind}; add tokenizer=AutoTokenizer.from_pretrained(…)"
         )
     check_attention(getattr(unwrap_model(model).config, "_attn_implementation", None))
-
-
-def _refuse_keywords(
-    keywords: Mapping[str, Any], allowed: Collection[str], kind: str, place: str
-) -> None:
-    for name in keywords:
-        if name == "server":
-            raise PolyprobeError(f"{kind} was given with server=; give the model's name")
-        if name not in allowed:
-            raise PolyprobeError(f"{kind} has its own {name}; leave it out, or set it in {place}")
 
 
 def identify_object(model: Any, tokenizer: Any) -> str:

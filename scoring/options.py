@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from polyprobe.system.devices import DTYPES, check_device
-from polyprobe.system.errors import PolyprobeError, check_option, require
+from polyprobe.system.errors import PolyprobeError, require
 from polyprobe.system.options import Options, collect_options, option
 from polyprobe.system.sending import check_address
 
@@ -101,12 +101,6 @@ def no_adapter(name: str) -> PolyprobeError:
     )
 
 
-def check_quantize(name: str) -> None:
-    """Refuse an unknown kind of quantisation, or any where bitsandbytes is missing."""
-    check_option("--quantize", name, QUANTIZED)
-    require(f"--quantize {name}", "bitsandbytes")
-
-
 def check_attention(name: str | None) -> None:
     """Refuse implementations of attention that are of no use here."""
     if name and name.startswith("flex"):
@@ -114,13 +108,6 @@ def check_attention(name: str | None) -> None:
             f"--attention {name} cannot be used: it compiles a kernel for every shape of a batch, "
             "and takes no mask over a trie; leave it out, or use sdpa or eager"
         )
-
-
-def check_server(address: str) -> None:
-    """Refuse an empty or malformed address."""
-    if not str(address).strip():
-        raise PolyprobeError("--server is empty; give an address such as http://127.0.0.1:8000")
-    check_address("--server", str(address))
 
 
 def check_variables(values: Any) -> None:
@@ -155,7 +142,8 @@ _model = partial(option, panel="Model")
 _local = partial(_model, local=True)
 _served = partial(option, panel="Served models")
 _chat = partial(option, panel="Chat")
-_free = partial(option, panel=f"Free decoding (--scoring {FREE})")
+_message = partial(_chat, needs="--chat")
+_free = partial(option, panel=f"Free decoding (--scoring {FREE})", needs=f"--scoring {FREE}")
 
 
 @dataclass(frozen=True)
@@ -176,6 +164,7 @@ class ScoringOptions(Options):
         "Number of orders of the options, for --scoring letters (default: one for each candidate).",
         minimum=1,
         maximum=len(LETTERS),
+        needs="--scoring letters",
     )
     batch_tokens: int | None = _local(
         None,
@@ -188,9 +177,9 @@ class ScoringOptions(Options):
         "Score each sentence as the beginning of an answer by the model's chat template, without "
         "thinking; decoder-only models.",
     )
-    system: str | None = _chat(None, "System message (default: none).")
-    user: str | None = _chat(None, "The user's message before the answer (default: empty).")
-    chat_options: Mapping[str, Any] | None = _chat(
+    system: str | None = _message(None, "System message (default: none).")
+    user: str | None = _message(None, "The user's message before the answer (default: empty).")
+    chat_options: Mapping[str, Any] | None = _message(
         None,
         "Value of a variable of the chat template (true, false, a number or text); repeatable.",
         flag="--chat-option",
@@ -200,16 +189,8 @@ class ScoringOptions(Options):
     )
 
     def check(self) -> None:
-        """Refuse orders without letters, and a conversation where there is none."""
+        """Refuse a conversation for masked models."""
         super().check()
-        if self.permutations is not None and self.scoring != "letters":
-            raise PolyprobeError(
-                f"--permutations is for --scoring letters, not {self.scoring}; leave it out"
-            )
-        for name in ("system", "user", "chat_options"):
-            if not self.chat and getattr(self, name) is not None:
-                flag = collect_options(type(self))[name].flag
-                raise PolyprobeError(f"{flag} is for --chat; add --chat, or leave {flag} out")
         if self.chat and SCORING_NAMES[self.scoring][0] == MASKED:
             raise PolyprobeError(
                 f"--chat is for decoder-only models, --scoring {self.scoring} for {MASKED}; leave "
@@ -228,7 +209,8 @@ class ScorerOptions(ScoringOptions):
     quantize: str | None = _local(
         None,
         "Round the weights with bitsandbytes: 8bit or 4bit (default: neither).",
-        check=check_quantize,
+        choices=QUANTIZED,
+        check=lambda name: require(f"--quantize {name}", "bitsandbytes"),
     )
     trust_remote_code: bool = _local(False, "Run the Python files that the model brings.")
     bos: str = _model(
@@ -250,7 +232,7 @@ class ScorerOptions(ScoringOptions):
         None,
         "Address of a server that has MODEL: vLLM, llama.cpp, or OpenAI's completions with echo; "
         "its key, if any, is read from POLYPROBE_API_KEY.",
-        check=check_server,
+        check=partial(check_address, "--server"),
     )
     tokenizer: Any = _served(  # noqa: RUF009 (a field)
         None, "Tokenizer of the served model: Hub id, folder or GGUF file (default: MODEL)."

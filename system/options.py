@@ -104,6 +104,8 @@ class Declaration(NamedTuple):
     metavar: str | None = None  # its value in `--help`
     local: bool = False  # only for models in this process, not for served ones
     signed: bool = False  # a value other than the default is part of a run's signature
+    needs: str = ""  # an option without which it has no effect: `--chat`, `--scoring letters`
+    excludes: str = ""  # the flag of an option that must not be given too
 
     def refuse(self, value: Any) -> None:
         """Refuse a value that is not allowed."""
@@ -138,7 +140,20 @@ class Options:
         self.check()
 
     def check(self) -> None:
-        """Refuse values that exclude each other."""
+        """Refuse an option without the one that it needs, or beside one that it excludes."""
+        declared = collect_options(type(self))
+        values = {declared[x].flag: getattr(self, x) for x in declared}
+        names = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
+        changed = {declared[name].flag for name in names if name in declared}
+        for flag, declaration in ((x.flag, x) for x in declared.values() if x.flag in changed):
+            if declaration.excludes in changed:
+                text = f"{declaration.excludes} and {flag} were both given; choose one"
+                raise PolyprobeError(text)
+            needs, _, value = declaration.needs.partition(" ")
+            met = needs in changed and value in ("", value.upper(), values[needs])
+            if needs in values and not met:
+                text = f"{flag} is for {declaration.needs}; add that, or leave {flag} out"
+                raise PolyprobeError(text)
 
     @classmethod
     def from_keywords(cls, keywords: Mapping[str, Any], function: Callable[..., Any]) -> Self:

@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,6 +15,7 @@ from .errors import PolyprobeError, one_line
 if TYPE_CHECKING:
     from tenacity import RetryCallState
 
+Item = TypeVar("Item")
 Result = TypeVar("Result")
 Send = Callable[[], Awaitable[Result]]
 RETRIED = frozenset({302, 303, 307, 408, 409, 425, 429})  # Google redirects to its captcha
@@ -85,9 +87,15 @@ def run_async(work: Coroutine[Any, Any, Result]) -> Result:
         return portal.call(lambda: work)
 
 
-async def run_copies(work: Callable[[], Coroutine[Any, Any, None]], n: int) -> None:
-    """Run n copies of a coroutine at once; if one fails, cancel the others and wait for them."""
-    tasks = [asyncio.create_task(work()) for _ in range(n)]
+async def run_each(work: Callable[[Item], Awaitable[None]], items: Iterable[Item], n: int) -> None:
+    """Run a coroutine for each item, n at a time; if one fails, cancel the others and wait."""
+    pending = deque(items)
+
+    async def drain() -> None:
+        while pending:
+            await work(pending.popleft())
+
+    tasks = [asyncio.create_task(drain()) for _ in range(min(n, len(pending)))]
     try:
         await asyncio.gather(*tasks)
     finally:

@@ -7,8 +7,7 @@ from typing import Any
 
 from polyprobe.analysis.options import SampleOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.options import Options, collect_options, option
+from polyprobe.system.options import Options, option
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
@@ -62,9 +61,12 @@ class WordingOptions(Options):
         None,
         "TSV of relation, language, masculine and feminine form (default: P19 and P20 in cs, hr, "
         "ru, uk).",
+        needs="--gender FILE",
     )
     stanza: Path | None = _wording(
-        None, "Folder of Stanza's taggers, which count feminine verb forms too."
+        None,
+        "Folder of Stanza's taggers, which count feminine verb forms too.",
+        needs="--gender FILE",
     )
     chrf_on: str = _wording(
         "sentence",
@@ -74,18 +76,10 @@ class WordingOptions(Options):
     )
     comet_python: str | None = _wording(None, "A Python with unbabel-comet: estimates quality.")
     comet_model: str | None = _wording(
-        None, "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da)."
+        None,
+        "Reference-free model on the Hub, or a checkpoint (default: wmt22-cometkiwi-da).",
+        needs="--comet-python PATH",
     )
-
-    def check(self) -> None:
-        """Refuse options of a measure without that measure."""
-        super().check()
-        for name in ("stanza", "verb_forms"):
-            if getattr(self, name) and not self.gender:
-                flag = collect_options(type(self))[name].flag
-                raise PolyprobeError(f"{flag} is for --gender FILE; give that, or leave {flag} out")
-        if self.comet_model and not self.comet_python:
-            raise PolyprobeError("--comet-model is for --comet-python PATH; give that too")
 
     @property
     def requests(self) -> list[str]:

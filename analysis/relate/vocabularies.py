@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.tokens import find_tokenizer, load_tokenizer
 from polyprobe.schema.columns import SLOT, has_prompts, place_rows
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP, SERVED
-from polyprobe.scoring.weights.places import Place
+from polyprobe.scoring.weights.places import Place, find_tokenizer, load_tokenizer
 from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.hashing import is_hash
 

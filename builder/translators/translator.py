@@ -3,7 +3,6 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import NamedTuple
@@ -16,7 +15,7 @@ from polyprobe.system.sending import (
     Requests,
     WrongNumberError,
     run_async,
-    run_copies,
+    run_each,
 )
 from polyprobe.system.store import ContentStore, cache_folder
 
@@ -181,25 +180,22 @@ class _Run:
 
     async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
         size, self._total = self._engine.batch_size, len(pending)
-        batches = deque(pending[at : at + size] for at in range(0, len(pending), size))
-        at_once = min(self._engine.concurrency, len(batches))
-        await run_copies(lambda: self._translate_batches(batches), at_once)
+        batches = (pending[at : at + size] for at in range(0, len(pending), size))
+        await run_each(self._translate_or_stop, batches, self._engine.concurrency)
         return self._answers
 
-    async def _translate_batches(self, batches: deque[Sequence[Job]]) -> None:
-        while batches:
-            batch = batches.popleft()
-            reason = await self._translate_batch(batch)
-            self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
-            # Waiting longer would not help: the engine is down, or refuses this machine.
-            if self._failed_in_a_row >= self._engine.pace.give_up:
-                good = sum(not answer.problem for answer in self._answers.values())
-                advice = f" ({self._engine.advice})" if self._engine.advice else ""
-                raise PolyprobeError(
-                    f"{self._engine.name} failed {self._failed_in_a_row} batches in a row "
-                    f"({reason}); {good} of {self._total} sentences are translated and stored in "
-                    f"{self._store.file}; run the same command again to resume{advice}"
-                )
+    async def _translate_or_stop(self, batch: Sequence[Job]) -> None:
+        reason = await self._translate_batch(batch)
+        self._failed_in_a_row = self._failed_in_a_row + 1 if reason else 0
+        # Waiting longer would not help: the engine is down, or refuses this machine.
+        if self._failed_in_a_row >= self._engine.pace.give_up:
+            good = sum(not answer.problem for answer in self._answers.values())
+            advice = f" ({self._engine.advice})" if self._engine.advice else ""
+            raise PolyprobeError(
+                f"{self._engine.name} failed {self._failed_in_a_row} batches in a row "
+                f"({reason}); {good} of {self._total} sentences are translated and stored in "
+                f"{self._store.file}; run the same command again to resume{advice}"
+            )
 
     async def _translate_batch(self, batch: Sequence[Job]) -> str:
         """Return why all sentences of a batch failed, "" if one succeeded."""

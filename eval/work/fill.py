@@ -1,7 +1,7 @@
 """Score a run's languages: take known scores from the store and compute the rest."""
 
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -18,12 +18,14 @@ from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.scorers import Scored, Scorer
+from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.errors import DESCRIPTION, Console, PolyprobeError
 from polyprobe.system.hashing import is_hash
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
-from .workers import Report, Task, score_here, score_in_processes, score_on_ray
+from .workers import Report, Results, Task, score_here
+from .workers.processes import score_in_processes
+from .workers.ray_cluster import score_on_ray
 
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
@@ -31,12 +33,13 @@ REPEATED = 5  # rows that are scored again by a server
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
-Workers = Callable[[list[Task], Report], Generator[tuple[Task, Scored]]]
+Workers = Callable[[list[Task], Report], Results]
 
 
 class Work(NamedTuple):
     """The queries that a run needs."""
 
+    queries: dict[str, list[Query]]  # those of the rows of each language, see `queries_of`
     n_stored: int  # number of distinct queries in the store
     tasks: list[Task]  # the other queries
 
@@ -52,9 +55,8 @@ def fill_scores(
     """Write the scores of each language as soon as all of its queries are known."""
     # Each task is stored when it is done, so that an interruption loses unfinished tasks only.
     console = Console(stderr=True)
-    queries = {language: queries_of(table) for language, table in tables.items()}
     store = open_store(run, settings, cache)
-    work = plan_work(queries, store)
+    work = plan_work(tables, store)
     if announce and work.tasks:
         console.print(announce(work))
     elif work.n_stored:
@@ -67,7 +69,7 @@ def fill_scores(
             # A query that an earlier language has too is scored there.
             while waiting and not n_left[waiting[0]]:
                 language = waiting.pop(0)
-                scores = _read_scores(language, queries[language], store, console)
+                scores = _read_scores(language, work.queries[language], store, console)
                 run.write(language, as_scores(tables[language], scores))
                 bars.advance(bars.languages)
 
@@ -79,12 +81,13 @@ def fill_scores(
                 write_ready()
 
 
-def plan_work(queries: dict[str, list[Query]], store: ScoreStore | None) -> Work:
-    """Return the work for the queries of these languages; without a store nothing is known."""
+def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore | None) -> Work:
+    """Return the work for the rows of these languages; without a store nothing is known."""
+    queries = {language: queries_of(table) for language, table in tables.items()}
     distinct = list(dict.fromkeys(query for rows in queries.values() for query in rows))
     results = store.find(*zip(*distinct, strict=True)) if store and distinct else []
     seen = {query for query, scores in zip(distinct, results, strict=False) if scores}
-    return Work(len(seen), make_tasks(queries, seen))
+    return Work(queries, len(seen), make_tasks(queries, seen))
 
 
 def forecast(work: Work, scorer: Scorer) -> str:

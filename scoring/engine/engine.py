@@ -9,20 +9,12 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import torch
 
-from polyprobe.scoring.engine.forward import (
-    MAX_NODES,
-    Forecast,
-    ForwardPath,
-    Input,
-    Network,
-    Plan,
-    Progress,
-    Tree,
-)
-from polyprobe.scoring.engine.kernels import has_product
-from polyprobe.scoring.engine.trial import SMALLEST, Trial, find_window
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
+
+from .forward import MAX_NODES, Forecast, ForwardPath, Input, Network, Plan, Progress, Tree
+from .kernels import has_product
+from .trial import SMALLEST, Trial, find_window
 
 # Places whose logits exist at once: enough for a matrix product at full speed, and on a GPU, where
 # calls are slower than memory, a gigabyte of logits.

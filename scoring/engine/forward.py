@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from polyprobe.scoring.engine.kernels import TORCH, Kernels
 
@@ -114,13 +115,13 @@ class Network:
         operators = self.kernels.product, self.kernels.blockwise
         return nullcontext() if operators == TORCH else self.kernels
 
-    def ids(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    def ids(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return token ids padded on the right, [rows, longest]."""
         width = max(map(len, rows))
         padded = [[*row, *[self.pad] * (width - len(row))] for row in rows]
         return torch.tensor(padded, device=self.device)
 
-    def mask(self, rows: Sequence[Sequence[int]]) -> torch.Tensor:
+    def mask(self, rows: Sequence[Sequence[int]]) -> Tensor:
         """Return 1 for the rows' tokens and 0 for their padding, [rows, longest]."""
         lengths = torch.tensor([len(row) for row in rows], device=self.device)
         return (torch.arange(int(lengths.max()), device=self.device) < lengths[:, None]).long()
@@ -136,12 +137,12 @@ class Network:
         ids = self.ids([row.ids for row in batch])
         return {"input_ids": ids, "use_cache": False, **self.encode(batch)}
 
-    def head_inputs(self, hidden: torch.Tensor) -> dict[str, Any]:
+    def head_inputs(self, hidden: Tensor) -> dict[str, Any]:
         """Return keywords of `forward` with [1, places, width] in place of the trunk's output."""
         # Only the shape of the ids matters; some classes derive positions or masks from it.
         return {"input_ids": torch.zeros(hidden.shape[:2], dtype=torch.long, device=hidden.device)}
 
-    def encode(self, batch: Sequence[Input]) -> dict[str, torch.Tensor]:
+    def encode(self, batch: Sequence[Input]) -> dict[str, Tensor]:
         """Return the keywords of the trunk that depend on the inputs' sources."""
         return {}
 
@@ -149,7 +150,7 @@ class Network:
         """Return random ids as an input of this family, with as many ids."""
         return Input(ids)
 
-    def logits(self, batch: Sequence[Input]) -> torch.Tensor:
+    def logits(self, batch: Sequence[Input]) -> Tensor:
         """Compute the model's own logits at every position, [inputs, tokens, V]."""
         return self.model(**self.forward_inputs(batch)).logits
 
@@ -159,7 +160,7 @@ class Network:
         self._output = type(output)
         return output
 
-    def head(self, hidden: torch.Tensor) -> torch.Tensor:
+    def head(self, hidden: Tensor) -> Tensor:
         """Compute the logits of gathered hidden states, [places, width] → [places, V]."""
         # The trunk returns these states for any input. A wrapper (accelerate's hooks, say) may have
         # replaced `forward` in the instance.
@@ -221,17 +222,15 @@ class ForwardPath(ABC):
         return max(row.length for row in batch) * len(batch)
 
     @abstractmethod
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
         """Compute states, [places, width], and the place of each of the batch's reads, in order."""
 
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
+    def logits(self, states: Tensor) -> Tensor:
         """Compute the logits of some of these places, [places, V]."""
         return self.network.head(states)
 
     @torch.inference_mode()
-    def read_logs(
-        self, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None
-    ) -> torch.Tensor:
+    def read_logs(self, plan: Plan, batch: Sequence[Input], crowd: Plan | None = None) -> Tensor:
         """Compute the log-probabilities of the batch's reads, run together with a crowd."""
         company = crowd.reads if crowd else {}
         together = Plan()
@@ -248,11 +247,11 @@ class Full(ForwardPath):
     name = "full"
     tokens = (512, 4096)
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
         """Compute logits instead of states."""
         return _pick(self.network.logits(batch), plan, batch)
 
-    def logits(self, states: torch.Tensor) -> torch.Tensor:
+    def logits(self, states: Tensor) -> Tensor:
         """Return the argument, which holds logits already."""
         return states
 
@@ -276,14 +275,12 @@ class Gathered(ForwardPath):
 
     name = "gathered"
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
         """Compute the states at the batch's reads."""
         return _pick(self.network.run(**self.network.trunk_inputs(batch))[0], plan, batch)
 
 
-def _pick(
-    states: torch.Tensor, plan: Plan, batch: Sequence[Input]
-) -> tuple[torch.Tensor, list[int]]:
+def _pick(states: Tensor, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
     """Gather the states of the places that are read, [places, width], with each read's place."""
     # Each place once, however many targets are read there: the head is the largest product.
     reads = [(k, p) for k, row in enumerate(batch) for p in plan.reads[row].positions]
@@ -325,7 +322,7 @@ class Tree(ForwardPath):
         """Return the number of nodes of the batch's trie."""
         return len(Trie(batch).ids)
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
         """Compute the states of the trie's nodes that are read."""
         trie = Trie(batch)
         device, dtype = self.network.device, self.network.model.dtype
@@ -366,7 +363,7 @@ class Trie:
         for node in nodes:
             self.ends[node] = len(self.ids)
 
-    def mask(self, device: torch.device, dtype: torch.dtype) -> torch.Tensor:
+    def mask(self, device: torch.device, dtype: torch.dtype) -> Tensor:
         """Return the additive mask that shows a node itself and its ancestors, [1, 1, n, n]."""
         # In depth-first order node j descends from i if i ≤ j < ends[i]. The mask holds numbers
         # instead of booleans, because some classes add it to their attention scores directly.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
@@ -26,7 +27,7 @@ BUCKET = 16
 # it is .9 to 3. On AMD's Zen 5 it is 2.
 ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
 # Subclasses of tensors (quantised, distributed) have products of their own.
-_WEIGHTS = (torch.Tensor, torch.nn.Parameter)
+_WEIGHTS = (Tensor, torch.nn.Parameter)
 TORCH = (PRODUCTS[0], False)  # torch's own operators, for `Kernels.replaced_by`
 
 
@@ -37,9 +38,9 @@ class Blocks(NamedTuple):
 
     n: int  # the number of nodes
     # The nodes of each block, [blocks, BLOCK]; the last node fills up the last block
-    nodes: torch.Tensor
-    keys: torch.Tensor  # the nodes that a block sees, [blocks, keys], padded with node 0
-    padding: torch.Tensor  # which keys are padding, [blocks, 1, keys]
+    nodes: Tensor
+    keys: Tensor  # the nodes that a block sees, [blocks, keys], padded with node 0
+    padding: Tensor  # which keys are padding, [blocks, 1, keys]
 
 
 def split_into_blocks(ends: Sequence[int], device: torch.device) -> Blocks:
@@ -100,24 +101,22 @@ class Kernels(TorchFunctionMode):
         return func(*args, **(kwargs or {}))
 
 
-def _multiply(
-    input: torch.Tensor, weight: torch.Tensor, bias: torch.Tensor | None = None
-) -> torch.Tensor:
+def _multiply(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """Multiply by oneDNN, without a packed copy of the weight."""
     if type(weight) not in _WEIGHTS or not weight.dtype == input.dtype == torch.float32:
         return linear(input, weight, bias)
-    product: torch.Tensor = _onednn()(input, weight, bias, "none", [], "")
+    product: Tensor = _onednn()(input, weight, bias, "none", [], "")
     return product
 
 
 def _attend(
     blocks: Blocks,
-    query: torch.Tensor,
-    key: torch.Tensor,
-    value: torch.Tensor,
-    attn_mask: torch.Tensor | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
     **options: Any,
-) -> torch.Tensor:
+) -> Tensor:
     """Compute the attention of one row, [1, heads, n, width], whose mask is that of a trie."""
     # All that a block does not see has the weight 0, so it can be left out
     n = blocks.n
@@ -134,15 +133,15 @@ def _attend(
     return output.transpose(0, 1).flatten(1, 2)[None, :, :n]
 
 
-def _pick(states: torch.Tensor, nodes: torch.Tensor) -> torch.Tensor:
+def _pick(states: Tensor, nodes: Tensor) -> Tensor:
     """Gather the states of each block, [1, heads, n, width] → [blocks, heads, nodes, width]."""
     picked = states[0].index_select(1, nodes.flatten())
     return picked.unflatten(1, nodes.shape).transpose(0, 1)
 
 
-def _onednn() -> Callable[..., torch.Tensor]:
+def _onednn() -> Callable[..., Tensor]:
     """Return oneDNN's product of float32, an operator of torch that is not documented."""
-    operator: Callable[..., torch.Tensor] = torch.ops.mkldnn._linear_pointwise
+    operator: Callable[..., Tensor] = torch.ops.mkldnn._linear_pointwise
     return operator
 
 
@@ -164,7 +163,7 @@ def _faster() -> str:
     return PRODUCTS[torch_seconds > GAIN * onednn_seconds]
 
 
-def _time(multiply: Callable[..., Any], *arguments: torch.Tensor) -> float:
+def _time(multiply: Callable[..., Any], *arguments: Tensor) -> float:
     start = time.thread_time()
     multiply(*arguments)
     return time.thread_time() - start

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from polyprobe.scoring.engine.forward import ForwardPath, Ids, Input, Network, Plan, count_common
 
@@ -75,9 +76,9 @@ class Prefix(ForwardPath):
         n_rows = sum(len(group.leaves) for group in groups)
         return sum(group.front for group in groups) + n_rows * max(x.longest for x in groups)
 
-    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[torch.Tensor, list[int]]:
+    def states(self, plan: Plan, batch: Sequence[Input]) -> tuple[Tensor, list[int]]:
         """Compute the states at the batch's reads, one for all inputs with the same beginning."""
-        outputs: list[torch.Tensor] = []
+        outputs: list[Tensor] = []
         numbers: dict[Beginning, int] = {}
         groups = sorted(self._groups(batch), key=lambda g: g.length)
         by_length = groupby(groups, key=lambda g: g.length)
@@ -108,9 +109,7 @@ class Prefix(ForwardPath):
             groups.setdefault(beginning, PrefixGroup(length, [])).rows.append(row)
         return list(groups.values())
 
-    def _run(
-        self, groups: list[PrefixGroup]
-    ) -> Iterator[tuple[torch.Tensor, list[tuple[Input, int]]]]:
+    def _run(self, groups: list[PrefixGroup]) -> Iterator[tuple[Tensor, list[tuple[Input, int]]]]:
         """Yield states of groups of one prefix length, [rows, tokens, width]."""
         # With each row comes the position at which it begins in its input
         fronts = [group.rows[0] for group in groups]

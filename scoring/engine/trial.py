@@ -4,24 +4,16 @@ import math
 import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
-from itertools import combinations, product, takewhile
-from operator import eq
+from itertools import combinations, product
 from typing import Any
 
 import torch
 
-from polyprobe.scoring.engine.forward import (
-    ForwardPath,
-    Full,
-    Gathered,
-    Input,
-    Network,
-    Plan,
-    Unpadded,
-)
-from polyprobe.scoring.engine.kernels import TORCH, faster_product
 from polyprobe.system.devices import is_out_of_memory
 from polyprobe.system.errors import PolyprobeError
+
+from .forward import ForwardPath, Full, Gathered, Input, Network, Plan, Unpadded, count_common
+from .kernels import TORCH, faster_product
 
 # Log-probabilities in float32 agree below the first difference and disagree above the second. In
 # between the tolerance is four times the difference that padding makes in the model's own forward.
@@ -130,7 +122,7 @@ def _check_direction(network: Network, probe: Plan, logs: Sequence[torch.Tensor]
     pairs = combinations(zip(probe.reads.items(), logs, strict=True), 2)
     for ((a, a_reads), a_logs), ((b, b_reads), b_logs) in pairs:
         # Inputs of one length and beginning are compared at the tokens that they share.
-        n = sum(takewhile(bool, map(eq, a.ids, b.ids)))
+        n = count_common(a.ids, b.ids)
         targets = a_reads.targets[:n]
         if len(a.ids) == len(b.ids) and targets and targets == b_reads.targets[:n]:
             effect = max(effect, (a_logs[:n] - b_logs[:n]).abs().max().item())

@@ -4,11 +4,10 @@ from collections.abc import Callable
 
 from polyprobe.scoring.options import SCORING_NAMES
 
-from .causal import CAUSAL, CausalScorer
+from .causal import CAUSAL
 from .masked import MASKED, MaskedScorer
-from .queries import Queries
 from .scorer import Family, Scored, Scorer
-from .seq2seq import SEQ2SEQ, Seq2SeqScorer
+from .seq2seq import SEQ2SEQ
 
 # In this order: a configuration without class names is of the first family with its model type.
 FAMILIES: dict[str, Family] = {family.name: family for family in (SEQ2SEQ, MASKED, CAUSAL)}
@@ -19,15 +18,4 @@ SCORINGS: dict[str, dict[str, Callable[..., Scorer]]] = {
     for scoring in SCORING_NAMES
 }
 
-__all__ = [
-    "CAUSAL",
-    "FAMILIES",
-    "SCORINGS",
-    "CausalScorer",
-    "Family",
-    "MaskedScorer",
-    "Queries",
-    "Scored",
-    "Scorer",
-    "Seq2SeqScorer",
-]
+__all__ = ["CAUSAL", "FAMILIES", "SCORINGS", "Family", "MaskedScorer", "Scored", "Scorer"]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
+from torch import Tensor
 from transformers import AutoModelForMaskedLM
 from transformers.models.auto import modeling_auto
 
@@ -121,9 +121,7 @@ class ReleasedMparaRelScorer(MparaRelScorer):
 
     scoring = "mpararel-released"
 
-    def values(
-        self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
-    ) -> torch.Tensor:
+    def values(self, logits: Tensor, which: Tensor, targets: Tensor) -> Tensor:
         """Return the logit of each read's target."""
         return logits[which, targets]
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
@@ -141,9 +142,7 @@ class Scorer(ABC):
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Add the reads of all queries to the plan, and return each candidate's numbers."""
 
-    def values(
-        self, logits: torch.Tensor, which: torch.Tensor, targets: torch.Tensor
-    ) -> torch.Tensor:
+    def values(self, logits: Tensor, which: Tensor, targets: Tensor) -> Tensor:
         """Return the value of each read, [reads]: the log-probability of its target in nats."""
         # `which` is each read's row in the logits, [places, vocabulary], which may be overwritten.
         # On a CPU a few rows at a time stay in its cache: six times as fast with 250,000 tokens.

@@ -20,6 +20,7 @@ from polyprobe.system.sending import (
     Requests,
     Result,
     run_async,
+    run_each,
 )
 
 from .cover import Prompt, PromptReads, cover
@@ -102,8 +103,9 @@ class ServedEngine:
                 differences.append(float(np.mean(gaps or [0.0])))
 
         async with new_client() as client:
-            await self.server.run_all(send, self.server.batches(reads))
-            await self.server.run_all(repeat, self.server.batches(self._choose_again(reads)))
+            await run_each(send, self.server.batches(reads), self.server.parallel)
+            again = self.server.batches(self._choose_again(reads))
+            await run_each(repeat, again, self.server.parallel)
             self._check_repeated(differences)
             if problem := find_floor(lows):
                 raise self._end(f"cannot score candidates: {problem}")

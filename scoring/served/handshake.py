@@ -19,6 +19,7 @@ from polyprobe.system.sending import (
     Pace,
     Requests,
     check_address,
+    run_each,
 )
 from polyprobe.system.text import hide_secrets
 
@@ -318,7 +319,7 @@ class Checks:
         async def ask(k: int) -> None:
             answers[k] = await self._sender.send(partial(self._server.answers, client, parts[k]))
 
-        await self._server.run_all(ask, range(len(parts)))
+        await run_each(ask, range(len(parts)), self._server.parallel)
         results = [answer for k in range(len(parts)) for answer in answers[k]]
         for prompt, answer in zip(chain(*parts), results, strict=True):
             answer.check(prompt, self._server.exact, self._vocabulary)

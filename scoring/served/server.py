@@ -2,21 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections import deque
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.errors import one_line
-from polyprobe.system.sending import (
-    LARGE,
-    BrokenAnswerError,
-    extend,
-    http_failures,
-    open_client,
-    run_copies,
-)
+from polyprobe.system.sending import LARGE, BrokenAnswerError, extend, http_failures, open_client
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, PromptReads, Reach
@@ -26,8 +18,6 @@ BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
 PAGE = "a web page"  # some servers have one at each unknown path; else a proxy's error
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
-
-Item = TypeVar("Item")
 
 
 @contextmanager
@@ -153,16 +143,6 @@ class Server(ABC):
             children, size = union, size + len(prompt.ids)
         if batch:
             yield batch
-
-    async def run_all(self, work: Callable[[Item], Awaitable[None]], items: Iterable[Item]) -> None:
-        """Run a coroutine for each item, as many at a time as the server takes requests."""
-        pending = deque(items)
-
-        async def drain() -> None:
-            while pending:
-                await work(pending.popleft())
-
-        await run_copies(drain, self.parallel)
 
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""

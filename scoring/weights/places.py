@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import struct
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import version
@@ -11,18 +10,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from huggingface_hub import hf_hub_download
+from huggingface_hub import hf_hub_download, parse_local_safetensors_file_metadata
 from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 
-from polyprobe.scoring.options import (
-    ADAPTER,
-    EMBEDDED,
-    check_model,
-    check_model_revision,
-    no_adapter,
-)
 from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, quote, report
 from polyprobe.system.hashing import HASH, hash_model, list_model_files
+
+from ..options import ADAPTER, EMBEDDED, check_model, check_model_revision, no_adapter
 
 # Numbers of a configuration that cost time and memory before the weights are compared with it, and
 # the largest ones without weights to compare with.
@@ -118,6 +112,24 @@ def locate_model(model: str, revision: str | None) -> Place:
     return Place(model, model, revision)
 
 
+def find_tokenizer(model: str, revision: str | None = None) -> Place:
+    """Find where the tokenizer is, pinned: an id on the Hub, a folder, a GGUF file, or `geolm`."""
+    return locate_model(model, revision).pin("tokenizer_config.json").pin("tokenizer.json")
+
+
+def load_tokenizer(place: Place) -> Any:
+    """Load a tokenizer of transformers; none of its own code is run."""
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(place.path, trust_remote_code=False, **place.options)
+    except Exception as error:  # damaged files raise many classes of errors
+        raise PolyprobeError(
+            f"no tokenizer of '{place.name}' ({one_line(error)}); give a model that the Hub or the "
+            "local cache has, a folder with a tokenizer, or a GGUF file"
+        ) from error
+
+
 class Parts(NamedTuple):
     """A model and the adapter that changes it, both pinned."""
 
@@ -140,7 +152,6 @@ class Parts(NamedTuple):
 def find_parts(model: str, revision: str | None, adapter: str | None) -> Parts:
     """Find a model and its adapter: that of `--adapter`, or the model itself."""
     # The revision is that of the model; of the base, if the model is an adapter in a folder
-    check_model_revision(model, revision)
     place = locate_model(model, revision)
     if adapter is not None:
         extra, base = _find_adapter(adapter), place
@@ -252,14 +263,11 @@ def _measure(files: Iterable[Path]) -> tuple[int, int]:
     n_tensors, longest = 0, 0
     for file in filter(Path.is_file, files):
         try:
-            with file.open("rb") as handle:
-                (length,) = struct.unpack("<Q", handle.read(8))
-                header = json.loads(handle.read(min(length, file.stat().st_size)))
-            shapes = [value["shape"] for key, value in header.items() if key != "__metadata__"]
-            longest = max(longest, *(max(shape, default=0) for shape in shapes))
-        except (AttributeError, KeyError, OSError, TypeError, ValueError, struct.error):
+            tensors = parse_local_safetensors_file_metadata(file).tensors
+            longest = max(longest, *(max(x.shape, default=0) for x in tensors.values()))
+        except Exception:
             continue  # damaged, which transformers names
-        n_tensors += len(shapes)
+        n_tensors += len(tensors)
     if not n_tensors:
         return MOST_LAYERS, MOST_SIZE
     return max(FEW_LAYERS, n_tensors), max(SMALL_SIZE, PACKED * longest)

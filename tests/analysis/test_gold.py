@@ -149,7 +149,7 @@ def test_the_prediction_is_always_at_least_the_right_answer_it_equals(place):
 
 def test_gold_is_an_option_of_free_decoding_alone(place, tmp_path):
     assert DecodingOptions(gold=True).name.endswith("-b1-gold")
-    with pytest.raises(PolyprobeError, match="--gold is for --scoring xfactr, not bmlama"):
+    with pytest.raises(PolyprobeError, match="--gold is for --scoring xfactr; add that"):
         evaluate_model(
             str(place / "bert"), str(place / "facts"), output=tmp_path, scoring="bmlama", gold=True
         )

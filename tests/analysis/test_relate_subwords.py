@@ -21,10 +21,10 @@ from polyprobe.analysis.relate.vocabularies import (
     goes_by_words,
     read_tokenizer,
 )
-from polyprobe.analysis.tokens import find_tokenizer
 from polyprobe.eval.evaluate import evaluate_model
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
+from polyprobe.scoring.weights.places import find_tokenizer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.runs import make_random_run

@@ -10,12 +10,13 @@ import pyarrow as pa
 import pytest
 from transformers import AutoTokenizer
 
-from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+from polyprobe.analysis.tokens import count_tokens
 from polyprobe.cli import main
 from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.load import load_facts
 from polyprobe.scoring.load import load_scorer
 from polyprobe.scoring.options import DecodingOptions, check_model_revision
+from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 

@@ -42,17 +42,17 @@ MISTAKES = {
     "board r --figure f.gif": "--figure f.gif: expected a name that ends in .svg, .pdf or .png",
     **{EVAL + " ".join(write_flags(x)): message for message, x in DECLARED.items()},
     EVAL + "--device cudda:1": "unknown --device 'cudda'; did you mean 'cuda'? known: auto, ",
-    EVAL + "--chat-option a=1": "--chat-option is for --chat; add --chat, or leave --chat-option",
+    EVAL + "--chat-option a=1": "--chat-option is for --chat; add that, or leave --chat-option",
     EVAL + "--chat --chat-option thinking": "--chat-option 'thinking'; expected KEY=VALUE",
     EVAL + "--batch-tokens 99999999999999999999": "--batch-tokens must be 1 to 65536, got 9",
     "groups r --by contient": "unknown --by 'contient'; did you mean 'continent'? known: script, ",
     "groups r --by script --unit row": "unknown --unit 'row'; known: auto, fact, subject, language",
     "report r": "give --output FILE.html for the report, or --figure",
-    "report r --output r.html --draw rankc": "--draw requires --figure FILE",
-    "compare a b --names names": "--names requires --figure FILE",
-    "groups r --by script --draw all": "--draw requires --figure FILE",
-    "relate r --with script --order family": "--order requires --figure FILE",
-    "board r --draw accuracy": "--draw requires --figure FILE",
+    "report r --output r.html --draw rankc": "--draw is for --figure FILE",
+    "compare a b --names names": "--names is for --figure FILE",
+    "groups r --by script --draw all": "--draw is for --figure FILE",
+    "relate r --with script --order family": "--order is for --figure FILE",
+    "board r --draw accuracy": "--draw is for --figure FILE",
     **{
         f"{line} --output r.pdf": "--output r.pdf: expected a name that ends in .html"
         for line in ("report r", "compare a b", "groups r --by script", "relate r --with script")

@@ -2,8 +2,7 @@
 
 import psutil
 
-from polyprobe.eval.work.workers import score_here
-from polyprobe.eval.work.workers.here import Task
+from polyprobe.eval.work.workers import Task, score_here
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 

@@ -17,9 +17,8 @@ import psutil
 import pytest
 
 from polyprobe.eval.work.score_store import list_stores
-from polyprobe.eval.work.workers import ray_cluster, score_on_ray
-from polyprobe.eval.work.workers.here import Task
-from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share
+from polyprobe.eval.work.workers import Task, ray_cluster
+from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, score_on_ray
 from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from polyprobe.eval import evaluate_model
-from polyprobe.eval.work.workers import processes, ray_cluster, score_here, score_in_processes
-from polyprobe.eval.work.workers.here import Task
+from polyprobe.eval.work.workers import Task, processes, ray_cluster, score_here
+from polyprobe.eval.work.workers.processes import score_in_processes
 from polyprobe.scoring.engine import Engine
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions
@@ -146,7 +146,7 @@ class TestDeviceWorkers:
     def test_workers_end_with_a_parent_that_was_killed(self, model, tmp_path):
         script = tmp_path / "run.py"
         script.write_text(
-            "from polyprobe.eval.work.workers import score_in_processes\n"
+            "from polyprobe.eval.work.workers.processes import score_in_processes\n"
             "from tests.eval.tasks import OPTIONS, silent, tasks_of\n"
             "from polyprobe.scoring.load import ModelSource as Source\n"
             f"for _ in score_in_processes(Source({model!r}, OPTIONS), tasks_of(2000), 2, silent):\n"

@@ -13,9 +13,11 @@ MISTAKES = {
     },
     "--permutations must be 1 to 26, got 0": {"permutations": 0, "scoring": "letters"},
     "--permutations must be 1 to 26, got 27": {"permutations": 27, "scoring": "letters"},
-    "--permutations is for --scoring letters, not bmlama; leave it out": {"permutations": 2},
+    "--permutations is for --scoring letters; add that, or leave --permutations out": {
+        "permutations": 2
+    },
     "--batch-tokens must be 1 to 65536, got 0": {"batch_tokens": 0},
-    "--system is for --chat; add --chat, or leave --system out": {"system": "Hi"},
+    "--system is for --chat; add that, or leave --system out": {"system": "Hi"},
     "--chat is for decoder-only models, --scoring pll for masked models; leave one out": {
         "chat": True,
         "scoring": "pll",
@@ -41,7 +43,9 @@ MISTAKES = {
         "revision": "main"
     },
     "'geolm' has its own tokenizer; leave it out, or add --server": {"tokenizer": "gpt2"},
-    "--server is empty; give an address such as http://127.0.0.1:8000": {"server": ""},
+    "invalid address of --server: ''; expected an address such as http://127.0.0.1:8000": {
+        "server": ""
+    },
     "--dtype is for models in this process; with --server set it where the server is started": {
         "server": "http://127.0.0.1:9",
         "dtype": "float16",
@@ -54,7 +58,7 @@ MISTAKES = {
         "scoring": "xfactr",
         "devices": 2,
     },
-    "--beam is for --scoring xfactr, not bmlama; leave it out": {"beam": 2},
+    "--beam is for --scoring xfactr; add that, or leave --beam out": {"beam": 2},
     "--max-masks must be 1 to 1000, got 0": {"max_masks": 0, "scoring": "xfactr"},
     "unknown --initial 'ordr'; did you mean 'order'? known: independent, order, confidence": {
         "initial": "ordr"

@@ -19,7 +19,7 @@ from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups.groups import group_run
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.analysis.relate.relate import relate_run
-from polyprobe.analysis.tokens import count_tokens, find_tokenizer, load_tokenizer
+from polyprobe.analysis.tokens import count_tokens
 from polyprobe.metrics.pictures.picture import Bars, Heat, Series
 from polyprobe.report import findings
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
@@ -33,6 +33,7 @@ from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.report.page.page import write_finding
 from polyprobe.report.show import format_cell, format_table, render, to_csv, to_latex, to_markdown
 from polyprobe.schema.load import load_facts
+from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import SCORES, write_run

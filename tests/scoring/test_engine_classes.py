@@ -7,7 +7,9 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForMaskedLM
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.engine.kernels import has_product
 from polyprobe.scoring.options import PRODUCTS
-from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.scoring.scorers import MaskedScorer
+from polyprobe.scoring.scorers.causal import CausalScorer
+from polyprobe.scoring.scorers.seq2seq import Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.scoring import plain, strangers
 from tests.scoring.protocols import PLAIN

@@ -10,9 +10,10 @@ from typer.testing import CliRunner
 
 from polyprobe.cli import app
 from polyprobe.eval import load_scorer
-from polyprobe.scoring.scorers import FAMILIES, SCORINGS, Queries
+from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 from polyprobe.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
 from polyprobe.scoring.scorers.part import first_pieces
+from polyprobe.scoring.scorers.queries import Queries
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain

@@ -7,7 +7,9 @@ import pytest
 import transformers
 from tokenizers import Tokenizer
 
-from polyprobe.scoring.scorers import CausalScorer, MaskedScorer, Seq2SeqScorer
+from polyprobe.scoring.scorers import MaskedScorer
+from polyprobe.scoring.scorers.causal import CausalScorer
+from polyprobe.scoring.scorers.seq2seq import Seq2SeqScorer
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain

@@ -1,7 +1,67 @@
-"""Score tasks: in this process, in several processes of this machine, or on a Ray cluster."""
+"""Tasks, and how they are scored in this process; the modules score them elsewhere."""
 
-from .here import Report, Task, score_here
-from .processes import score_in_processes
-from .ray_cluster import score_on_ray
+from collections.abc import Callable, Generator, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from threading import Lock
+from typing import NamedTuple
 
-__all__ = ["Report", "Task", "score_here", "score_in_processes", "score_on_ray"]
+from polyprobe.scoring.load import ModelSource
+from polyprobe.scoring.scorers import Scored, Scorer
+from polyprobe.system.errors import naming_language
+
+
+class Task(NamedTuple):
+    """Queries of one language that are scored together."""
+
+    number: int  # its position in the run; results may arrive in any order
+    language: str  # the split of the queries
+    prompts: list[str]  # sentences with one slot
+    candidates: list[list[str]]  # for each prompt the fillers of its slot
+
+
+# Called with a task, the number of its inputs that are done, and the number of its inputs. Workers
+# elsewhere report a task once, when it is done, and count its prompts.
+Report = Callable[[Task, int, int], None]
+Results = Generator[tuple[Task, Scored]]  # each task with its scores
+
+
+def score_here(scorer: Scorer, tasks: Iterable[Task], report: Report) -> Results:
+    """Yield each task with its scores, in the given order."""
+    # While the model runs one task, a thread tokenizes and plans the next one only. An error in the
+    # next task is raised after the current one was yielded.
+    with ThreadPoolExecutor(1, "prepare") as ahead:
+        submitted = ((t, ahead.submit(scorer.prepare, t.prompts, t.candidates)) for t in tasks)
+        current = next(submitted, None)
+        while current is not None:
+            task, preparation = current
+            with naming_language(task.language):
+                prepared = preparation.result()
+            current = next(submitted, None)
+            with naming_language(task.language):
+                scored = scorer.score_prepared(prepared, partial(report, task))
+            yield task, scored
+
+
+# Two threads may score at once: one task is prepared while the model runs the other.
+class Worker:
+    """A copy of the model in another process, loaded before its first task."""
+
+    def __init__(self, source: ModelSource) -> None:
+        self._source = source
+        self._scorer: Scorer | None = None
+        self._loading, self._preparing, self._running = Lock(), Lock(), Lock()
+
+    def load(self) -> Scorer:
+        """Return the scorer; see `ModelSource.load`."""
+        return self._source.load()
+
+    def score(self, task: Task) -> Scored:
+        """Return a task's scores."""
+        with self._loading:
+            scorer = self._scorer = self._scorer or self.load()
+        with naming_language(task.language):
+            with self._preparing:
+                prepared = scorer.prepare(task.prompts, task.candidates)
+            with self._running:
+                return scorer.score_prepared(prepared)

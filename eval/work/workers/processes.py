@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -20,7 +20,7 @@ from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
 from polyprobe.system.errors import PolyprobeError
 
-from .here import Report, Task, Worker
+from . import Report, Results, Task, Worker
 
 CONTEXT = multiprocessing.get_context("spawn")  # a fork would break torch
 RESTARTS = 3  # in a row, without a finished task in between
@@ -28,7 +28,7 @@ RESTARTS = 3  # in a row, without a finished task in between
 
 def score_in_processes(
     source: ModelSource, tasks: Sequence[Task], n_devices: int, report: Report
-) -> Generator[tuple[Task, Scored]]:
+) -> Results:
     """Yield each task with its scores as soon as a process has them, in any order."""
     # Scores equal those of `score_here`, bit for bit, with the same number of torch threads: each
     # process has an equal share of the CPU cores unless OMP_NUM_THREADS is set. A process that dies
@@ -52,9 +52,7 @@ def score_in_processes(
         yield from _collect(crew, deque(tasks), report)
 
 
-def _collect(
-    crew: "list[Process]", waiting: deque[Task], report: Report
-) -> Iterator[tuple[Task, Scored]]:
+def _collect(crew: "list[Process]", waiting: deque[Task], report: Report) -> Results:
     """Yield tasks as they are done; those done before a user's mistake come before its error."""
     restarts = 0
     for process in crew:

@@ -4,7 +4,7 @@ import logging
 import os
 import socket
 import tempfile
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
 from polyprobe.system.errors import PolyprobeError, one_line
 
-from .here import Report, Task, Worker
+from . import Report, Results, Task, Worker
 
 RESTARTS = 3  # of a worker
 CPUS = 4  # of a worker: more workers hold more copies of the model, fewer gain less from threads
@@ -44,7 +44,7 @@ class Share(NamedTuple):
 
 def score_on_ray(
     source: ModelSource, tasks: Sequence[Task], address: str, report: Report
-) -> Generator[tuple[Task, Scored]]:
+) -> Results:
     """Yield each task with its scores as soon as the cluster has them, in any order."""
     # A worker has one GPU if the cluster has GPUs, else 4 CPUs, or as many as OMP_NUM_THREADS or
     # the smallest node has. A worker that dies, with its node or alone, is replaced, and its tasks
@@ -128,9 +128,7 @@ def _await_room(ray: Any, actors: Sequence[Any], share: Share) -> None:
             )
 
 
-def _collect(
-    ray: Any, actors: Sequence[Any], tasks: Sequence[Task], report: Report
-) -> Iterator[tuple[Task, Scored]]:
+def _collect(ray: Any, actors: Sequence[Any], tasks: Sequence[Task], report: Report) -> Results:
     from ray.util import ActorPool
 
     pool = ActorPool([*actors, *actors])  # a worker prepares one task while it scores another

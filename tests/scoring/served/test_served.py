@@ -15,8 +15,8 @@ from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.publish.export import export_run
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.naming import split_signature
-from polyprobe.scoring.served import TopCompletions
 from polyprobe.scoring.served.cover import Prompt
+from polyprobe.scoring.served.openai import TopCompletions
 from polyprobe.scoring.served.server import ServedModel
 from polyprobe.system.errors import PolyprobeError
 
