@@ -425,11 +425,11 @@ def _bound(
 def _vary(samples: np.ndarray) -> np.ndarray:
     """Compute the variance over resamples [resamples, ...], NaN left out."""
     variance = np.empty(samples.shape[1:])
-    for start in range(0, variance.shape[-1], _COLUMNS):  # a copy of them all takes much memory
-        part = slice(start, start + _COLUMNS)
-        variance[..., part] = samples[..., part].var(axis=0)
-    loose = np.isnan(variance)
-    variance[loose] = np.ma.masked_invalid(samples[:, loose]).var(axis=0).filled(0)
+    for start in range(0, variance.shape[-1], _COLUMNS):  # copies of them all take much memory
+        columns = samples[..., start : start + _COLUMNS]
+        part = columns.var(axis=0, out=variance[..., start : start + _COLUMNS])
+        loose = np.isnan(part)
+        part[loose] = np.ma.masked_invalid(columns[:, loose]).var(axis=0).filled(0)
     return variance
 
 

@@ -68,6 +68,7 @@ def split_figures(
             if name == "accuracy":
                 result["accuracy"] = estimate_figure(part, n_resamples=0)
                 result["accuracy"].pop("mean")
+        del figure  # before the next is measured: of 200 languages it has 140 MB
     return results
 
 
