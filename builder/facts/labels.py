@@ -273,8 +273,11 @@ def clean_columns(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
     return tidy(rows, columns, lambda text, language: simplify(normalise(text, language), language))
 
 
-def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
+def choose_labels(labels: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return LABELS: of LABELS with repetitions the most frequent, in a tie the first in order."""
+    # Pairs of language and id with several labels are counted in `repairs`.
+    several = labels.group_by("language", "id").agg(pl.col("label").n_unique())
+    repairs[CONTRADICTIONS] = several.filter(pl.col("label") > 1).height
     return (
         labels.group_by("language", "id", "label")
         .len()
@@ -282,9 +285,3 @@ def choose_labels(labels: pl.DataFrame) -> pl.DataFrame:
         .unique(["language", "id"], keep="first", maintain_order=True)
         .select("language", "id", "label")
     )
-
-
-def count_contradictions(labels: pl.DataFrame) -> int:
-    """Count the pairs of language and id with several labels."""
-    several = labels.group_by("language", "id").agg(pl.col("label").n_unique())
-    return several.filter(pl.col("label") > 1).height

@@ -1,17 +1,20 @@
 """The correct answers to a question, by the facts of all sources, their implications and wordings.
 
-Sources do not list implied facts: who works in London works in England.
+Sources do not list implied facts: who works in London works in England. Rows whose answer is in the
+question, or that have many correct distractors, have a flag.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import Any, NamedTuple
 
 import polars as pl
 
+from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, Row
+
 from . import FACTS, Fact
-from .labels import fold
+from .labels import UNSPACED, find_script, fold
 
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
@@ -39,6 +42,8 @@ ALWAYS = {
     "P101": {"Q336"},  # science
     "P527": {"Q9121"},  # atom
 }
+_WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
+SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
 
 Objects = Mapping[tuple[str, str], Set[str]]  # {(relation, subject): objects}
 Alike = Mapping[str, set[str]]
@@ -141,3 +146,62 @@ def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> 
             yield thing
             for relation in relations:
                 pending += edges.get((relation, thing), ())
+
+
+def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
+    """Return parallel rows with their flags, the same in every language."""
+    relations = [row.relation for row in next(iter(rows.values()))]
+    questions = (
+        [(row.subject, [row.candidates[index] for index in row.answers]) for row in part]
+        for part in rows.values()
+    )
+    flags = find_flags(relations, questions)
+    return {
+        language: [
+            row._replace(flags=row_flags) for row, row_flags in zip(part, flags, strict=True)
+        ]
+        for language, part in rows.items()
+    }
+
+
+def find_flags(
+    relations: Sequence[str], languages: Iterable[Iterable[tuple[str, Sequence[str]]]]
+) -> list[list[str]]:
+    """Return the flags of each row, by the labels of its subject and answers in each language."""
+    # A row is flagged in all languages if it is in one: the rows without a flag are parallel.
+    inside = {
+        number
+        for questions in languages
+        for number, (subject, answers) in enumerate(questions)
+        if any(occurs(label, subject) for label in answers)
+    }
+    return [
+        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
+        for number, relation in enumerate(relations)
+    ]
+
+
+def occurs(label: str, text: str) -> bool:
+    """Return whether a text contains a label, compared by `fold`.
+
+    >>> occurs("guinea", "Equatorial Guinea"), occurs("Oman", "Romania"), occurs("木", "木星")
+    (True, False, True)
+    """
+    # At each end of the label, a letter, digit or mark of the text must not continue it, unless it
+    # is in a script without spaces between words.
+    text, label = fold(text), fold(label)
+    start = text.find(label) if label else -1
+    while start >= 0:
+        end = start + len(label)
+        if _ends_word(text[:start][-1:], label[0]) and _ends_word(text[end:][:1], label[-1]):
+            return True
+        # The next occurrence may end at a word: `guinea` in `guineas of guinea`.
+        start = text.find(label, start + 1)
+    return False
+
+
+def _ends_word(outside: str, inside: str) -> bool:
+    """Return whether a word may end between two neighbours; `outside` may be empty."""
+    if not outside.isalnum() and not find_script(outside or " "):
+        return True
+    return find_script(outside) in _WITHOUT_SPACES or find_script(inside) in _WITHOUT_SPACES

@@ -26,12 +26,7 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, Facts
-from polyprobe.builder.facts.labels import (
-    CONTRADICTIONS,
-    choose_labels,
-    count_contradictions,
-    normalise,
-)
+from polyprobe.builder.facts.labels import choose_labels, normalise
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import track
@@ -89,7 +84,6 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     records = list(read_translations_of(mirror, selection - {"en"} or TRANSLATED))
     repairs: Counter[str] = Counter()
     names = name_records(records, selection)
-    repairs[CONTRADICTIONS] = count_contradictions(names)
     translated = [record for record in records if record.language in selection]
     facts = {(record.relation, record.sub_uri, record.obj_uri) for record in records}
     aliases: set[tuple[str, str, str]] = set()
@@ -100,7 +94,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     prompts = set(list_prompts(translated, repairs))
     return Facts(
         facts=pl.DataFrame(sorted(facts), schema=FACTS, orient="row"),
-        labels=choose_labels(names),
+        labels=choose_labels(names, repairs),
         aliases=pl.DataFrame(sorted(aliases), schema=ALIASES, orient="row"),
         templates=recover_filled_templates(records, selection, repairs),
         prompts=pl.DataFrame(sorted(prompts), schema=PROMPTS, orient="row"),

@@ -22,13 +22,7 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
-from polyprobe.builder.facts.labels import (
-    CONTRADICTIONS,
-    choose_labels,
-    count_contradictions,
-    normalise,
-    tidy,
-)
+from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.errors import PolyprobeError, track
 
@@ -120,11 +114,10 @@ def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequ
         usable.filter(selection).select("language", id=f"{end}_id", label=f"{end}_label")
         for end in ENDS
     )
-    repairs[CONTRADICTIONS] = count_contradictions(names)
     ids = usable.select(relation="predicate_id", subject_id="sub_id", object_id="obj_id")
     return Facts(
         facts=ids.unique().sort(*FACTS),
-        labels=choose_labels(names),
+        labels=choose_labels(names, repairs),
         templates=repair_templates(templates.filter(selection), repairs),
         repairs={reason: count for reason, count in sorted(repairs.items()) if count},
     )

@@ -16,13 +16,14 @@ subject or object of mParaRel's relation with this label (ignoring case), otherw
 """
 
 import io
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
-from polyprobe.builder.facts.labels import CONTRADICTIONS, choose_labels, count_contradictions, tidy
+from polyprobe.builder.facts.labels import choose_labels, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.errors import track
@@ -120,18 +121,19 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Fac
     # As upstream does for masked models.
     prompt = pl.concat_str("first", pl.lit(f" {SLOT}."))
     prompts = open_ended.select("language", *FACTS, prompt=prompt, form="answer")
-    counts = {
+    counts: Counter[str] = Counter()
+    labels = choose_labels(names, counts)
+    counts |= {
         UNTIDY: untidy,
         LISTS: complete["several"].sum(),
         SPOILED: complete["spoiled"].sum(),
         INVERTED: complete.height - asks_object.height,
         ANSWERED: asks_object.height - open_ended.height,
-        CONTRADICTIONS: count_contradictions(names),
         OWN_IDS: sum(own_id.startswith("polyglot:") for own_id in ids),
     }
     return Facts(
         facts=facts,
-        labels=choose_labels(names),
+        labels=labels,
         prompts=prompts.unique().sort(*PROMPTS),
         repairs={reason: count for reason, count in sorted(counts.items()) if count},
     )

@@ -1,24 +1,25 @@
 import random
 import re
 import unicodedata
+from collections import Counter
 
 import polars as pl
 import pytest
 
 from polyprobe.builder.facts import LABELS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts import labels as alphabets
-from polyprobe.builder.facts.flags import flag_rows, occurs
 from polyprobe.builder.facts.labels import (
+    CONTRADICTIONS,
     INVISIBLE,
     choose_labels,
     clean_facts,
-    count_contradictions,
     find_invisible,
     mend,
     normalise,
     tidy,
     unmix,
 )
+from polyprobe.builder.facts.truths import flag_rows, occurs
 from polyprobe.builder.output.tables import FLAGS
 from polyprobe.builder.sources.bmlama.files import read_published
 from polyprobe.schema.columns import FLAGGED, SCHEMA, to_table
@@ -39,19 +40,16 @@ NAMED = pl.DataFrame(
 
 
 def test_the_label_of_most_rows_is_taken_and_the_first_of_equals():
-    settled = choose_labels(NAMED)
+    repairs = Counter()
+    settled = choose_labels(NAMED, repairs)
     assert settled.schema == pl.Schema(LABELS)
     assert settled.rows() == [
         ("de", "Q1", "Kopenhagen"),
         ("de", "Q2", "Genf"),
         ("fr", "Q1", "Copenhague"),
     ]
-    assert choose_labels(NAMED.reverse()).equals(settled)
-
-
-def test_contradictions_are_counted_by_language_and_id():
-    assert count_contradictions(NAMED) == 2
-    assert count_contradictions(NAMED.filter(language="fr")) == 0
+    assert choose_labels(NAMED.reverse(), repairs).equals(settled)
+    assert repairs == {CONTRADICTIONS: 2}
 
 
 def test_texts_become_plain_where_they_are_not_spelled_so():

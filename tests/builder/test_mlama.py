@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Facts
+from polyprobe.builder.facts.labels import CONTRADICTIONS
 from polyprobe.builder.sources import mlama, mlama_hub
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.system.errors import PolyprobeError
@@ -167,7 +168,7 @@ def test_contradictory_labels_are_counted():
     again = [row | {"lineid": 7 + n, "obj_label": label}
              for n, label in enumerate(["Lyma", "Lima"]) for row in rows[:1]]  # fmt: skip
     facts = mlama.from_rows(pa.Table.from_pylist(rows + again), ["en"])
-    assert facts.repairs[mlama.CONTRADICTIONS] == 1
+    assert facts.repairs[CONTRADICTIONS] == 1
     assert facts.labels.filter(id="Q2868")["label"].to_list() == ["Lima"]  # 2 rows to 1
 
 

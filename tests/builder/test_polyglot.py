@@ -4,6 +4,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import FACTS, PROMPTS, Facts
+from polyprobe.builder.facts.labels import CONTRADICTIONS
 from polyprobe.builder.sources import mpararel, polyglot
 from tests.builder.tiny import place_archive
 from tests.builder.tiny_polyglot import ROWS, known
@@ -92,7 +93,7 @@ def test_repairs_are_counted_in_the_languages_asked_for(mirror):
         polyglot.SPOILED: 2,  # Bbc, and Oslo for oslo
         polyglot.INVERTED: 1,
         polyglot.ANSWERED: 1,
-        polyglot.CONTRADICTIONS: 2,  # Lima, Oslo
+        CONTRADICTIONS: 2,  # Lima, Oslo
         polyglot.OWN_IDS: 5,
     }
 
@@ -154,7 +155,7 @@ def test_real_counts(facts):
         polyglot.SPOILED: 2889,
         polyglot.INVERTED: 20_217,
         polyglot.ANSWERED: 85,
-        polyglot.CONTRADICTIONS: 2060,
+        CONTRADICTIONS: 2060,
         polyglot.OWN_IDS: 10_890,
     }
     # 303,156 rows without those two; a few facts have a stem twice

@@ -12,8 +12,7 @@ import numpy as np
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, Fact
-from polyprobe.builder.facts.flags import flag_rows
-from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, learn
+from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, flag_rows, learn
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import flags_table, render_text
 from polyprobe.builder.recipes.requests import BalancedRequest

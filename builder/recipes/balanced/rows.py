@@ -12,8 +12,8 @@ from polyprobe.builder.facts import FACTS, SUBJECT, Fact
 from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
-from polyprobe.schema.columns import SLOT, Row
-from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.schema.columns import Row
+from polyprobe.system.errors import track
 from polyprobe.system.hashing import hash_text, shuffle_items
 
 from .material import Material, mark
@@ -155,7 +155,7 @@ def verbalise(
             row
             for query in queries
             for row in phrase_query(
-                query, names, templates[query.fact.relation], sentences.get(query.fact), language
+                query, names, templates[query.fact.relation], sentences.get(query.fact)
             )
         ]
         rows[language] = inflect_rows(made, language) if request.wording == "sentence" else made
@@ -167,7 +167,6 @@ def phrase_query(
     labels: Mapping[str, str],
     templates: Sequence[Sentence],
     source_sentence: Sentence | None,
-    language: str,
 ) -> Iterator[Row]:
     """Yield the rows of a query, with its own sentence or the filled templates of its relation."""
     fact = query.fact
@@ -175,11 +174,6 @@ def phrase_query(
     candidates = [labels[entity] for entity in query.candidates]
     filled = (part._replace(prompt=part.prompt.replace(SUBJECT, subject)) for part in templates)
     for sentence in [source_sentence] if source_sentence else filled:
-        if sentence.prompt.count(SLOT) != 1:
-            raise PolyprobeError(
-                f"{fact.id} in {language}: expected exactly one {SLOT} in {sentence.prompt!r}; "
-                f"exclude the relation with --exclude {fact.relation}"
-            )
         forms = dict.fromkeys(filter(None, (labels[fact.object_id], sentence.form)))
         yield Row(
             fact_id=fact.id,

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from polyprobe.builder.facts.flags import find_flags
 from polyprobe.builder.facts.labels import (
     CHINESE,
     clean_all,
@@ -19,7 +18,7 @@ from polyprobe.builder.facts.labels import (
     traditionalise,
     unmix,
 )
-from polyprobe.builder.facts.truths import Knowledge, learn
+from polyprobe.builder.facts.truths import Knowledge, find_flags, learn
 from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.builder.sources.bmlama import files

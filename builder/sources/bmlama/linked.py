@@ -1,7 +1,7 @@
 """The rows of BMLAMA, linked to Wikidata through mParaRel, from whose tuples it was made."""
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
-from polyprobe.builder.facts.labels import choose_labels, count_contradictions, fold, mend
+from polyprobe.builder.facts.labels import choose_labels, fold, mend
 from polyprobe.builder.sources import read_source
 from polyprobe.system.errors import report
 from polyprobe.system.files import read_table_rows, read_toml
@@ -117,17 +117,14 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
         if query.subject_id
         for entity, label in ((query.subject_id, subject), (query.answer, answer))
     ]
-    # An entity may have several labels in a language, also between relations.
+    repairs = Counter({"rows excluded: no Wikidata fact found": len(queries) - len(triples)})
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
     templates = [line for line in read_fallback_templates(mirror) if line[0] in languages]
     return Facts(
         facts=facts.unique().sort(facts.columns),
-        labels=choose_labels(labels),
+        labels=choose_labels(labels, repairs),
         templates=pl.DataFrame(templates, schema=TEMPLATES, orient="row"),
-        repairs={
-            "rows excluded: no Wikidata fact found": len(queries) - len(triples),
-            "entities with several labels in a language": count_contradictions(labels),
-        },
+        repairs=dict(repairs),
     )
 
 
