@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from polyprobe.builder.facts.labels import find_invisible, fold, unmix
+from polyprobe.builder.facts.labels import fold, normalise, unmix
 from polyprobe.builder.facts.truths import SYMMETRIC
 from polyprobe.schema.columns import PADDING, SLOT
 
@@ -100,7 +100,7 @@ CHECKS = {
     "rows_with_duplicate_labels": Check("label twice", find_duplicate_labels),
     "rows_with_invisible_characters": Check(
         "invisible",
-        lambda split, _: find_texts(split, lambda text: find_invisible(text, split.language)),
+        lambda split, _: find_texts(split, lambda text: normalise(text, split.language) != text),
     ),
     "rows_with_mixed_alphabets": Check(
         "mixed alphabets", lambda split, _: find_texts(split, lambda text: unmix(text) != text)

@@ -131,33 +131,14 @@ def simplify(text: str, language: str) -> str:
     return load_converter("t2s").convert(text) if language == CHINESE else text
 
 
-@lru_cache(maxsize=1 << 17)
-def traditionalise(text: str) -> str:
-    """Return a text in simplified characters in traditional ones.
-
-    >>> traditionalise("台湾的首都是台北。")
-    '臺灣的首都是臺北。'
-    """
-    return load_converter("s2t").convert(text)
-
-
-def find_invisible(text: str, language: str) -> bool:
-    r"""Return whether the text has an invisible character that is not part of the spelling.
-
-    >>> find_invisible("Valencia e [Y] son \u200bciudades.", "es")
-    True
-    >>> find_invisible("می\u200cرود", "fa")
-    False
-    """
-    return normalise(text, language) != text
-
-
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
 def normalise(text: str, language: str) -> str:
     r"""Return the text without invisible characters, except those that are part of the spelling.
 
     >>> normalise("son \u200b\u200bciudades\u00a0", "es")
     'son ciudades'
+    >>> normalise("می\u200cرود", "fa") == "می\u200cرود"
+    True
     """
     # A run of spaces and invisible characters is replaced by one U+0020, or removed if it contains
     # no space or is at an end of the text. Runs of U+0020 alone are unchanged.

@@ -1,6 +1,5 @@
 """The description of a configuration on disk, read from its Parquet files."""
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,6 +15,7 @@ from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import UNREADABLE, find_different, split_name
 from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.hashing import hash_files
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
 UNRANKED = ("accuracy", "coverlap")  # headline figures that compare no rankings
@@ -119,5 +119,4 @@ def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:
     paths = [data / f"{split_name(language)}.parquet" for language in sorted(languages)]
     if not all(path.is_file() for path in paths):
         return ""
-    digests = (hashlib.sha256(path.read_bytes()).digest() for path in paths)
-    return hashlib.sha256(b"".join(digests)).hexdigest()
+    return hash_files(("", path) for path in paths)

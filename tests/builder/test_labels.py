@@ -13,7 +13,6 @@ from polyprobe.builder.facts.labels import (
     INVISIBLE,
     choose_labels,
     clean_facts,
-    find_invisible,
     mend,
     normalise,
     tidy,
@@ -37,6 +36,10 @@ NAMED = pl.DataFrame(
     schema=LABELS,
     orient="row",
 )
+
+
+def find_invisible(text, language):
+    return normalise(text, language) != text
 
 
 def test_the_label_of_most_rows_is_taken_and_the_first_of_equals():

@@ -13,9 +13,9 @@ import pyarrow as pa
 from polyprobe.builder.facts.labels import (
     CHINESE,
     clean_all,
-    find_invisible,
+    load_converter,
+    normalise,
     simplify,
-    traditionalise,
     unmix,
 )
 from polyprobe.builder.facts.truths import Knowledge, find_flags, learn
@@ -99,11 +99,11 @@ def read_knowledge(mirror: Path | None = None) -> Knowledge:
 
 def write_traditional(table: pa.Table) -> pa.Table:
     """Return Chinese rows in traditional characters."""
-    columns = table.to_pydict()
+    columns, convert = table.to_pydict(), load_converter("s2t").convert
     for name in ("subject", "prompt"):
-        columns[name] = list(map(traditionalise, columns[name]))
+        columns[name] = list(map(convert, columns[name]))
     for name in ("candidates", "answer_forms"):
-        columns[name] = [list(map(traditionalise, texts)) for texts in columns[name]]
+        columns[name] = [list(map(convert, texts)) for texts in columns[name]]
     return pa.table(columns, schema=table.schema)
 
 
@@ -350,7 +350,7 @@ def write_texts(
 def find_codes(text: str, language: str) -> list[str]:
     """Return the codes of the repairs of a published text."""
     checks = {
-        "invisible_characters": find_invisible(text, language),
+        "invisible_characters": normalise(text, language) != text,
         "mixed_alphabets": unmix(text) != text,
         "simplified": simplify(text, language) != text,
     }
