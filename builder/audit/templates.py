@@ -95,13 +95,13 @@ def read_template(rows: Iterable[tuple[str, str]]) -> str:
 
 def average_counts(counts: Mapping[str, TemplateCounts]) -> TemplateCounts:
     """Return the means over languages; fewest and most of all, `mean` over all relations."""
-    relations, templates, fewest, most, _, every, unread = zip(*counts.values(), strict=True)
+    relations, templates, fewest, largest, _, every, unread = zip(*counts.values(), strict=True)
     distances = [distance for distance in every if distance is not None]
     return TemplateCounts(
         relations=fmean(relations),
         templates=fmean(templates),
         fewest=min(fewest),
-        most=max(most),
+        most=max(largest),
         mean=sum(templates) / sum(relations),
         distance=fmean(distances) if distances else None,
         unread=sum(unread),
@@ -120,7 +120,7 @@ def make_templates_finding(counts: Mapping[str, TemplateCounts], name: str) -> F
     unread = f"; {means.unread} templates cannot be read: no subject" if means.unread else ""
     rows: list[list[Any]] = [[language, *part[:-1]] for language, part in counts.items()]
     if len(counts) > 1:
-        relations, templates, *others, _ = means
-        rows.append(["all", *(Cell(x, Role.RATIO) for x in (relations, templates)), *others])
+        relations, templates, *rest, _ = means
+        rows.append(["all", *(Cell(x, Role.RATIO) for x in (relations, templates)), *rest])
     part = Part("Templates", [Table(COLUMNS, rows)])
     return Finding(f"templates of {name}", [part], notes=[MEANING + unread])
