@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polyprobe.analysis.figures.options import describe_options
-from polyprobe.schema.run.naming import OF_MODELS, compare_settings, split_signature
+from polyprobe.schema.run.folder import OF_MODELS, compare_settings, split_signature
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings

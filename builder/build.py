@@ -166,7 +166,7 @@ def build_sentences(
     Raises:
         PolyprobeError: an unknown name, a pair of languages that the translator does not have, a
             missing package, an existing version with other settings, or no fact that is complete
-            in every language. Translations are cached (`system/store.py`), and every excluded row
+            in every language. Translations are cached (`system/download.py`), and every excluded row
             is written with its reason.
     """
     engine = translator

@@ -8,8 +8,8 @@ from rich.box import SIMPLE_HEAD
 from rich.filesize import decimal
 from rich.table import Table
 
+from polyprobe.system.download import cache_folder
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import cache_folder
 
 from .options import say
 

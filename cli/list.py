@@ -25,8 +25,7 @@ Rows = Iterator[tuple[str, str]]
 
 def _list_datasets() -> Rows:
     """Yield the datasets at hand with their configurations, then those that can be built."""
-    from polyprobe.schema.card import list_splits, read_card
-    from polyprobe.schema.locate import list_datasets, locate
+    from polyprobe.schema.locate import list_datasets, list_splits, locate, read_card
 
     for name in list_datasets():
         card = Path(locate(name)) / "README.md"
@@ -48,7 +47,7 @@ def _list_datasets() -> Rows:
 
 def _list_metrics() -> Rows:
     """Yield the metrics with the descriptions of their cards."""
-    from polyprobe.schema.card import read_card
+    from polyprobe.schema.locate import read_card
 
     for app in sorted(Path(str(files("polyprobe"))).glob("metrics/*/app.py")):
         yield app.parent.name, read_card(app.with_name("README.md"))["description"]

@@ -15,7 +15,7 @@ from scipy.cluster.hierarchy import DisjointSet
 from scipy.optimize import linear_sum_assignment
 
 from polyprobe.schema.columns import name_candidates, name_subjects
-from polyprobe.system.hashing import hash_text
+from polyprobe.system.files import hash_text
 
 Key = tuple[str, int]  # a relation and a part of its subjects
 _LARGEST = 1000  # subjects of a part, of which all pairs are compared

@@ -15,7 +15,8 @@ from packaging.utils import canonicalize_name
 
 from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
 from polyprobe.builder.output.card import describe_feature
-from polyprobe.schema.card import (
+from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
+from polyprobe.schema.locate import (
     CardSplit,
     dictionaries,
     find_swapped,
@@ -23,10 +24,9 @@ from polyprobe.schema.card import (
     list_splits,
     read_card,
 )
-from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
 from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.errors import PolyprobeError, one_line
-from polyprobe.system.hashing import hash_json
+from polyprobe.system.files import hash_json
 
 from .install import import_evaluate
 from .source import Source, read_imports

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import polyprobe
 from polyprobe.analysis.board import FILES, JSON
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.hashing import hash_files
+from polyprobe.system.files import hash_files
 
 ROOMS = ("metrics", "datasets")
 ROOT = "polyprobe.metrics"

@@ -16,11 +16,10 @@ from pyarrow.dataset import ParquetFragmentScanOptions
 from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, unknown
 from polyprobe.system.options import convert_value
 
-from .card import check_card
 from .columns import REMEDY as CORRECTION
 from .columns import UNREADABLE, check, split_name
 from .languages import refuse_languages, split_list
-from .locate import FORMATS, REMEDY, check_dataset_name, find_formats, locate
+from .locate import FORMATS, REMEDY, check_card, check_dataset_name, find_formats, locate
 
 VERIFY = ParquetFragmentScanOptions(page_checksum_verification=True)
 IN_MEMORY = "in memory"  # of a run: the name of a dataset that was not loaded by name

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.scoring.engine import Ids
 from polyprobe.system.errors import PolyprobeError, guess, one_line
-from polyprobe.system.hashing import hash_json
+from polyprobe.system.files import hash_json
 
 from .limits import ExceededError, run_limited
 from .options import ScoringOptions

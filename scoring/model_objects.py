@@ -13,7 +13,7 @@ from accelerate.utils import extract_model_from_parallel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from polyprobe.system.errors import PolyprobeError, quote
-from polyprobe.system.hashing import HASH, hash_model
+from polyprobe.system.files import HASH, hash_model
 
 from .options import OF_OBJECTS, check_attention
 from .scorers import Scorer

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from polyprobe.system.hashing import hash_model
+from polyprobe.system.files import hash_model
 
 
 def test_hash_is_of_names_and_contents_wherever_the_folder_lies(tmp_path):

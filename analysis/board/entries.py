@@ -15,8 +15,7 @@ from polyprobe.analysis.figures.results import (
     mean_known,
     read_results,
 )
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import name_runs, split_signature
+from polyprobe.schema.run.folder import Run, name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import without_collector
 from polyprobe.system.errors import PolyprobeError

@@ -12,8 +12,7 @@ import numpy as np
 from polyprobe.metrics.joint.relate import FEWEST
 from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import TRAITS, find_language
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.folder import Run, name_runs
 from polyprobe.schema.run.rows import Choice
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.errors import missing as lacks

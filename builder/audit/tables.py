@@ -5,11 +5,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from polyprobe.builder.sources.bmlama.files import read_raw
-from polyprobe.schema.card import list_splits, read_card
 from polyprobe.schema.columns import split_name
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.schema.load import read_splits
-from polyprobe.schema.locate import locate
+from polyprobe.schema.locate import list_splits, locate, read_card
 from polyprobe.system.errors import PolyprobeError
 
 from .templates import TemplateCounts, tally_templates

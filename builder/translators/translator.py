@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import NamedTuple
 
+from polyprobe.system.download import ContentStore, cache_folder
 from polyprobe.system.errors import PolyprobeError, explain_missing_extras, track
 from polyprobe.system.sending import (
     BrokenAnswerError,
@@ -17,7 +18,6 @@ from polyprobe.system.sending import (
     run_async,
     run_each,
 )
-from polyprobe.system.store import ContentStore, cache_folder
 
 Terms = Mapping[str, str]
 """{source label: target label} of the entities in a sentence."""

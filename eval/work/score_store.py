@@ -13,8 +13,8 @@ import numpy as np
 
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.settings import Settings
+from polyprobe.system.download import ELSEWHERE, ContentStore, cache_folder
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import ELSEWHERE, ContentStore, cache_folder
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
     from polyprobe.scoring.scorers import Scored

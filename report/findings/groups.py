@@ -14,7 +14,7 @@ from polyprobe.metrics.joint.groups import ChiSquare, Pair, Permutation
 from polyprobe.metrics.pictures.picture import Bars, Series
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_p_value, format_value, name_units
-from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.folder import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution

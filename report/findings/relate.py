@@ -11,7 +11,7 @@ from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.intervals import name_pairs
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_interval, format_p_value, format_value, name_units
-from polyprobe.schema.run.naming import name_runs, shorten_signature
+from polyprobe.schema.run.folder import name_runs, shorten_signature
 
 COLUMNS = (
     Column("similarity", Role.LABEL),

@@ -40,7 +40,7 @@ from polyprobe.report.show import (
     name_units,
     with_interval,
 )
-from polyprobe.schema.run.naming import shorten_signature
+from polyprobe.schema.run.folder import shorten_signature
 from polyprobe.schema.run.rows import describe_choice, make_choice
 
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies

@@ -14,8 +14,7 @@ from polyprobe.report.finding import Finding
 from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
 from polyprobe.schema.run.folder import SEAL
-from polyprobe.system.files import write_text
-from polyprobe.system.hashing import hash_json
+from polyprobe.system.files import hash_json, write_text
 from polyprobe.system.text import escape_markdown
 
 from .page import render_page

@@ -15,8 +15,7 @@ from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Finding
 from polyprobe.report.findings.versions import make_versions_finding
-from polyprobe.schema.run.folder import FinishedRun, Run
-from polyprobe.schema.run.naming import describe_differing, name_runs
+from polyprobe.schema.run.folder import FinishedRun, Run, describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError, check_ending
 from polyprobe.system.options import check_arguments

@@ -9,7 +9,7 @@ from transformers.dynamic_module_utils import get_relative_imports
 from transformers.utils import TRANSFORMERS_DYNAMIC_MODULE_NAME
 
 from polyprobe.system.errors import PolyprobeError, quote, report
-from polyprobe.system.hashing import HASH, hash_files
+from polyprobe.system.files import HASH, hash_files
 
 from .places import Place, locate_model, read_object
 

@@ -14,7 +14,7 @@ from huggingface_hub import hf_hub_download, parse_local_safetensors_file_metada
 from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 
 from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, quote, report
-from polyprobe.system.hashing import HASH, hash_model, list_model_files
+from polyprobe.system.files import HASH, hash_model, list_model_files
 
 from ..options import ADAPTER, EMBEDDED, check_model, check_model_revision, no_adapter
 

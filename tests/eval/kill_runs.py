@@ -15,7 +15,7 @@ from typing import Any
 
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.work import fill
-from polyprobe.system.store import ContentStore
+from polyprobe.system.download import ContentStore
 
 fill.CANDIDATES = 16  # a task of a few queries: many places to be killed at
 ROWS = 4  # of a task, about

@@ -9,8 +9,7 @@ from transformers import AutoTokenizer
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.export import export_run
 from polyprobe.report.page import write_report
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import describe_differing
+from polyprobe.schema.run.folder import Run, describe_differing
 from polyprobe.system.errors import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts

@@ -6,7 +6,7 @@ from itertools import combinations
 from pathlib import Path
 
 from polyprobe.schema.run.folder import RUN_SEAL, SEAL, Run
-from polyprobe.system.hashing import hash_json
+from polyprobe.system.files import hash_json
 from tests.making import runs
 from tests.making.facts import write_facts
 

@@ -8,7 +8,7 @@ from math import inf, nan
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.system.hashing import hash_json
+from polyprobe.system.files import hash_json
 
 OWN = {"sha256", "run_sha256", "files", "signature", "definition"}  # what checksums depend on
 VALUES = ("text", "NaN", "", "../../x", "a|b\n\x1b[31m", nan, inf, None, True, -1, 0.5, 3, 1e308)

@@ -5,8 +5,7 @@ import shutil
 
 import pytest
 
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import describe_differing, name_runs, shorten_signature
+from polyprobe.schema.run.folder import Run, describe_differing, name_runs, shorten_signature
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, write_run
 

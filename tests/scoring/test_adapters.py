@@ -13,8 +13,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from polyprobe.eval import evaluate_model, load_scorer
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import name_runs
+from polyprobe.schema.run.folder import Run, name_runs
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.errors import PolyprobeError

@@ -11,8 +11,7 @@ from polyprobe.analysis.compare.options import NO_OPTIONS, REFERENCE_FREE, Wordi
 from polyprobe.analysis.figures.units import read_clusters
 from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
-from polyprobe.schema.run.folder import PROMPT
-from polyprobe.schema.run.naming import compare_settings
+from polyprobe.schema.run.folder import PROMPT, compare_settings
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.errors import PolyprobeError
 

@@ -35,7 +35,7 @@ from polyprobe.builder.sources.bmlama.linked import (
 )
 from polyprobe.schema.columns import REPAIRED, SLOT
 from polyprobe.system.errors import report, track
-from polyprobe.system.hashing import hash_text, shuffle_items
+from polyprobe.system.files import hash_text, shuffle_items
 
 from .card import describe
 

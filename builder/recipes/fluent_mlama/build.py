@@ -11,7 +11,7 @@ from polyprobe.builder.facts import Fact
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_translations_of
 from polyprobe.schema.columns import SLOT, Row
-from polyprobe.system.hashing import hash_text
+from polyprobe.system.files import hash_text
 
 _FEW = ("P103", "P108", "P159", "P19", "P36", "P364", "P407", "P740")
 _MANY = (

@@ -18,8 +18,7 @@ from babel.core import get_global
 
 from polyprobe.builder.facts import SUBJECT, Fact
 from polyprobe.schema.columns import Row
-from polyprobe.system.files import read_table_rows, read_toml
-from polyprobe.system.hashing import hash_text
+from polyprobe.system.files import hash_text, read_table_rows, read_toml
 
 DEFAULT_CONFIG = "default"
 N_CANDIDATES = 10

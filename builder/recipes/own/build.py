@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.balanced.material import Provenance, assemble
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.errors import PolyprobeError, report
-from polyprobe.system.hashing import hash_files
+from polyprobe.system.files import hash_files
 
 from .read import OwnTemplates, read_own_facts, read_own_templates
 

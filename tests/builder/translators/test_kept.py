@@ -12,8 +12,8 @@ import pytest
 
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.builder.translators.translator import hash_job
+from polyprobe.system.download import ContentStore
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.store import ContentStore
 from tests.builder.translators.server import serving
 from tests.making.waiting import PATIENCE
 
@@ -63,7 +63,7 @@ def test_a_key_covers_all_that_a_text_depends_on():
 
 
 def test_a_file_that_another_process_holds_is_reported(tmp_path, monkeypatch):
-    monkeypatch.setattr("polyprobe.system.store.PATIENCE", 0.01)
+    monkeypatch.setattr("polyprobe.system.download.PATIENCE", 0.01)
     file = tmp_path / "memory.sqlite"
     store_in(file).add({b"first": "text"})
     other = sqlite3.connect(file)

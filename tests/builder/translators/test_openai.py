@@ -16,9 +16,9 @@ from polyprobe.builder.translators.engines.openai import (
     read_example_file,
     read_examples,
 )
+from polyprobe.system.download import CHECKSUM, cache_folder
 from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, Pace
-from polyprobe.system.store import CHECKSUM, cache_folder
 
 SENTENCE = "Ada Lovelace was born in London."
 TERMS = {"Ada Lovelace": "Ada Lovelace", "London": "Londres"}

@@ -10,8 +10,7 @@ from transformers import T5Config
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.load import load_facts
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import compare_settings
+from polyprobe.schema.run.folder import Run, compare_settings
 from polyprobe.scoring.served import engine
 from polyprobe.scoring.served.handshake import SAMPLE
 from polyprobe.scoring.served.openai import Vllm
