@@ -15,7 +15,7 @@ from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import UNREADABLE, find_different, split_name
 from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.hashing import hash_files
+from polyprobe.system.files import hash_files
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
 UNRANKED = ("accuracy", "coverlap")  # headline figures that compare no rankings

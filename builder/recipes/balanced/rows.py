@@ -14,7 +14,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
 from polyprobe.schema.columns import Row
 from polyprobe.system.errors import track
-from polyprobe.system.hashing import hash_text, shuffle_items
+from polyprobe.system.files import hash_text, shuffle_items
 
 from .material import Material, mark
 

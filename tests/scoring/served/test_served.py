@@ -13,8 +13,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.publish.export import export_run
-from polyprobe.schema.run.folder import Run
-from polyprobe.schema.run.naming import split_signature
+from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.scoring.served.cover import Prompt
 from polyprobe.scoring.served.openai import TopCompletions
 from polyprobe.scoring.served.server import ServedModel
