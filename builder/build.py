@@ -166,8 +166,8 @@ def build_sentences(
     Raises:
         PolyprobeError: an unknown name, a pair of languages that the translator does not have, a
             missing package, an existing version with other settings, or no fact that is complete
-            in every language. Translations are cached (`system/download.py`), and every excluded row
-            is written with its reason.
+            in every language. Translations are cached (`system/download.py`), and every excluded
+            row is written with its reason.
     """
     engine = translator
     if isinstance(engine, str):
