@@ -17,7 +17,7 @@ from polyprobe.system.errors import PolyprobeError, check_ending
 from polyprobe.system.options import option
 
 from .options import (
-    MapOutputs,
+    MapOptions,
     Outputs,
     PageOutputs,
     PictureOptions,
@@ -28,7 +28,7 @@ from .options import (
 )
 
 
-@take_options(MapOutputs, ComparisonOptions)
+@take_options(MapOptions, PageOutputs, ComparisonOptions)
 def compare(
     run_a: Annotated[Path, typer.Argument(help="Run folder.")],
     run_b: Annotated[Path, typer.Argument(help="Another run folder, of the same dataset.")],
@@ -106,7 +106,7 @@ def check_items(texts: str) -> None:
         check_with(item)
 
 
-@take_options(MapOutputs, RelateOptions)
+@take_options(MapOptions, PageOutputs, RelateOptions)
 def relate(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     items: Annotated[

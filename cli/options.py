@@ -246,8 +246,3 @@ class Outputs(Options):
 @dataclass(frozen=True)
 class PageOutputs(PageOptions, PictureOptions, Outputs):
     """Also a picture and a page."""
-
-
-@dataclass(frozen=True)
-class MapOutputs(MapOptions, PageOutputs):
-    """Also order and labels of languages in the picture."""

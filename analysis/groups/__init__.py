@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polyprobe.analysis.options import BootstrapOptions
 from polyprobe.schema.languages import TRAITS
-from polyprobe.system.errors import PolyprobeError, check_path, guess
+from polyprobe.system.errors import check_option, check_path
 from polyprobe.system.options import option
 
 OF_LANGUAGES = TRAITS
@@ -18,10 +18,7 @@ def check_by(by: str) -> None:
     names = (*OF_LANGUAGES, *OF_FACTS)
     if by not in names and not Path(by).is_file():
         check_path("--by", by)
-        raise PolyprobeError(
-            f"unknown --by '{by}';{guess(by, names)} known: {', '.join(names)}, or a TSV file of "
-            "ids and groups"
-        )
+        check_option("--by", by, [*names, "a TSV file of ids and groups"])
 
 
 @dataclass(frozen=True)
