@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from polyprobe.analysis.figures import CLUSTERS
 from polyprobe.system.options import Options, option
 
 if TYPE_CHECKING:  # imports pyarrow
-    from polyprobe.analysis.figures.units import Bootstrap
     from polyprobe.schema.run.rows import Choice
+
+CLUSTERS = ("auto", "none", "relation", "subject")
 
 
 @dataclass(frozen=True)
@@ -29,33 +29,28 @@ class RowOptions(Options):
 
 
 @dataclass(frozen=True)
-class SampleOptions(RowOptions):
-    """Also in which units rows are resampled."""
+class Bootstrap(Options):
+    """How the rows of a run are resampled for intervals, and the seed of other draws."""
 
+    # of the facts, for all languages at once; see `intervals.choose_resamples` for None
+    n_resamples: int | None = option(
+        None,
+        "Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none (default: "
+        "10,000 up to 50,000 facts x pairs of languages, else 1,000).",
+        flag="--resamples",
+        minimum=0,
+        maximum=10_000_000,
+    )
     seed: int = option(0, "Random seed.", minimum=0)
-    cluster: str = option(
+    clusters: str = option(
         "auto",
         "Resampling unit: subject, relation, none (each fact), or auto: subject if the fact ids "
         "name it, else none.",
+        flag="--cluster",
         choices=CLUSTERS,
     )
 
 
 @dataclass(frozen=True)
-class BootstrapOptions(SampleOptions):
-    """The bootstrap intervals of an analysis."""
-
-    resamples: int | None = option(
-        None,
-        "Number of bootstrap resamples for the 95% intervals: 40 or more, or 0 for none (default: "
-        "10,000 up to 50,000 facts x pairs of languages, else 1,000).",
-        minimum=0,
-        maximum=10_000_000,
-    )
-
-    @property
-    def bootstrap(self) -> "Bootstrap":
-        """Combine the options of the intervals."""
-        from polyprobe.analysis.figures.units import Bootstrap
-
-        return Bootstrap(self.resamples, self.seed, self.cluster)
+class BootstrapOptions(Bootstrap, RowOptions):
+    """The rows of an analysis, and how they are resampled."""

@@ -144,7 +144,7 @@ def metrics(
             raise PolyprobeError(
                 f"{run.folder} holds free predictions, which have no candidates; omit --pairs"
             )
-        results = compute_results(run, options.bootstrap, options.choice, options)
+        results = compute_results(run, options, options.choice, options)
         show_run(FinishedRun(run, results), [*options.list_parts(results, run.folder)])
 
 

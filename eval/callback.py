@@ -25,7 +25,8 @@ from transformers.integrations import is_deepspeed_zero3_enabled
 
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.figures import SEPARATE
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units, resolve_bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.evaluate import allows_donors, find_rows
 from polyprobe.eval.options import CallbackOptions
@@ -187,7 +188,7 @@ class ConsistencyCallback(TrainerCallback):
 
     def _name(self, facts: ScoredFacts) -> dict[str, float]:
         values = {}
-        bootstrap = Bootstrap().resolve(facts.table, len(facts.languages))
+        bootstrap = resolve_bootstrap(Bootstrap(), facts.table, len(facts.languages))
         options = Units.read(facts.table, bootstrap).second  # of firm figures, see `withhold`
         for figure in (x for x in SEPARATE if x.display.training and x.applies(facts)):
             measured = withhold(figure.measure(facts), options)

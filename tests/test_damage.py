@@ -12,7 +12,7 @@ import pytest
 
 from polyprobe.analysis.board.board import make_board
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval.work.score_store import ScoreStore
 from polyprobe.publish.checks import check_source

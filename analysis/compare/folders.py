@@ -91,7 +91,7 @@ def _compare_several(runs: Sequence[Run], options: ComparisonOptions) -> Several
             "two at a time"
         )
     settings = {"signatures": [run.settings().signature for run in runs], **options.keywords}
-    settings["clusters"] = resolve_clusters(reference.read(languages[0]), options.cluster)
+    settings["clusters"] = resolve_clusters(reference.read(languages[0]), options.clusters)
     settings |= settings.pop("choice").as_json()
     return Several(comparisons, settings, options.by_relation)
 

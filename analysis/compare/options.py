@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from polyprobe.analysis.options import SampleOptions
+from polyprobe.analysis.options import BootstrapOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
 from polyprobe.system.options import Options, option
 
@@ -15,7 +15,7 @@ _wording = partial(option, panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chat
 
 
 @dataclass(frozen=True)
-class SignificanceOptions(SampleOptions):
+class SignificanceOptions(BootstrapOptions):
     """How differences are tested, and over which of the common rows."""
 
     test: str = option(
@@ -26,10 +26,11 @@ class SignificanceOptions(SampleOptions):
         "Over languages or pairs: holm, bh (Benjamini-Hochberg) or none.",
         choices=CORRECTIONS,
     )
-    resamples: int = option(
+    n_resamples: int = option(
         10_000,
         "Number of permutations and bootstrap resamples: 40 or more, or 0 for neither tests nor "
         "intervals.",
+        flag="--resamples",
         minimum=0,
         maximum=10_000_000,
     )
@@ -38,14 +39,8 @@ class SignificanceOptions(SampleOptions):
     @property
     def keywords(self) -> dict[str, Any]:
         """List the keywords of `runs.compare_runs`."""
-        return {
-            "choice": self.choice,
-            "test": self.test,
-            "correction": self.correction,
-            "n_resamples": self.resamples,
-            "seed": self.seed,
-            "clusters": self.cluster,
-        }
+        names = ("test", "correction", "n_resamples", "seed", "clusters")
+        return {"choice": self.choice, **{name: getattr(self, name) for name in names}}
 
 
 @dataclass(frozen=True)

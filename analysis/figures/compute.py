@@ -2,11 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Set
+from dataclasses import asdict
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.joint.measures import count_correct
 from polyprobe.metrics.rankc_subject.formulas import flip_signs
 from polyprobe.metrics.shared.intervals import MIN_RESAMPLES, estimate, name_pairs
@@ -26,7 +28,7 @@ from .further.templates import measure_templates, read_templates
 from .modules import find_lack, measure_modules, share_read
 from .options import EVERY, MetricOptions
 from .predictions import read_predictions, summarize_predictions
-from .units import Bootstrap, Units
+from .units import Units, resolve_bootstrap
 
 LONG = 60.0  # seconds; a longer computation is forecast
 BOOTSTRAP, OPTIONS = Bootstrap(), MetricOptions()
@@ -70,7 +72,7 @@ def find_results(
     choose_figures(options.figures or ())  # an unknown name is refused before anything is read
     tables, left_out = read_chosen(run, choice)
     first = next(iter(tables.values()))
-    bootstrap = bootstrap.resolve(first, len(tables))
+    bootstrap = resolve_bootstrap(bootstrap, first, len(tables))
     units = Units.read(first, bootstrap, options.average)
     popularity = read_popularity(run, tables) if options.popularity else {}
     if settings.kind == "predictions":
@@ -94,7 +96,7 @@ def find_results(
         "signature": settings.signature,
         "subset": None if choice == ALL_ROWS else choice.as_json(),
         **figures,
-        "resampling": bootstrap._asdict(),
+        "resampling": asdict(bootstrap),
         **({"options": changes} if changes else {}),
     }
 

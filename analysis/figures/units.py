@@ -1,45 +1,17 @@
-"""What the bootstrap of a run draws: its options, and the units of the rows."""
+"""What the bootstrap of a run draws: the units of the rows."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.analysis.options import CLUSTERS, Bootstrap
 from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.columns import split_fact
 from polyprobe.system.errors import PolyprobeError, check_option
-from polyprobe.system.options import convert_value
-
-from . import CLUSTERS
 
 ENOUGH_RELATIONS = 8
-
-
-class Bootstrap(NamedTuple):
-    """Options of a run's bootstrap intervals.
-
-    Attributes:
-        n_resamples: resamples of the facts, for all languages at once; 0 for no intervals; None:
-            `intervals.choose_resamples` of the facts and pairs of languages.
-        seed: random seed.
-        clusters: resampling unit: `none` (each fact), `relation`, `subject`, or `auto`, see
-            `resolve_clusters`.
-    """
-
-    n_resamples: int | None = None
-    seed: int = 0
-    clusters: str = "auto"
-
-    def resolve(self, table: pa.Table, n_languages: int) -> "Bootstrap":
-        """Choose the number of resamples and the unit that the rows get."""
-        clusters = resolve_clusters(table, convert_value("clusters", self.clusters, str))
-        n_resamples = convert_value("n_resamples", self.n_resamples, int | None)
-        if n_resamples is None:
-            pairs = n_languages * (n_languages - 1) // 2
-            n_resamples = choose_resamples(len(table), max(pairs, 1))
-        return Bootstrap(n_resamples, convert_value("seed", self.seed, int), clusters)
 
 
 @dataclass
@@ -77,6 +49,16 @@ class Units:
         self.second = self.rows._replace(clusters=self.linked)
         self.second_within = self.rows._replace(clusters=self.linked_within)
         self.modules = self.rows._replace(average=self.average)
+
+
+def resolve_bootstrap(bootstrap: Bootstrap, table: pa.Table, n_languages: int) -> Bootstrap:
+    """Choose the number of resamples and the unit that the rows get."""
+    n_resamples = bootstrap.n_resamples
+    if n_resamples is None:
+        n_pairs = n_languages * (n_languages - 1) // 2
+        n_resamples = choose_resamples(len(table), max(n_pairs, 1))
+    clusters = resolve_clusters(table, bootstrap.clusters)
+    return Bootstrap(n_resamples, bootstrap.seed, clusters)
 
 
 def resolve_clusters(table: pa.Table, kind: str) -> str:

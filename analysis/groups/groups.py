@@ -1,6 +1,7 @@
 """Right and wrong rows by group of languages or facts, with intervals and tests."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +12,8 @@ from polyprobe.analysis.figures.facts import read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
 from polyprobe.analysis.figures.predictions import mark_predictions
-from polyprobe.analysis.figures.units import Bootstrap, clusters_within, read_clusters
+from polyprobe.analysis.figures.units import clusters_within, read_clusters, resolve_bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.joint.groups import (
     N_PERMUTATIONS,
     ChiSquare,
@@ -104,7 +106,7 @@ class Groups(NamedTuple):
             "of": "languages" if self.labels.of_languages else "facts",
             "labels": self.labels.note,
             "unit": self.unit,
-            "resampling": self.bootstrap._asdict(),
+            "resampling": asdict(self.bootstrap),
             "left_out": self.left_out,
             "found": {name: table.as_json() for name, table in self.tables.items()},
         }
@@ -141,10 +143,10 @@ def group_run(run: Run, by: str, options: GroupOptions = DEFAULTS) -> Groups:
         )
     unit, units, caution = _choose_unit(options.unit, labels, table)
     marks, figures = _mark(run, settings.kind, tables)
-    bootstrap = options.bootstrap.resolve(table, len(tables))
+    bootstrap = resolve_bootstrap(options, table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
     clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
-    draws = intervals.Resampling(**bootstrap._asdict() | {"clusters": clusters})
+    draws = intervals.Resampling(**asdict(bootstrap) | {"clusters": clusters})
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()
     left_out |= {f"{reason} in {x}": n for x, n in zip(tables, missing, strict=True) if n}

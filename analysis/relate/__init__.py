@@ -51,9 +51,10 @@ class RelateOptions(BootstrapOptions):
         None, "Tokenizer for subwords: a model (default: that of the run)."
     )
     by_query: bool = option(False, "Also correlate subword overlap with RankC over single queries.")
-    resamples: int = option(
+    n_resamples: int = option(
         10_000,
         "Number of permutations of the languages, and maximum number of bootstrap resamples.",
+        flag="--resamples",
         minimum=1,
         maximum=1_000_000,
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -9,7 +10,8 @@ import numpy as np
 from scipy.stats import rankdata
 
 from polyprobe.analysis.compare.sentences.deltas import Pearson, compute_pearson
-from polyprobe.analysis.figures.units import Bootstrap, link_donors, read_clusters
+from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.joint import relate
 from polyprobe.metrics.joint.significance import withhold
 from polyprobe.metrics.shared import intervals
@@ -80,9 +82,9 @@ class Correlations(NamedTuple):
             "left_out": pairs.left_out,
             "subset": None if choice == ALL_ROWS else choice.as_json(),
             "given": self.control.name if self.control else None,
-            "permutations": self.options.resamples,
+            "permutations": self.options.n_resamples,
             "permuted_within": self.options.within,
-            "resampling": self.bootstrap._asdict(),
+            "resampling": asdict(self.bootstrap),
             "accuracy": dict(zip(pairs.languages, map(_defined, pairs.accuracy), strict=True)),
             "values": self._name_values(pairs.values),
             "similarities": {row.similarity.name: self._describe(row) for row in self.rows},
@@ -138,11 +140,11 @@ def relate_run(
     if doubled := [name for name in names if names.count(name) > 1]:
         raise PolyprobeError(f"--with has {doubled[0]} twice; leave one out, or rename it")
     limit = intervals.choose_resamples(len(pairs.table), len(pairs.figure.names))
-    bootstrap = options.bootstrap._replace(n_resamples=min(options.resamples, limit))
-    bootstrap = bootstrap.resolve(pairs.table, len(pairs.languages))
+    bounded = replace(options, n_resamples=min(options.n_resamples, limit))
+    bootstrap = resolve_bootstrap(bounded, pairs.table, len(pairs.languages))
     linked = link_donors(pairs.table, bootstrap.clusters) if pairs.of.of_second else None
     clusters = linked or read_clusters(pairs.table, bootstrap.clusters)
-    draws = bootstrap._asdict() | {"clusters": clusters}
+    draws = asdict(bootstrap) | {"clusters": clusters}
     pairs = pairs._replace(figure=withhold(pairs.figure, intervals.Resampling(**draws)))
     queries = None
     if options.by_query and future:
@@ -176,7 +178,7 @@ def _test(
                 f"{relate.FEWEST} languages or more; left out are {causes}"
             )
         tables = np.array([flatten(similarities[i].values, common) for i in numbers])
-        how: dict[str, Any] = {"n_permutations": options.resamples, "seed": options.seed}
+        how: dict[str, Any] = {"n_permutations": options.n_resamples, "seed": options.seed}
         how["blocks"] = np.unique(blocks[[*common]], return_inverse=True)[1]
         figures = flatten(values, common)
         plain = relate.correlate(figures, tables, **how)

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_ids
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.run.folder import SCORES, Run

@@ -72,7 +72,8 @@ def _list_notes(correlations: Correlations) -> Iterator[str]:
     )
     yield "p: assumes independent pairs, as in the papers; too small, because pairs share languages"
     blocks = f" within the same {options.within}" if options.within else ""
-    yield f"Mantel p: {options.resamples:,} permutations of the languages{blocks}, or all if fewer"
+    n = f"{options.n_resamples:,}"
+    yield f"Mantel p: {n} permutations of the languages{blocks}, or all if fewer"
     resamples = f"{bootstrap.n_resamples:,} resamples of {name_units(bootstrap.clusters)}"
     yield f"95%: bootstrap of r, {resamples}; languages are fixed"
     if correlations.control:

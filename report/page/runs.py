@@ -11,7 +11,7 @@ from polyprobe.analysis.figures.compute import OPTIONS, find_results
 from polyprobe.analysis.figures.figures import HEADLINE
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.results import read_results
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Finding
 from polyprobe.report.findings.versions import make_versions_finding

@@ -12,7 +12,7 @@ from scipy.stats import binned_statistic
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.modules import find_confidence, measure_calibration
 from polyprobe.analysis.figures.predictions import calibrate_predictions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.shared.rows import Rows
 from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import PREDICTIONS, Run

@@ -16,7 +16,8 @@ from polyprobe.analysis.compare.match import match_facts
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.compare.runs import Comparison, compare_runs
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.units import Bootstrap, read_clusters, resolve_clusters
+from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap, resolve_clusters
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
 from polyprobe.report.findings.comparison import explain_least, make_comparison_finding
@@ -59,7 +60,7 @@ def test_differences_are_those_of_the_results(run):
 
 
 def test_tables_have_languages_of_accuracy_means_and_relations(run):
-    options = ComparisonOptions(resamples=99, by_relation=True)
+    options = ComparisonOptions(n_resamples=99, by_relation=True)
     outcome = compare_folders([run("a"), run("b", WRONG)], options)
     names = [[name for name, *_ in x.rows] for x in make_comparison_finding(outcome).tables[:2]]
     assert names[0][:4] == [f"accuracy {x}" for x in ("en", "ru", "zh_hans", "mean")]
@@ -179,9 +180,9 @@ def test_results_and_comparisons_say_what_was_drawn(run):
 
 def test_wide_runs_have_fewer_resamples():
     table = pa.table({"fact_id": ["P1:Q1:Q2"] * 1_000})
-    assert Bootstrap().resolve(table, 10).n_resamples == 10_000  # 45 pairs
-    assert Bootstrap().resolve(table, 11).n_resamples == 1_000  # 55 pairs
-    assert Bootstrap(n_resamples=7).resolve(table, 11).n_resamples == 7
+    assert resolve_bootstrap(Bootstrap(), table, 10).n_resamples == 10_000  # 45 pairs
+    assert resolve_bootstrap(Bootstrap(), table, 11).n_resamples == 1_000  # 55 pairs
+    assert resolve_bootstrap(Bootstrap(n_resamples=7), table, 11).n_resamples == 7
 
 
 def show(*arguments):

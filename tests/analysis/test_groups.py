@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import mark_predictions
-from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.analysis.groups import GroupOptions, labels
 from polyprobe.analysis.groups import groups as module
 from polyprobe.analysis.groups.groups import MarkedRows, group_facts
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.pictures.picture import Bars
@@ -30,9 +30,9 @@ from tests.making.relations import write_scores
 from tests.making.runs import SCORES, reseal, write_run
 from tests.making.tables import make_predictions as predictions
 
-NONE = {"resamples": 0}
+NONE = {"n_resamples": 0}
 SHARES = {"en": (8, 0), "ru": (5.5, 2.5), "zh_hans": (2, 6)}  # right and wrong, from runs.PICKS
-DRAWN = {"resamples": 200}
+DRAWN = {"n_resamples": 200}
 
 
 @pytest.fixture(scope="module")

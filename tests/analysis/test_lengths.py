@@ -17,7 +17,8 @@ from polyprobe.analysis.figures.predictions import (
     predict_right_length,
     summarize_predictions,
 )
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.work.predictions import predict

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.system.errors import PolyprobeError
 from tests.making.facts import write_facts

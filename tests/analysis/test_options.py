@@ -15,7 +15,8 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_modules
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import measure_accuracy
 from polyprobe.metrics.rankc.formulas import measure_rankc

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.callback import ConsistencyCallback

@@ -13,7 +13,7 @@ from polyprobe.analysis.figures.results import (
     find_high_pairs,
     find_partners,
 )
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.metrics.joint.measures import (

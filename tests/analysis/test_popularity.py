@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.further.relations import split_popularity
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.accuracy_at_1.formulas import right_probability
 from polyprobe.schema.columns import fingerprint

@@ -36,7 +36,7 @@ def test_the_correlations_are_those_of_results_json(run):
     pairs = [*combinations(LANGUAGES, 2)]
     for of in ("rankc", "rankc_adjusted", "coverlap", "agreement"):
         found = relate_run(
-            run, ["script", "branch", "accuracy"], RelateOptions(of=of, resamples=50)
+            run, ["script", "branch", "accuracy"], RelateOptions(of=of, n_resamples=50)
         )
         y = [results[of]["-".join(pair)] for pair in pairs]
         accuracy = results["accuracy"]
@@ -58,7 +58,7 @@ def test_the_correlations_are_those_of_results_json(run):
 
 def test_another_run_and_languages_of_both(run, tmp_path):
     other = make_random_run(tmp_path / "other", ["el", "ru", "es", "en", "fr"], seed=1)
-    [row] = relate_run(run, [str(other.folder)], RelateOptions(resamples=10)).rows
+    [row] = relate_run(run, [str(other.folder)], RelateOptions(n_resamples=10)).rows
     assert row.left_out == {"uk": "not in synthetic (other)", "hi": "not in synthetic (other)"}
     common = ["en", "es", "ru", "el"]
     one, two = run.read_results()["rankc"], other.read_results()["rankc"]
@@ -81,7 +81,7 @@ def test_some_languages_and_rows(run):
 
 def test_given_a_third_table(run):
     found = relate_run(
-        run, ["branch", "accuracy_min"], RelateOptions(control="script", resamples=10)
+        run, ["branch", "accuracy_min"], RelateOptions(control="script", n_resamples=10)
     )
     for row in found.rows:
         assert row.partial.n == row.correlation.n
@@ -112,7 +112,7 @@ def test_a_language_that_is_not_known_is_left_out(run):
 def test_two_languages_with_values_are_refused(run, tmp_path):
     (tmp_path / "two.tsv").write_text("en\t1\nes\t2\n")
     with pytest.raises(PolyprobeError, match="--with two: .* requires 3 languages .* ru: not in"):
-        relate_run(run, [str(tmp_path / "two.tsv")], RelateOptions(resamples=10))
+        relate_run(run, [str(tmp_path / "two.tsv")], RelateOptions(n_resamples=10))
 
 
 def write(file, *lines):
@@ -128,7 +128,7 @@ def test_numbers_of_languages(run, tmp_path):
     names = ["EN", "spa", "rus_Cyrl", "Ukrainian", "el", "hi"]
     lines = [*zip(names, NUMBERS.values(), strict=True), ("xx", 3)]
     file = write(tmp_path / "size.tsv", ("language", "articles"), *lines)
-    [row] = relate_run(run, [file], RelateOptions(resamples=10)).rows
+    [row] = relate_run(run, [file], RelateOptions(n_resamples=10)).rows
     results, pairs = run.read_results(), [*combinations(LANGUAGES, 2)]
     x = [min(NUMBERS[a], NUMBERS[b]) for a, b in pairs]
     y = [results["rankc"]["-".join(pair)] for pair in pairs]
@@ -147,7 +147,7 @@ def test_numbers_of_pairs(run, tmp_path):
     pairs = [*combinations(LANGUAGES[:5], 2)]
     lines = [(b, a, k * k) for k, (a, b) in enumerate(pairs)]
     file = write(tmp_path / "trade.tsv", *lines, ("es", "en", 0))
-    [row] = relate_run(run, [file], RelateOptions(resamples=10)).rows
+    [row] = relate_run(run, [file], RelateOptions(n_resamples=10)).rows
     y = [run.read_results()["rankc"]["-".join(pair)] for pair in pairs]
     assert row.left_out == {"hi": "not in trade.tsv"}
     assert row.correlation.r == pytest.approx(pearsonr([k * k for k in range(10)], y).statistic)
@@ -235,7 +235,9 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
     assert "partial: controls for branch; residuals are permuted" in shown
     made = json.loads(paths[0].read_text(encoding="utf-8"))
     found = relate_run(
-        Run(run.folder), ["script", "accuracy_min"], RelateOptions(control="branch", resamples=100)
+        Run(run.folder),
+        ["script", "accuracy_min"],
+        RelateOptions(control="branch", n_resamples=100),
     )
     assert made == json.loads(json.dumps(found.as_json()))
     assert made["similarities"]["script"]["partial"]["r"] is not None
@@ -252,7 +254,7 @@ def test_the_command_writes_json_page_and_picture(run, tmp_path):
 
 
 def test_pictures_are_the_values(run):
-    found = relate_run(run, ["script", "accuracy_min"], RelateOptions(resamples=10))
+    found = relate_run(run, ["script", "accuracy_min"], RelateOptions(n_resamples=10))
     pictures = make_relate_finding(found).pictures
     assert [*pictures] == ["script", "accuracy_min", "rankc-map", "script-map", "accuracy_min-map"]
     points, heat = pictures["accuracy_min"], pictures["script-map"]
@@ -291,9 +293,9 @@ def test_free_predictions_have_coverlap_alone(tmp_path):
     said = {x: ["gold" if k in own else "x" for k in range(6)] for x, own in right.items()}
     run = write_predictions(tmp_path, said)
     y = [len(a & b) / len(a | b) for a, b in combinations(right.values(), 2)]
-    [row] = relate_run(run, ["script"], RelateOptions(of="coverlap", resamples=10)).rows
+    [row] = relate_run(run, ["script"], RelateOptions(of="coverlap", n_resamples=10)).rows
     assert row.correlation.r == pytest.approx(pearsonr([1, 0, 0, 0, 0, 0], y).statistic)
-    found = relate_run(run, ["accuracy_min"], RelateOptions(of="coverlap", resamples=10))
+    found = relate_run(run, ["accuracy_min"], RelateOptions(of="coverlap", n_resamples=10))
     assert [*found.pairs.accuracy] == pytest.approx([3 / 6, 2 / 6, 3 / 6, 2 / 6])
     with pytest.raises(PolyprobeError, match="free predictions, which have no rankc; use --of cov"):
         relate_run(run, ["script"])

@@ -40,7 +40,7 @@ def run(tmp_path_factory):
 
 
 def relate(run, *items, **options):
-    return relate_run(run, items, RelateOptions(tokenizer="geolm", resamples=40, **options))
+    return relate_run(run, items, RelateOptions(tokenizer="geolm", n_resamples=40, **options))
 
 
 def test_vocabularies_of_geolm():

@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.predictions import PredictedFacts, summarize_predictions
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.run import make_relations_table

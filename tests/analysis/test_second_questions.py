@@ -12,7 +12,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import compute_results, find_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval import evaluate_model
 from polyprobe.eval.donors import deal_donors
 from polyprobe.schema.load import load_facts

@@ -13,7 +13,8 @@ import pytest
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.further.templates import Templates, measure_templates
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units, resolve_bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import annotate
 from polyprobe.schema.columns import Row, to_table
@@ -110,7 +111,9 @@ def show(value):
 
 def measure(table, model, n_resamples=200, seed=0):
     facts = score(table, model, seed)
-    units = Units.read(facts.table, Bootstrap(n_resamples).resolve(facts.table, len(LANGUAGES)))
+    units = Units.read(
+        facts.table, resolve_bootstrap(Bootstrap(n_resamples), facts.table, len(LANGUAGES))
+    )
     names = [str(t) for *_, t in NUMBERS]
     texts = {(f"P{r}", str(t)): "" for r in range(RELATIONS) for t in range(TEMPLATES)}
     numbers = np.tile(np.arange(CANDIDATES), len(NUMBERS))

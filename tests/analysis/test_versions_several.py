@@ -18,7 +18,7 @@ from polyprobe.analysis.compare.sentences.deltas import (
 )
 from polyprobe.analysis.compare.sentences.texts import find_answer_text
 from polyprobe.analysis.figures.compute import find_results
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.report.findings.comparison import make_changes_table, make_several_finding
 from polyprobe.report.show import format_table
@@ -28,7 +28,7 @@ from tests.making.runs import reseal
 from tests.making.versions import best_ranks, rename, write_versions, write_wordings
 
 FEW = {"n_resamples": 99}
-OPTIONS = ComparisonOptions(resamples=99)
+OPTIONS = ComparisonOptions(n_resamples=99)
 
 
 @pytest.fixture

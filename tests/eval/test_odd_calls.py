@@ -13,9 +13,9 @@ from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results, find_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
 from polyprobe.analysis.groups import GroupOptions
 from polyprobe.analysis.groups.groups import group_run
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.analysis.relate import RelateOptions
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_balanced, build_dataset, build_own, build_sentences
@@ -107,7 +107,7 @@ CALLS = {
     "clusters of a comparison": lambda h, x: compare_runs(h.run, h.run, clusters=x),
     "resamples of a comparison": lambda h, x: compare_runs(h.run, h.run, n_resamples=x),
     "group_run": lambda h, x: group_run(x, "relation"),
-    "by": lambda h, x: group_run(h.run, x, GroupOptions(resamples=0)),
+    "by": lambda h, x: group_run(h.run, x, GroupOptions(n_resamples=0)),
     "unit": lambda h, x: group_run(h.run, "relation", GroupOptions(unit=x)),
     "write_report": lambda h, x: write_report(x, None),
     "run of a report": lambda h, x: write_report([x], None),

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from tests.making.runs import make_settings
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval.donors import deal_donors
 from polyprobe.eval.questions import annotate
 from polyprobe.schema.columns import fingerprint

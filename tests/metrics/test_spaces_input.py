@@ -12,7 +12,8 @@ import pytest
 
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units, resolve_bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.pictures.svg import draw_svg
 from polyprobe.metrics.space import entries, page, sheet, views
 from polyprobe.schema.run.folder import fill_columns
@@ -320,7 +321,7 @@ def find_in_results(results, figure):
 
 def measure(tables):
     table = next(iter(tables.values()))
-    units = Units.read(table, Bootstrap().resolve(table, len(tables)))
+    units = Units.read(table, resolve_bootstrap(Bootstrap(), table, len(tables)))
     return summarize_facts(ScoredFacts(tables, scoring="bmlama-eq10"), units)
 
 

@@ -10,7 +10,8 @@ import pytest
 from polyprobe.analysis.figures.compute import summarize_facts
 from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.options import RankingOptions
-from polyprobe.analysis.figures.units import Bootstrap, Units
+from polyprobe.analysis.figures.units import Units
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.rankc_subject.formulas import measure_rankc_subject
 from polyprobe.schema.run.folder import SCORES
 from tests.metrics.definitions import define_weights

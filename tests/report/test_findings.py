@@ -49,7 +49,7 @@ def runs(tmp_path_factory):
 
 
 def compare(*folders):
-    return compare_folders(folders, ComparisonOptions(by_relation=True, resamples=99))
+    return compare_folders(folders, ComparisonOptions(by_relation=True, n_resamples=99))
 
 
 def count():
@@ -59,9 +59,11 @@ def count():
 
 MAKERS = {
     make_run_finding: lambda pair, _: pair[0].read_results(),
-    make_groups_finding: lambda pair, _: group_run(pair[0], "relation", GroupOptions(resamples=99)),
+    make_groups_finding: lambda pair, _: group_run(
+        pair[0], "relation", GroupOptions(n_resamples=99)
+    ),
     make_relate_finding: lambda pair, _: relate_run(
-        pair[0], ["script", "accuracy"], RelateOptions(control="family", resamples=99)
+        pair[0], ["script", "accuracy"], RelateOptions(control="family", n_resamples=99)
     ),
     make_board_finding: lambda pair, _: make_board([run.folder for run in pair]),
     make_comparison_finding: lambda _, wordings: compare(*wordings[:2]),

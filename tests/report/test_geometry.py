@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.analysis.board.board import make_board
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.report.page import write_report
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.load import load_facts

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import MetricOptions
-from polyprobe.analysis.figures.units import Bootstrap
+from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.page import write_report

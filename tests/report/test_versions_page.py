@@ -11,7 +11,7 @@ from tests.making.browser import open_page
 from tests.making.reader import Reader
 from tests.making.versions import write_versions
 
-OPTIONS = ComparisonOptions(resamples=99, cluster="none")
+OPTIONS = ComparisonOptions(n_resamples=99, clusters="none")
 
 
 def write(folder, runs):
