@@ -14,12 +14,7 @@ from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, SEPARATE
 from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
-from polyprobe.analysis.figures.units import (
-    clusters_within,
-    link_donors,
-    read_clusters,
-    resolve_clusters,
-)
+from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_clusters
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy
 from polyprobe.metrics.joint.significance import Difference, compare_figures, correct_values
 from polyprobe.metrics.shared.intervals import NO_SHARES, Figure, add_mean, divide, estimate_figure
@@ -246,7 +241,7 @@ def _measure_predictions(
 def _list_units(match: Match, kind: str, within: bool = False) -> _Units:
     """List the units of the rows, for figures of their own sentences and of donors'."""
     first, second = (side[match.languages[0]] for side in match.tables)
-    units = clusters_within(first, kind) if within else read_clusters(first, kind)
+    units = read_clusters(first, kind, within)
     linked = link_donors(pa.concat_tables([first, second]), kind, within)
     rows = units or range(len(first))
     return rows, linked[: len(first)] if linked else rows

@@ -15,13 +15,7 @@ from polyprobe.metrics.rankc.formulas import (
     rankc_chance,
     rankc_pairs,
 )
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    add_mean,
-    divide,
-    estimate_figure,
-    name_pairs,
-)
+from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, estimate_figure, name_pairs
 from polyprobe.metrics.shared.rows import Rows
 
 from .facts import ScoredFacts, masked_scores

@@ -34,7 +34,7 @@ class Units:
         # To draw facts would leave their templates as they are, and of few relations a bootstrap
         # gives too short intervals.
         relations = table["relation"].to_pylist()
-        within = clusters_within(table, bootstrap.clusters)
+        within = read_clusters(table, bootstrap.clusters, within=True)
         n_resamples, kind = bootstrap.n_resamples or 0, bootstrap.clusters
         linked, inside = link_donors(table, kind), link_donors(table, kind, within=True)
         of_templates = relations if len({*relations}) >= ENOUGH_RELATIONS else linked
@@ -69,13 +69,14 @@ def resolve_clusters(table: pa.Table, kind: str) -> str:
     return "subject" if all(map(split_fact, table["fact_id"].to_pylist())) else "none"
 
 
-def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
+def read_clusters(table: pa.Table, kind: str, within: bool = False) -> list[str] | None:
     """Read the relation of each row, or the subject in its fact id; None for `none`.
 
-    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved.
+    Rows of one fact (its templates) are one cluster even with `none`; `auto` is resolved. `within`
+    a relation facts are drawn where the clusters are relations.
     """
     kind = resolve_clusters(table, kind)
-    if kind == "none":
+    if kind == "none" or (within and kind == "relation"):
         facts = table["fact_id"].to_pylist()
         return facts if len(set(facts)) < len(facts) else None
     if kind == "relation":
@@ -90,11 +91,6 @@ def read_clusters(table: pa.Table, kind: str) -> list[str] | None:
             )
         subjects.append(parts[1])
     return subjects
-
-
-def clusters_within(table: pa.Table, kind: str) -> list[str] | None:
-    """Read the clusters that are drawn within a relation: facts, where those are relations."""
-    return read_clusters(table, "none" if kind == "relation" else kind)
 
 
 def link_donors(table: pa.Table, kind: str, within: bool = False) -> list[int] | None:

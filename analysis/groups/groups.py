@@ -12,7 +12,7 @@ from polyprobe.analysis.figures.facts import read_chosen, read_scored
 from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
 from polyprobe.analysis.figures.predictions import mark_predictions
-from polyprobe.analysis.figures.units import clusters_within, read_clusters, resolve_bootstrap
+from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.metrics.joint.groups import (
     N_PERMUTATIONS,
@@ -145,7 +145,7 @@ def group_run(run: Run, by: str, options: GroupOptions = DEFAULTS) -> Groups:
     marks, figures = _mark(run, settings.kind, tables)
     bootstrap = resolve_bootstrap(options, table, len(tables))
     # Where relations are the groups, whole relations cannot be drawn within one.
-    clusters = (clusters_within if by == "relation" else read_clusters)(table, bootstrap.clusters)
+    clusters = read_clusters(table, bootstrap.clusters, within=by == "relation")
     draws = intervals.Resampling(**asdict(bootstrap) | {"clusters": clusters})
     reason = "not asked" if settings.kind == "predictions" else "without a wrong candidate"
     missing = np.isnan(marks).sum(axis=0).tolist()

@@ -130,7 +130,7 @@ def _list_notes(groups: Groups) -> Iterator[str]:
         kind = "languages" if labels.of_languages else "rows of each language"
         yield f"{missing:,} of {len(labels.groups):,} {kind} are in no group and left out"
     if bootstrap.n_resamples:
-        within = bootstrap.clusters == groups.by == "relation"  # see clusters_within
+        within = bootstrap.clusters == groups.by == "relation"  # see read_clusters
         resampled = name_units("none" if within else bootstrap.clusters)
         yield f"95%: bootstrap, {bootstrap.n_resamples:,} resamples of {resampled}"
     yield "errors: the group's share of the errors, relative to its share of the rows"
