@@ -1,5 +1,6 @@
 """Files and folders that are written completely or not at all; hashes of files and texts."""
 
+import codecs
 import csv
 import hashlib
 import json
@@ -28,13 +29,29 @@ HASH = "sha256-"
 _IGNORED = {".md", ".png", ".jpg", ".svg", ".pt", ".pth", ".log", ".lock"}
 
 
+def read_user_text(file: Path, option: str = "") -> str:
+    """Read a text file in UTF-8, or in UTF-16 with a byte order mark; `option` names it."""
+    name = f"{option} {file}".lstrip()
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise PolyprobeError(f"cannot read {name}: {error.strerror or error}") from error
+    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise PolyprobeError(f"{name} is an Excel workbook or an archive; save it as CSV UTF-8")
+    # Excel's `Unicode text` is UTF-16.
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    try:
+        return content.decode("utf-16" if wide else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise PolyprobeError(
+            f"{name}, line {line}: not UTF-8 text; save the file in UTF-8 (in Excel: CSV UTF-8)"
+        ) from error
+
+
 def read_tsv(file: Path, option: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number and the stripped cells of each filled line of an option's TSV file."""
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "not UTF-8 text"
-        raise PolyprobeError(f"cannot read {option} {file}: {reason}") from error
+    text = read_user_text(file, option)
     if not text.strip():
         raise PolyprobeError(f"{option} {file} is empty")
     for number, line in enumerate(text.split("\n"), start=1):

@@ -111,7 +111,7 @@ def list_recipe_configs(name: str) -> Sequence[str]:
 def choose_configs(name: str, configs: Sequence[str]) -> list[str]:
     """Return the requested configurations in the recipe's order, or all but its variants."""
     recipe = find_recipe(name)
-    names = recipe.configs + recipe.variants
+    names = list_recipe_configs(name)
     configs = configs or recipe.configs
     refuse_unknown("configuration", configs, name, names)
     return [config for config in names if config in configs]

@@ -17,8 +17,6 @@ from polyprobe.system.text import hide_secrets
 
 from . import OWN
 
-WORDINGS = ("template", "sentence")
-DRAWS = ("frequency", "uniform")
 AGREEMENTS = ("template", "relation")
 
 _sentence = partial(option, panel="Sentences of the source")
@@ -66,7 +64,7 @@ class BalancedRequest(Options):
         "template or sentence, for two sets to compare: both have the same facts, once in "
         "templates, once in the source's sentences with inflected names (default: one set, with "
         "sentences where every language has them).",
-        choices=WORDINGS,
+        choices=("template", "sentence"),
     )
     unimorph: Path | None = _sentence(
         None,
@@ -96,7 +94,7 @@ class BalancedRequest(Options):
         "frequency",
         "Draw objects as distractors by their frequency as answers, or uniform: each object alike, "
         "which lets frequent answers be guessed.",
-        choices=DRAWS,
+        choices=("frequency", "uniform"),
     )
     seed: int = option(0, "Random seed of the sampling.")
     config: str = option(

@@ -103,13 +103,8 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 
 
 def read_translations_of(mirror: Path | None, languages: Collection[str]) -> Iterator[Record]:
-    """Yield the released rows in some languages."""
+    """Yield the released rows in some languages; texts are normalised."""
     [content] = read_files(REPOSITORY, [ARCHIVE], mirror)
-    yield from read_records(content, languages)
-
-
-def read_records(content: bytes, languages: Collection[str]) -> Iterator[Record]:
-    """Yield the rows of the zip `content` in some languages; texts are normalised."""
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         for name in track(sorted(archive.namelist()), "reading fluent-mlama"):
             place = FILE.fullmatch(name)

@@ -180,7 +180,7 @@ def test_wrong_tables_are_refused(run, tmp_path, lines, message):
 
 def test_a_file_that_is_no_text_is_refused(run, tmp_path):
     (tmp_path / "own.tsv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(PolyprobeError, match="cannot read --with .*own.tsv: not UTF-8"):
+    with pytest.raises(PolyprobeError, match="--with .*own.tsv, line 1: not UTF-8"):
         relate_run(run, [str(tmp_path / "own.tsv")])
 
 

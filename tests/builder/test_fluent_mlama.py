@@ -166,10 +166,7 @@ def test_one_template_for_each_of_the_107_files_and_for_english(real):
 
 def test_filled_templates_come_out_as_released(real, upstream):
     """Each template, filled with the labels, is the released sentence except for doubled labels."""
-    from polyprobe.system.download import read_files
-
-    [content] = read_files(fluent_mlama.REPOSITORY, [ARCHIVE], upstream)
-    records = list(fluent_mlama.read_records(content, fluent_mlama.TRANSLATED))
+    records = list(fluent_mlama.read_translations_of(upstream, fluent_mlama.TRANSLATED))
     assert len(records) == 35_496
     templates = {row[:2]: row[3] for row in real.templates.iter_rows()}
     for r in records:

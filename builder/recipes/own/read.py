@@ -5,7 +5,6 @@ language, and optionally `subject_id` and `object_id`. An entity without an id i
 first label in the order of the columns.
 """
 
-import codecs
 import csv
 import io
 import re
@@ -23,6 +22,7 @@ from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is
 from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown, report
+from polyprobe.system.files import read_user_text
 
 ROLES = ("subject", "object")
 EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …"
@@ -56,7 +56,7 @@ class OwnTemplates(NamedTuple):
 def read_own_templates(path: Path) -> OwnTemplates:
     """Read the templates and names of a TOML file with a table for each relation."""
     try:
-        tables = tomllib.loads(read_utf_text(path))
+        tables = tomllib.loads(read_user_text(path))
     except tomllib.TOMLDecodeError as error:
         raise PolyprobeError(f"{path} is not valid TOML: {one_line(error)}; correct it") from error
     if not tables:
@@ -192,7 +192,7 @@ def identify_end(row: Line, role: str, languages: Sequence[str]) -> str:
 
 def read_fact_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
     """Return the rows of a CSV or TSV file that are not blank, and the languages of its columns."""
-    lines = split_cells(path, read_utf_text(path))
+    lines = split_cells(path, read_user_text(path))
     columns, languages = read_header(path, next(lines, (1, []))[1])
     rows = []
     for number, texts in lines:
@@ -207,25 +207,6 @@ def read_fact_lines(path: Path) -> tuple[list[Line], tuple[str, ...]]:
             )
         rows.append(row._replace(cells=dict(zip(columns, cells, strict=True))))
     return rows, languages
-
-
-def read_utf_text(path: Path) -> str:
-    """Return a text file in UTF-8, or in UTF-16 with a byte order mark."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise PolyprobeError(f"cannot read {path}: {error.strerror or error}") from error
-    if content.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
-        raise PolyprobeError(f"{path} is an Excel workbook or an archive; save it as CSV UTF-8")
-    # Excel's `Unicode text` is UTF-16.
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    try:
-        return content.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise PolyprobeError(
-            f"{path}, line {line}: not UTF-8 text; save the file in UTF-8 (in Excel: CSV UTF-8)"
-        ) from error
 
 
 def split_cells(path: Path, text: str) -> Iterator[tuple[int, list[str]]]:
