@@ -46,7 +46,6 @@ def _list_datasets() -> Rows:
 
 
 def _list_metrics() -> Rows:
-    """Yield the metrics with the descriptions of their cards."""
     from polyprobe.schema.locate import read_card
 
     for app in sorted(Path(str(files("polyprobe"))).glob("metrics/*/app.py")):

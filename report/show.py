@@ -276,7 +276,6 @@ def escape(text: str) -> str:
 
 
 def _escape_signs(text: str) -> str:
-    """Escape text, with the signs that LaTeX has as commands."""
     text = escape(text)
     for sign, command in _SIGNS.items():
         text = text.replace(sign, command)

@@ -207,7 +207,6 @@ def _repeated_row(table: pa.Table) -> np.ndarray:
 
 
 def _has_flag(table: pa.Table, flag: str) -> np.ndarray:
-    """Return whether each row has a flag of rows that some datasets are released with."""
     if "flags" not in table.column_names:
         return _NONE
     return _rows_with(table["flags"], lambda x: pc.fill_null(pc.equal(x, flag), False))

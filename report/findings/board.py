@@ -163,7 +163,6 @@ def _explain_marks(board: Board) -> list[str]:
 
 
 def _list_notes(board: Board) -> list[str]:
-    """List notes on the table and the settings in which its rows differ."""
     notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
     if any(board.find_floor(name) is not None for name in board.columns):
         notes.append("floor: the highest of any model's run, of a ranking without knowledge")
@@ -231,7 +230,6 @@ def _draw_over_size(board: Board, name: str) -> Points:
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:
-    """List the models as points with their intervals."""
     points = []
     values = zip(board.entries, board.list_values(x), board.list_values(y), strict=True)
     for entry, across, up in values:

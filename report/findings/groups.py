@@ -123,7 +123,6 @@ def _sign_p(value: float | None) -> str:
 
 
 def _list_notes(groups: Groups) -> Iterator[str]:
-    """Yield notes on the groups and figures, one line each."""
     labels, bootstrap, unit = groups.labels, groups.bootstrap, groups.unit
     yield labels.note
     if missing := labels.groups.count(None):
@@ -142,7 +141,6 @@ def _list_notes(groups: Groups) -> Iterator[str]:
 
 
 def _list_cautions(groups: Groups) -> Iterator[str]:
-    """Yield the reasons why tests are inexact or omitted."""
     if groups.caution:
         yield groups.caution
     counts = [table.test.least_expected for table in groups.tables.values()]

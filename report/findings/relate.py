@@ -64,7 +64,6 @@ def _list_correlations(correlations: Correlations) -> Table:
 
 
 def _list_notes(correlations: Correlations) -> Iterator[str]:
-    """Yield the notes, one line each."""
     pairs, options, bootstrap = correlations.pairs, correlations.options, correlations.bootstrap
     yield (
         f"{pairs.of.title} of {len(pairs.languages)} languages, {len(pairs.table):,} facts: "
@@ -89,7 +88,6 @@ def _list_notes(correlations: Correlations) -> Iterator[str]:
 
 
 def _describe(row: Related) -> Iterator[str]:
-    """Yield the notes on a similarity."""
     name = row.similarity.name
     yield f"{name}: {row.similarity.description}"
     if row.left_out:

@@ -90,7 +90,6 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
 
 
 def _describe(comparison: VersionComparison) -> str:
-    """Describe recall@1 of both wordings and its difference in one sentence."""
     (first, second), languages = comparison.versions.sides, comparison.languages
     mean = comparison.ranks["recall@1"]["macro"][-1]
     of = f"mean over {len(languages)} languages" if len(languages) > 1 else languages[0]
@@ -103,7 +102,6 @@ def _describe(comparison: VersionComparison) -> str:
 
 
 def _make_boxes_table(comparison: VersionComparison) -> Table:
-    """Make the table of the box plots, two decimals each."""
     rows = [
         [language, side, *(f"{value:.2f}" for value in box)]
         for language, boxes in comparison.boxes.items()

@@ -62,7 +62,6 @@ def describe_decodings(part: RunPart, explain: bool) -> str:
 
 
 def _make_accuracies_table(part: RunPart) -> Table:
-    """Make the table of accuracies of each language, with the columns that the run has."""
     columns = [column for column in COLUMNS if column[0] in part.results]
     rows = []
     for language in part.results["languages"]:
@@ -74,7 +73,6 @@ def _make_accuracies_table(part: RunPart) -> Table:
 
 
 def _make_part(two: Between, names: Sequence[str]) -> Part:
-    """Make the part of the tested differences, the counts of facts, and examples."""
     comparison = two.comparison
     correction = comparison.settings["correction"]
     rows = [

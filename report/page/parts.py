@@ -327,7 +327,6 @@ def make_runs_part(report: Report) -> Part:
 
 
 def _list_notes(results: Mapping[str, Any]) -> Iterator[str]:
-    """Yield conditions of the figures, the position bias and missing letters."""
     yield from list_conditions(results)
     bias = [f"{x} {format_value(y['range'])}" for x, y in results.get("position_bias", {}).items()]
     if bias:

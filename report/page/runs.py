@@ -112,7 +112,6 @@ def write_pages(
 
 
 def _make_finding(report: parts.Report, drawings: parts.Drawings, decoded: bool) -> Finding:
-    """Make the finding of a report, of free predictions or of scored candidates."""
     runs, names = report.parts, [part.name for part in report.parts]
     data = {part.settings.data_name for part in runs}
     title = f"{len(names)} runs" if len(names) > 1 else names[0]

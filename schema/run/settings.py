@@ -119,7 +119,6 @@ class Settings:
 
     @property
     def _way(self) -> dict[str, str]:
-        """The settings of loading and scoring."""
         return {
             "scoring": self.scoring,
             "bos": self.bos or "tokenizer",

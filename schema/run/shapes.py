@@ -149,7 +149,6 @@ def fits(values: Sequence[Any], shape: Any) -> bool:
 
 
 def _descend(values: Sequence[Any], part: Any) -> Iterator[tuple[list[Any], Any]]:
-    """Yield the values inside of lists or objects, with their shape."""
     if isinstance(part, list):
         yield [*chain.from_iterable(values)], part[0]
     elif str in part:
@@ -160,7 +159,6 @@ def _descend(values: Sequence[Any], part: Any) -> Iterator[tuple[list[Any], Any]
 
 
 def _choose(part: Any, key: Any) -> Any:
-    """Choose the shape of an item or a key."""
     if isinstance(part, list):
         return part[0]
     return part.get(str) or part.get(key) or (BOUNDS if key.endswith("_ci") else part[...])
