@@ -6,7 +6,6 @@ complete list of twin cities), `unfit` (incorrect, but insulting as a distractor
 to exclude distractors. No questions are made from it.
 """
 
-from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +14,7 @@ from polyprobe.builder.facts import FACTS
 
 LICENCE = "Apache-2.0, as polyprobe"
 URL = "polyprobe"
-FOUND = Path(str(files(__package__).joinpath("curated.csv")))
+FOUND = Path(__file__).with_name("curated.csv")
 
 
 def read_truths(mirror: Path | None = None) -> pl.DataFrame:

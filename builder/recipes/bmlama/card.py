@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from importlib.resources import files
 from pathlib import Path
 
 import polars as pl
@@ -14,8 +13,7 @@ from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 
 AUDIT, VERDICTS, SECOND = (
-    Path(str(files(__package__).joinpath(name)))
-    for name in ("audit.csv", "verdicts.csv", "second.csv")
+    Path(__file__).with_name(name) for name in ("audit.csv", "verdicts.csv", "second.csv")
 )
 
 # {line of the table: column, format, which language is the worst: that with most or least}
