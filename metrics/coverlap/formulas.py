@@ -21,7 +21,7 @@ from polyprobe.metrics.shared.intervals import (
     summarize,
     weigh,
 )
-from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_columns
+from polyprobe.metrics.shared.rows import Answers, check_answers, find_right, read_indices
 
 
 def compare_right(
@@ -32,7 +32,8 @@ def compare_right(
 ) -> dict[str, Any]:
     """Compute COverlap with its interval and the counts it comes from; None for 0/0."""
     answers = check_answers(answers, len(predictions), "answers")
-    choices = read_columns({"predictions": predictions, "references": references})
+    columns = {"predictions": predictions, "references": references}
+    choices = np.column_stack([read_indices(column, name) for name, column in columns.items()])
     right = find_right(choices, answers)
     intersection, union = np.asarray(right.all(axis=1)), np.asarray(right.any(axis=1))
     counts = {"both": int(intersection.sum()), "either": int(union.sum()), "n_queries": len(right)}

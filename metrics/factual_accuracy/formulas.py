@@ -12,14 +12,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.rows import (
-    check_length,
-    check_lists,
-    check_texts,
-    count_by_group,
-    pick_counted,
-    take,
-)
+from polyprobe.metrics.shared.rows import check_length, count_by_group, pick_counted, take
 
 _STRESS = re.compile("[\u0300\u0301\u0342\u0384]")  # grave, acute, circumflex; acute by itself
 _OBJECT_THEN_STOP = re.compile(r"\[Y\]\s*\.\s*$")
@@ -58,8 +51,6 @@ def find_matches(
     prompts: Sequence[str] | None = None,
 ) -> np.ndarray:
     """Tell for each query whether its prediction is correct (bool), by `match`."""
-    check_texts(predictions, "predictions", optional=True)
-    check_lists(references, "references")
     check_length(references, len(predictions), "references")
     for query, accepted in enumerate(references):
         if not len(accepted):
@@ -67,8 +58,11 @@ def find_matches(
     if language is not None and not isinstance(language, str):
         raise ValueError(f"language is {language!r:.60}; expected a code such as 'en', or None")
     if prompts is not None:
-        check_texts(prompts, "prompts")
         check_length(prompts, len(predictions), "prompts")
+        for query, prompt in enumerate(prompts):
+            if not isinstance(prompt, str):
+                place = f"query {query} of 'prompts'"
+                raise ValueError(f"{place} is {prompt!r:.80}; expected a text")
     sentences = [None] * len(predictions) if prompts is None else prompts
     triples = zip(predictions, references, sentences, strict=True)
     return np.array([match(text, forms, language, prompt) for text, forms, prompt in triples])

@@ -24,16 +24,9 @@ def rank_delta(predictions: Ranks, references: Ranks) -> np.ndarray:
     """Compute rank(label) - rank(inflected form) of each query.
 
     Ranks may start from 0 or from 1, if both do, and be fractions (expectations under ties). No
-    queries, unequal numbers of them, and ranks that are no finite numbers from 0 are errors.
+    queries, and ranks that are no finite numbers from 0 are errors.
     """
-    label = _read_ranks(predictions, "predictions")
-    inflected = _read_ranks(references, "references")
-    if len(label) != len(inflected):
-        raise ValueError(
-            f"{len(label)} queries in 'predictions', {len(inflected)} in 'references'; expected "
-            "two ranks for each query, of the label and of the inflected form"
-        )
-    return label - inflected
+    return _read_ranks(predictions, "predictions") - _read_ranks(references, "references")
 
 
 def measure_preference(predictions: Ranks, references: Ranks, **options: Any) -> dict[str, Any]:
@@ -46,8 +39,6 @@ def measure_preference(predictions: Ranks, references: Ranks, **options: Any) ->
 
 def _read_ranks(ranks: Ranks, name: str) -> np.ndarray:
     values = np.asarray(ranks, dtype=np.float64)
-    if values.ndim != 1:
-        raise ValueError(f"{name!r} has {values.ndim} dimensions; expected one rank for each query")
     if not len(values):
         raise ValueError(f"no queries in {name!r}")
     for query in np.flatnonzero(~((values >= 0) & (values <= _LAST)))[:1]:

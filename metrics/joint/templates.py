@@ -41,21 +41,17 @@ def compare_templates(
     donors = read_languages(donor_scores)[0]
     starts, counted = sizes.cumsum() - sizes, following != np.arange(len(sizes))
     terms = np.zeros((2, len(sizes), len(languages), len(languages)))
-    for size, queries, items in ranks.split_by_size(sizes):
-        share = ranks.rank_weights(size, weights) / np.arange(1, size + 1)
-        curves = ranks.make_curves(size, np.sqrt(share[:-1]))
+    for size, queries, items in ranks.split_by_size(sizes, lambda n: len(languages) * n**2):
+        curves, _, rest = ranks.make_curves(size, weights)
         ends = starts[following[queries], None] + np.arange(size)
-        step = max(1, ranks.CHUNK // (len(languages) * size**2))
-        for start in range(0, len(queries), step):
-            part = slice(start, start + step)
-            first, second = (ranks.stack_curves(languages, x[part], curves) for x in (items, ends))
-            changes = [
-                vectors - ranks.stack_curves(donors, x[part], curves)
-                for vectors, x in ((first, items), (second, ends))
-            ]
-            interaction = changes[0] @ changes[1].transpose(0, 2, 1)
-            rankc = first @ second.transpose(0, 2, 1) + share[-1] * size
-            terms[:, queries[part]] = interaction, 1 - rankc + interaction
+        first, second = (ranks.stack_curves(languages, x, curves) for x in (items, ends))
+        changes = [
+            vectors - ranks.stack_curves(donors, x, curves)
+            for vectors, x in ((first, items), (second, ends))
+        ]
+        interaction = changes[0] @ changes[1].transpose(0, 2, 1)
+        rankc = first @ second.transpose(0, 2, 1) + rest
+        terms[:, queries] = interaction, 1 - rankc + interaction
     terms = (terms + terms.swapaxes(2, 3)) / 2 * counted[:, None, None]
     within = np.concatenate(np.diagonal(terms, axis1=2, axis2=3), axis=1)
     i, j = np.triu_indices(len(languages), 1)

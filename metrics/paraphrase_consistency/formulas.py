@@ -18,14 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import Labels, share, summarize
-from polyprobe.metrics.shared.rows import (
-    check_length,
-    check_lists,
-    check_texts,
-    count_by_group,
-    pick_counted,
-    take,
-)
+from polyprobe.metrics.shared.rows import check_length, count_by_group, pick_counted, take
 
 Predictions = Sequence[Sequence[str]]
 
@@ -40,8 +33,6 @@ class Shares(NamedTuple):
 
 def share_pairs(predictions: Predictions, references: Sequence[str]) -> Shares:
     """Compute each tuple's consistency, accuracy and consistency-accuracy."""
-    check_lists(predictions, "predictions")
-    check_texts(references, "references")
     check_length(references, len(predictions), "references")
     times = [Counter(row) for row in predictions]
     counts = np.array([len(row) for row in predictions], dtype=np.float64)

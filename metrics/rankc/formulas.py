@@ -99,16 +99,10 @@ def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> n
     values = np.empty((len(sizes), len(pairs[0])))
     if not values.size:  # a single language
         return values
-    for size, queries, items in split_by_size(sizes):
-        share = rank_weights(size, weights) / np.arange(1, size + 1)
-        # The root of w_j / j in both factors makes RankC a product of two vectors, and all
-        # pairs of languages one matrix product.
-        curves = make_curves(size, np.sqrt(share[:-1]))
-        step = max(1, CHUNK // (len(languages) * size**2))
-        for start in range(0, len(queries), step):
-            vectors = stack_curves(languages, items[start : start + step], curves)
-            products = vectors @ vectors.transpose(0, 2, 1)
-            values[queries[start : start + step]] = products[:, *pairs] + share[-1] * size
+    for size, queries, items in split_by_size(sizes, lambda n: len(languages) * n**2):
+        curves, _, rest = make_curves(size, weights)
+        vectors = stack_curves(languages, items, curves)
+        values[queries] = (vectors @ vectors.transpose(0, 2, 1))[:, *pairs] + rest
     return values
 
 
@@ -152,15 +146,14 @@ def measure_rankc(
 def _sum_over_queries(languages: list[np.ndarray], items: np.ndarray, weights: str) -> np.ndarray:
     """Compute the sum of RankC over queries for all pairs; `items` are the indices of scores."""
     queries, size = items.shape
-    share = rank_weights(size, weights) / np.arange(1, size + 1)
-    curves = make_curves(size, np.sqrt(share[:-1]))
+    curves, _, rest = make_curves(size, weights)
     width = max(1, _PRODUCT // (len(languages) ** 2 * size))
     # Padded with items that are in no top j < N: the product runs over whole blocks.
     padded, kind = (len(languages), -(-items.size // width) * width), np.min_scalar_type(size)
     better, equal = np.full(padded, size, kind), np.ones(padded, kind)
     for i, flat in enumerate(languages):
         better[i, : items.size], equal[i, : items.size] = map(np.ravel, count_ties(flat[items]))
-    sums = np.full((len(languages), len(languages)), queries * size * share[-1])
+    sums = np.full((len(languages), len(languages)), queries * rest)
     step = width * max(1, CHUNK // (len(languages) * size * width))
     for start in range(0, better.shape[1], step):
         part = np.s_[:, start : start + step]

@@ -46,7 +46,6 @@ from polyprobe.metrics.shared.ranks import (
     make_curves,
     order_scores,
     prefix_shares,
-    rank_weights,
     split_by_size,
     stack_curves,
 )
@@ -128,9 +127,7 @@ def compare_subjects(
     for size, queries, items in split_by_size(sizes):
         if size == 1 or not len(pairs[0]):
             continue
-        share = rank_weights(size, weights) / np.arange(1, size + 1)
-        scale = np.sqrt(share[:-1])
-        curves = make_curves(size, scale)
+        curves, scale, rest = make_curves(size, weights)
         if with_parts:
             labels = codes[queries], numbers[queries]
             depths, matched[queries] = _learn_depths(languages, donors, items, right[items], labels)
@@ -138,11 +135,8 @@ def compare_subjects(
         for start in range(0, len(queries), step):
             part = slice(start, start + step)
             first, second = (stack_curves(x, items[part], curves) for x in (languages, donors))
-            products = [
-                _multiply(first, first) + share[-1] * size,
-                _multiply(first, second) + share[-1] * size,
-                _multiply(second, second) + share[-1] * size,
-            ]
+            ways = ((first, first), (first, second), (second, second))
+            products = [_multiply(*way) + rest for way in ways]
             if with_parts:
                 marks, mask = right[items[part]], matched[queries[part], None, None]
                 places = _move_right(donors, items[part], marks, depths[part]) * scale

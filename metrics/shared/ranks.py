@@ -16,6 +16,7 @@ The authors' programs sort stably instead: of equal candidates the earlier one c
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import numpy as np
 
@@ -126,11 +127,19 @@ def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves)
     return of_languages.transpose(2, 1, 0, 3).reshape(n, len(languages), -1)
 
 
-def make_curves(size: int, scale: np.ndarray) -> Curves:
-    """Make the function from (better, equal) to p * scale; small pools look it up in a table."""
+@lru_cache(2)
+def make_curves(size: int, weights: Weights) -> tuple[Curves, np.ndarray, float]:
+    """Make the function from (better, equal) to p * scale; small pools look it up in a table.
+
+    The root of w_j / j in both factors, `scale`, makes RankC a product of two vectors, and all
+    pairs of languages one matrix product. Returned with scale and w_N, which all rankings add.
+    """
+    share = rank_weights(size, weights) / np.arange(1, size + 1)
+    scale, rest = np.sqrt(share[:-1]), share[-1] * size
     if size > _LARGEST_TABLE:
-        return lambda better, equal: prefix_shares(better, equal, size) * scale
+        return lambda better, equal: prefix_shares(better, equal, size) * scale, scale, rest
     # Few pairs of counts occur in a small pool: a look-up is faster than the arithmetic.
     better, equal = np.divmod(np.arange(size * size + 1), size)
     table = prefix_shares(better, equal + 1, size) * scale
-    return lambda better, equal: table.take(better * np.intp(size) + (equal - 1), axis=0)
+    places = np.intp(size)
+    return lambda better, equal: table.take(better * places + (equal - 1), axis=0), scale, rest

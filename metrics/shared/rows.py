@@ -1,4 +1,4 @@
-"""Read and check the input of metrics: scores, candidates, texts.
+"""Read and check the input of metrics: scores, candidates, answers.
 
 Scores become one flat array and the sizes of the rows. Infinite scores are valid.
 
@@ -150,11 +150,6 @@ def read_choices(predictions: Choices) -> np.ndarray:
     if not len(predictions):
         raise ValueError("no queries in 'predictions'")
     for query, row in enumerate(predictions):
-        if not hasattr(row, "__len__") or isinstance(row, str):
-            raise ValueError(
-                f"query {query} of 'predictions' is {row!r:.80}; expected a list with one index "
-                "for each language"
-            )
         if len(row) != len(predictions[0]):
             raise ValueError(
                 f"{len(predictions[0])} languages in query 0 of 'predictions', {len(row)} in query "
@@ -162,33 +157,15 @@ def read_choices(predictions: Choices) -> np.ndarray:
             )
     if len(predictions[0]) < 2:
         raise ValueError(f"{len(predictions[0])} languages in 'predictions'; expected two or more")
-    return _read_indices(predictions, "predictions")
+    return read_indices(predictions, "predictions")
 
 
-def read_columns(predictions: Mapping[str, Sequence[int] | np.ndarray]) -> np.ndarray:
-    """Read the index chosen in each language for each fact as (facts x languages)."""
-    if not predictions:
-        raise ValueError("no languages: expected a mapping from language to indices")
-    first = next(iter(predictions))
-    for name, indices in predictions.items():
-        if not len(indices):
-            raise ValueError(f"no queries in {name!r}")
-        if len(indices) != len(predictions[first]):
-            text = f"{len(predictions[first])} queries in {first!r}, {len(indices)} in {name!r}"
-            raise ValueError(text)
-    columns = [_read_indices(indices, name) for name, indices in predictions.items()]
-    return np.stack(columns, axis=1)
-
-
-def _read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
+def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
+    """Read the chosen indices of a column."""
     indices = np.array(values)
-    if indices.dtype.kind not in "iu" or indices.min() < 0 or indices.max() > _LAST:
-        for place, index in np.ndenumerate(np.array(values, dtype=object)):
-            if not _is_index(index):
-                raise ValueError(
-                    f"query {place[0]} of {name!r} has {index!r:.80}; expected an index from 0 to "
-                    f"{_LAST}"
-                )
+    for place in np.argwhere((indices < 0) | (indices > _LAST))[:1]:
+        text = f"query {place[0]} of {name!r} has {indices[*place]}"
+        raise ValueError(f"{text}; expected an index from 0 to {_LAST}")
     return indices.astype(np.intp)
 
 
@@ -215,28 +192,6 @@ def find_right(choices: np.ndarray, answers: Sequence[Sequence[int]]) -> np.ndar
     # Number each pair of fact and index: one membership test serves all.
     span = max(indices.max(), choices.max()) + 1
     return np.isin(np.arange(len(choices))[:, None] * span + choices, facts * span + indices)
-
-
-# evaluate checks the first entry of a column of texts only: later numbers and NaN would become
-# texts, a later bare string letters, and be compared as answers.
-def check_texts(texts: Any, name: str, optional: bool = False) -> None:
-    """Raise ValueError unless every entry is a text, or None if `optional`."""
-    _check_column(texts, name)
-    expected = "a text or None" if optional else "a text"
-    for query, text in enumerate(texts):
-        if not (isinstance(text, str) or (optional and text is None)):
-            raise ValueError(f"query {query} of {name!r} is {text!r:.80}; expected {expected}")
-
-
-def check_lists(rows: Any, name: str) -> None:
-    """Raise ValueError unless every entry is a list of texts, which may be empty."""
-    _check_column(rows, name)
-    for query, row in enumerate(rows):
-        if isinstance(row, str) or not hasattr(row, "__len__"):
-            raise ValueError(f"query {query} of {name!r} is {row!r:.80}; expected a list of texts")
-        for text in row:
-            if not isinstance(text, str):
-                raise ValueError(f"{text!r:.80} in query {query} of {name!r}; expected a text")
 
 
 def check_length(column: Sequence[Any], size: int, name: str) -> None:

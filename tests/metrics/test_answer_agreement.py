@@ -3,6 +3,7 @@
 from itertools import combinations, product
 from statistics import fmean
 
+import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,6 +16,7 @@ from polyprobe.metrics.answer_agreement.formulas import (
     measure_agreement,
 )
 from polyprobe.metrics.shared.intervals import summarize
+from tests.metrics.cases import METRICS
 from tests.metrics.definitions import draw_pools
 
 PARTS = (
@@ -224,15 +226,21 @@ def test_the_interval_of_a_biased_figure_contains_it():
     assert low < high == result["fleiss_kappa"]
 
 
+@pytest.fixture
+def metric(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    return evaluate.load(str(METRICS / "answer_agreement"), cache_dir=str(tmp_path))
+
+
 ERRORS = {
     "one language": ([[0], [1]], {}, "1 languages in 'predictions'; expected two or more"),
     "uneven": ([[0, 1], [0]], {}, "2 languages in query 0 of 'predictions', 1 in query 1"),
     "flat": ([0, 1], {}, "query 0 of 'predictions' is 0; expected a list"),
     "text": (["01", "10"], {}, "query 0 of 'predictions' is '01'; expected a list"),
-    "none": ([[0, 1], [0, None]], {}, "query 1 of 'predictions' has None; expected an index"),
-    "nan": ([[0, float("nan")]], {}, "query 0 of 'predictions' has nan"),
+    "none": ([[0, 1], [0, None]], {}, "None in query 1 of 'predictions'; expected an index"),
+    "nan": ([[0, float("nan")]], {}, "nan in query 0 of 'predictions'"),
     "negative": ([[0, 1], [-1, 0]], {}, "query 1 of 'predictions' has -1"),
-    "fraction": ([[0, 0.5]], {}, "query 0 of 'predictions' has 0.5"),
+    "fraction": ([[0, 0.5]], {}, "0.5 in query 0 of 'predictions'"),
     "names": ([[0, 1]], {"languages": ["en"]}, r"\['en'\] in 'languages', 2 columns in"),
     "name as text": ([[0, 1]], {"languages": "en"}, "'en' in 'languages', 2 columns"),
     "same names": ([[0, 1]], {"languages": ["en", "en"]}, "'en' appears twice in 'languages'"),
@@ -249,10 +257,10 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_errors(case):
+def test_errors(case, metric):
     predictions, options, message = ERRORS[case]
     with pytest.raises(ValueError, match=message) as raised:
-        measure_agreement(predictions, **options)
+        metric.compute(predictions=predictions, **options)
     assert "\n" not in str(raised.value)
 
 

@@ -1,5 +1,6 @@
 from itertools import combinations, product
 
+import evaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,6 +8,7 @@ from hypothesis import strategies as st
 
 from polyprobe.metrics.coverlap.formulas import compare_right, find_coverlap
 from polyprobe.metrics.shared.intervals import estimate_figure
+from tests.metrics.cases import METRICS
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,12 @@ def test_pairs_without_ties_are_those_of_choices():
         assert found[f"{i}-{k}"] == pytest.approx(expected)
 
 
+@pytest.fixture
+def metric(tmp_path, monkeypatch):
+    monkeypatch.setattr(evaluate.config, "HF_UPDATE_DOWNLOAD_COUNTS", False)
+    return evaluate.load(str(METRICS / "coverlap"), cache_dir=str(tmp_path))
+
+
 ERRORS = {
     "no answers": (([0], [0], None), "no answers; pass answers="),
     "no queries": (([], [], []), "no queries in 'answers'"),
@@ -66,14 +74,14 @@ ERRORS = {
     "negative answer": (([0], [0], [[-1]]), "answer -1 is not an index"),
     "fraction": (([0], [0], [[0.5]]), "answer 0.5 is not an index"),
     "negative choice": (([0, 0], [0, -1], [[0], [0]]), "query 1 of 'references' has -1"),
-    "missing choice": (([None], [0], [[0]]), "query 0 of 'predictions' has None"),
+    "missing choice": (([None], [0], [[0]]), "query 0 of 'predictions' is None"),
     "unequal": (([0, 0], [0, 0], [[0]]), "2 queries in 'predictions', 1 in 'answers'"),
 }
 
 
 @pytest.mark.parametrize("case", ERRORS)
-def test_errors(case):
-    arguments, message = ERRORS[case]
+def test_errors(case, metric):
+    (predictions, references, answers), message = ERRORS[case]
     with pytest.raises(ValueError, match=message) as raised:
-        compare_right(*arguments)
+        metric.compute(predictions=predictions, references=references, answers=answers)
     assert "\n" not in str(raised.value)

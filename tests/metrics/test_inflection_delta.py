@@ -42,17 +42,10 @@ def test_expected_ranks_of_tied_scores_are_taken():
 
 
 ERRORS = {
-    "unequal": ([1, 2], [1], "2 queries in 'predictions', 1 in 'references'; expected two ranks"),
     "nan": ([1, 2], [1, math.nan], "rank nan of query 1 in 'references'; expected a number from 0"),
     "none": ([1, None], [1, 1], "rank nan of query 1 in 'predictions'; expected a number from 0"),
     "infinite": ([math.inf], [1], "rank inf of query 0 in 'predictions'; expected a number"),
     "scores": ([1, -1.5], [1, 2], "rank -1.5 of query 1 in 'predictions'; .* where low is good"),
-    "nested": (
-        [[1], [2]],
-        [1, 2],
-        "'predictions' has 2 dimensions; expected one rank for each query",
-    ),
-    "a number": (3, 2, "'predictions' has 0 dimensions; expected one rank for each query"),
 }
 
 
