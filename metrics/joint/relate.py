@@ -67,10 +67,11 @@ def correlate(
     and p is the share with an |r| at least as large. Otherwise p = (b + 1) / (m + 1), where b is
     the number of such permutations. Languages change places within their block [L] only.
 
-    Values are None if a table is constant or there are fewer than 3 languages. NaN, and a number of
-    pairs that no number of languages has, raise ValueError.
+    Values are None if a table is constant or there are fewer than 3 languages. NaN raises
+    ValueError.
     """
-    size = count_languages(len(values))
+    size = round((1 + (1 + 8 * len(values)) ** 0.5) / 2)
+    assert size * (size - 1) // 2 == len(values), "not the pairs of some languages"
     # All rows in one table: the first, the others, and last the control.
     every = np.vstack([values, tables] if control is None else [values, tables, control])
     if np.isnan(every).any():
@@ -100,18 +101,6 @@ def correlate(
     columns += [slopes, intercepts if control is None else np.full_like(slopes, np.nan)]
     rows = np.array(columns).T
     return [Correlation(n, *(None if np.isnan(x) else float(x) for x in row)) for row in rows]
-
-
-def count_languages(pairs: int) -> int:
-    """Find the number of languages with that many unordered pairs.
-
-    >>> count_languages(136), count_languages(1378)
-    (17, 53)
-    """
-    size = round((1 + (1 + 8 * pairs) ** 0.5) / 2)
-    if size * (size - 1) // 2 != pairs:
-        raise ValueError(f"{pairs} values are not those of all pairs of some languages")
-    return size
 
 
 def bound_correlations(

@@ -145,16 +145,16 @@ def estimate(
     point = divide(_over_groups(values, zero).sum(axis=0))
     if options.average == "micro":
         point = statistic(table.sum(axis=0))
-    shown, bounds = slice(-1 if mean_alone else 0, None), None
+    window, bounds = slice(-1 if mean_alone else 0, None), None
     if options.n_resamples:
         samples, freedom, inside, of_group = _draw_figures(figure, codes, units, values, options)
         if firm:
             point, samples = _withhold(names, point, samples)
             values, inside = _withhold(names, values, inside)
         strata = codes if options.average == "macro" else np.zeros_like(codes)
-        degrees, samples = np.broadcast_to(freedom, len(names))[shown], samples[:, shown]
-        bounds = _bound(point[shown], samples, degrees, shares[:, shown], strata, units)
-    result = report_figures(names[shown], point[shown], bounds)
+        degrees, samples = np.broadcast_to(freedom, len(names))[window], samples[:, window]
+        bounds = _bound(point[window], samples, degrees, shares[:, window], strata, units)
+    result = report_figures(names[window], point[window], bounds)
     if by_group and options.groups is not None:
         result["by_group"] = {}
         for i, group in enumerate(groups):

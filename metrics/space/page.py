@@ -154,9 +154,9 @@ def _run(page: Page, text: str, files: Any, *values: str) -> tuple[Any, ...]:
         "Download the figures as CSV</a>"
     )
     # four decimals are shown; the table sorts by the full numbers
-    shown = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
+    rows = [(e.label, e.name, e.value, show_interval(e.interval), e.chance, e.n) for e in entries]
     numbers = dict.fromkeys(("value", "chance"), "{:.4f}")
-    frame = pd.DataFrame(shown, columns=_HEADERS).astype(dict.fromkeys(numbers, float))
+    frame = pd.DataFrame(rows, columns=_HEADERS).astype(dict.fromkeys(numbers, float))
     table = frame.style.format(numbers, na_rep="–")
     picture = draw_svg(page.view(entries), title=False)
     return gr.Column(visible=True), write_headline(output), picture, table, link

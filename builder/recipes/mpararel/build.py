@@ -20,8 +20,8 @@ from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes import TRANSLATED
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators.templates import count_votes
-from polyprobe.metrics.shared.subjects import find_repeated
 from polyprobe.schema.columns import SLOT
+from polyprobe.schema.run.protocol import find_repeated
 
 DEFAULT_CONFIG = "en"
 TRUSTED = ("bing",)
