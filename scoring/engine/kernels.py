@@ -105,7 +105,8 @@ def _multiply(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tens
     """Multiply by oneDNN, without a packed copy of the weight."""
     if type(weight) not in _WEIGHTS or not weight.dtype == input.dtype == torch.float32:
         return linear(input, weight, bias)
-    product: Tensor = _onednn()(input, weight, bias, "none", [], "")
+    # An operator of torch that is not documented
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(input, weight, bias, "none", [], "")
     return product
 
 
@@ -137,12 +138,6 @@ def _pick(states: Tensor, nodes: Tensor) -> Tensor:
     """Gather the states of each block, [1, heads, n, width] → [blocks, heads, nodes, width]."""
     picked = states[0].index_select(1, nodes.flatten())
     return picked.unflatten(1, nodes.shape).transpose(0, 1)
-
-
-def _onednn() -> Callable[..., Tensor]:
-    """Return oneDNN's product of float32, an operator of torch that is not documented."""
-    operator: Callable[..., Tensor] = torch.ops.mkldnn._linear_pointwise
-    return operator
 
 
 def faster_product(model: Any) -> str:

@@ -12,23 +12,15 @@ import numpy as np
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.scoring.engine import Forecast, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
+from polyprobe.system import sending
 from polyprobe.system.errors import PolyprobeError, report
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    Pace,
-    Requests,
-    Result,
-    run_async,
-    run_each,
-)
 
 from .cover import Prompt, PromptReads, cover
 from .server import TIMEOUT, Answer, RefusedError, Server, new_client
 from .values import find_floor
 
 # A server that is restarted needs a minute; one that is gone ends the run after about eight.
-PACE = Pace(tries=12, first_wait=0.5, longest_wait=120.0)
+PACE = sending.Pace(tries=12, first_wait=0.5, longest_wait=120.0)
 REMEDY = "scores so far are kept: run the same command again when the server answers"
 UNUSABLE = 3  # answers to the same request that cannot be used, before a run ends
 SHARE, FEWEST = 32, 8  # one prompt of so many is sent again; prompts of a task, at least
@@ -65,7 +57,7 @@ class ServedEngine:
         # `values` is for a model in this process.
         results: np.ndarray = np.full(plan.n_reads, np.nan, dtype=np.float32)
         reads = cover(plan, self.server.reach)
-        run_async(self._send_all(reads, results, progress))
+        sending.run_async(self._send_all(reads, results, progress))
         if self.exact:
             return results
         self._prompts += len(reads)
@@ -81,7 +73,7 @@ class ServedEngine:
     async def _send_all(
         self, reads: Sequence[PromptReads], results: np.ndarray, progress: Progress
     ) -> None:
-        requests = Requests(PACE, None, TIMEOUT)
+        requests = sending.Requests(PACE, None, TIMEOUT)
         done, lows, differences = 0, list[float](), list[float]()
 
         async def send(batch: list[PromptReads]) -> None:
@@ -103,9 +95,9 @@ class ServedEngine:
                 differences.append(float(np.mean(gaps or [0.0])))
 
         async with new_client() as client:
-            await run_each(send, self.server.batches(reads), self.server.parallel)
+            await sending.run_each(send, self.server.batches(reads), self.server.parallel)
             again = self.server.batches(self._choose_again(reads))
-            await run_each(repeat, again, self.server.parallel)
+            await sending.run_each(repeat, again, self.server.parallel)
             self._check_repeated(differences)
             if problem := find_floor(lows):
                 raise self._end(f"cannot score candidates: {problem}")
@@ -142,12 +134,12 @@ class ServedEngine:
                 "answer, or answers are of other prompts; scores before this task are kept"
             )
 
-    async def _insist(self, requests: Requests, send: Callable[[], Awaitable[Result]]) -> Result:
+    async def _insist(self, requests: sending.Requests, send: sending.Send[Any]) -> Any:
         try:
             return await requests.send(send)
-        except NoAnswerError as error:
+        except sending.NoAnswerError as error:
             raise self._end(f"{error.state} ({error}); {REMEDY}") from error
-        except BrokenAnswerError as error:
+        except sending.BrokenAnswerError as error:
             raise self._end(f"gives no usable answer ({error}); {REMEDY}") from error
         except RefusedError as error:
             raise self._end(f"refuses a request ({error})") from error
@@ -168,12 +160,12 @@ class ServedEngine:
             answers = await self.server.answers(client, [entry.prompt for entry in batch])
             for entry, answer in zip(batch, answers, strict=True):
                 answer.check(entry.prompt, self.exact, self.vocabulary)
-        except BrokenAnswerError as error:
+        except sending.BrokenAnswerError as error:
             failures.append(error)
             if len(failures) < UNUSABLE:
                 raise
             raise self._end(f"gives no usable answer ({error}); {REMEDY}") from error
-        except NoAnswerError as error:
+        except sending.NoAnswerError as error:
             if not self._away:
                 report(f"the server {self.server.where} {error.state} ({error}): trying again")
             self._away = True

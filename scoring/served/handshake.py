@@ -11,16 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
+from polyprobe.system import sending
 from polyprobe.system.errors import PolyprobeError, report
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    BusyError,
-    NoAnswerError,
-    Pace,
-    Requests,
-    check_address,
-    run_each,
-)
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt
@@ -62,10 +54,10 @@ class Handshake(NamedTuple):
 async def connect(url: str, model: str) -> Server:
     """Recognise the server at an address, with what it says of the model."""
     # Addresses are often copied from a client of OpenAI, which has the version in them.
-    parts = urlsplit(check_address("--server", url))
+    parts = urlsplit(sending.check_address("--server", url))
     base = urlunsplit(parts._replace(path=parts.path.removesuffix("/v1")))
     address = hide_secrets(base)
-    requests = Requests(Pace(tries=3, busy_tries=8), None, 30.0)
+    requests = sending.Requests(sending.Pace(tries=3, busy_tries=8), None, 30.0)
     line = f"waiting for an answer of {address}"
     notice = asyncio.get_running_loop().call_later(SILENCE, report, line)
     async with new_client() as client:
@@ -73,9 +65,9 @@ async def connect(url: str, model: str) -> Server:
             try:
                 with readable():
                     served = await requests.send(partial(kind.find, client, base, model))
-            except BusyError as error:
+            except sending.BusyError as error:
                 raise PolyprobeError(f"the server {address} is busy ({error}); {LATER}") from error
-            except (NoAnswerError, BrokenAnswerError) as error:
+            except (sending.NoAnswerError, sending.BrokenAnswerError) as error:
                 scheme = " (http, not https?)" if base.startswith("https:") else ""
                 raise PolyprobeError(
                     f"no model server answers at {address} ({error}); start it, or "
@@ -105,11 +97,11 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
             remedy = "only --scoring letters is left, if it gives the most probable tokens"
             refusal = _refusal(server, f"an answer has {error}", remedy)
             raise LimitedServerError(refusal) from error
-        except BrokenAnswerError as error:
+        except sending.BrokenAnswerError as error:
             raise _refusal(server, f"an answer has {error}") from error
         except RefusedError as error:
             raise _refusal(server, f"it refuses the request: {error}") from error
-        except NoAnswerError as error:
+        except sending.NoAnswerError as error:
             line = f"the server {server.where} {error.state} ({error}); {LATER}"
             raise PolyprobeError(line) from error
 
@@ -155,7 +147,8 @@ class Checks:
 
     def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
         self._server, self._vocabulary = server, vocabulary
-        self._sender = Requests(Pace(tries=3, first_wait=0.2, busy_tries=10), None, 120.0)
+        pace = sending.Pace(tries=3, first_wait=0.2, busy_tries=10)
+        self._sender = sending.Requests(pace, None, 120.0)
         limit = server.served.limit or LONG
         self._sample = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
         self._bos = tokenizer.bos_token_id
@@ -319,7 +312,7 @@ class Checks:
         async def ask(k: int) -> None:
             answers[k] = await self._sender.send(partial(self._server.answers, client, parts[k]))
 
-        await run_each(ask, range(len(parts)), self._server.parallel)
+        await sending.run_each(ask, range(len(parts)), self._server.parallel)
         results = [answer for k in range(len(parts)) for answer in answers[k]]
         for prompt, answer in zip(chain(*parts), results, strict=True):
             answer.check(prompt, self._server.exact, self._vocabulary)
