@@ -7,7 +7,7 @@ In square brackets, X or Y:
 - choice: `form;COND|form;COND|…`, COND `X-Gender=…` or `X-Number=…`: the form that fits, in
   Bengali also `human: form ; non-human: form` for X.
 
-Everything else is text. `write_node` is the inverse of `parse_prompt`, character for character.
+Everything else is text.
 """
 
 import re
@@ -120,24 +120,3 @@ def _parse_mark(mark: str) -> Slot | Article | Alternatives | None:
             return None
         options.append(Option(form, tuple(fitting)))
     return Alternatives(tuple(options))
-
-
-def write_node(node: Node) -> str:
-    """Return the text of a node in a prompt."""
-    match node:
-        case Text():
-            return node.text
-        case Slot():
-            return f"[{node.end}{'.' * bool(node.case)}{node.case}{';be' * node.copula}]"
-        case Article():
-            joint = "-" if node.tag == GENDER else "." * bool(node.tag)
-            name = f"{node.name}{'.' * bool(node.case)}{node.case}"
-            return f"[{name};{node.end}{joint}{node.tag}]"
-        case Alternatives(options) if options[0].conditions[0].feature == "Human":
-            return f"[human: {options[0].form} ; non-human: {options[1].form}]"
-        case Alternatives(options):
-            texts = (
-                form + "".join(f";{end}-{name}={value}" for end, name, value in conditions)
-                for form, conditions in options
-            )
-            return f"[{'|'.join(texts)}]"

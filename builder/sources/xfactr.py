@@ -76,6 +76,7 @@ GENDERS = "forms by gender reduced to the first one"
 NUMBERS = "forms by number reduced to the first one"
 COPULAS = "copula endings dropped"
 
+UNREDUCED = "[?]"  # makes a template invalid
 # In languages without prepositions: in, on, from, to, with.
 LOCAL = re.compile(r"LOC|ABL|DAT|INST|.+\+.+", re.IGNORECASE)
 WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
@@ -258,8 +259,8 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
     >>> reduce_prompt("[DEF;X] [X.Nom] [ήταν;X-Number=SG|ήταν;X-Number=PL] [Y] .", "el")[0]
     '[X] ήταν [Y] .'
     """
-    # Marks whose loss would change more than grammar stay in brackets, so that the template is
-    # invalid: the French choice of en, au, aux and à, and the Bengali one of persons and things.
+    # Marks whose loss would change more than grammar make the template invalid: the French choice
+    # of en, au, aux and à, and the Bengali one of persons and things.
     lost: list[str] = []
     template = ""
     dropped = False
@@ -284,11 +285,11 @@ def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
             return f"[{end}]", COPULAS if node.copula else CASES if node.case else ""
         case grammar.Article():
             form = BARE.get(language, {}).get(".".join(filter(None, (node.name, node.case))))
-            if form is None:  # it stays in brackets
-                return grammar.write_node(node), ""
+            if form is None:
+                return UNREDUCED, ""
             return form, PREPOSITIONS if form and not node.case else ARTICLES
         case grammar.Alternatives(options):
             features = {condition.feature for option in options for condition in option.conditions}
             if "Human" in features:
-                return grammar.write_node(node), ""
+                return UNREDUCED, ""
             return options[0].form, GENDERS if "Gender" in features else NUMBERS

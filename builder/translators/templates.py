@@ -19,14 +19,6 @@ from polyprobe.system.errors import PolyprobeError, refuse_unknown
 
 from . import Translator, load_translator, read_pairs
 
-# One row for each translated template; several `sources` if their translations are equal.
-PROVENANCE = {
-    **TEMPLATES,
-    "sources": pl.List(pl.String),  # template_ids of the originals
-    "translators": pl.List(pl.String),  # of this wording, in the order of the request
-    "trusted": pl.Boolean,  # whether one of them is trusted
-}
-
 # One row for each language, original template and translator, with the translation (`text`).
 OUTCOMES = {
     **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
@@ -133,10 +125,9 @@ class Version(NamedTuple):
 
 
 class TemplateTranslations(NamedTuple):
-    """Translated templates (TEMPLATES), their PROVENANCE, and the OUTCOMES."""
+    """Translated templates (TEMPLATES), each wording once, and the OUTCOMES."""
 
     templates: pl.DataFrame
-    provenance: pl.DataFrame
     outcomes: pl.DataFrame
 
 
@@ -229,25 +220,20 @@ def choose_wordings(
         .when(is_trusted).then(pl.lit(TRUSTED))
         .otherwise(pl.lit(ALONE))
     )  # fmt: skip
-    provenance = (
+    templates = (
         votes.filter("valid", pl.col("wording").is_not_null())
         .sort("place", "relation", "number", "rank")
         .group_by("language", "relation", "wording", maintain_order=True)
-        .agg(
-            pl.col("template").sort_by("number", ~is_trusted, "rank").first(),
-            sources=pl.col("template_id").unique(maintain_order=True),
-            translators=pl.col("voters").explode().unique(maintain_order=True),
-        )
+        .agg(pl.col("template").sort_by("number", ~is_trusted, "rank").first())
         .with_columns(
             template_id=pl.format(
                 "translated:{}:{}", "relation", pl.int_range(pl.len()).over("language", "relation")
-            ),
-            trusted=pl.col("translators").list.set_intersection(list(trusted)).list.len() > 0,
+            )
         )
-        .select(*PROVENANCE)
+        .select(*TEMPLATES)
     )
     outcomes = votes.with_columns(outcome=outcome).select(*OUTCOMES)
-    return TemplateTranslations(provenance.select(*TEMPLATES), provenance, outcomes)
+    return TemplateTranslations(templates, outcomes)
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError, check_option, report
+from polyprobe.system.errors import PolyprobeError, report
 
 # Modules and functions; they are imported when needed, because the command line reads the names.
 RUN_FORMATS = {
@@ -31,7 +31,6 @@ def export_run(
     # `output` is a file, for `every-eval-ever` a folder (default: in the run folder). An older
     # export there is replaced, any other file is not. `dataset_id` is OWNER/NAME on the Hub, for a
     # run on a folder; `card` a model card to add the `model-index` to.
-    check_option("--format", format, RUN_FORMATS)
     if card is not None and (format != "model-index" or output is not None):
         raise PolyprobeError("--card goes with --format model-index, and without --output")
     if peers and (format != "latex" or output is None):

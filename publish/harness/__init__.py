@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
 
 # Modules and functions, which return {file name: text} for a configuration. They are
@@ -29,8 +29,6 @@ def export_dataset(
     # of `folder` are checked in both cases.
     from .configuration import read_configuration
 
-    check_option("harness", harness, HARNESSES)
-    check_scoring(scoring)
     module, _, function = HARNESSES[harness].partition(".")
     render = getattr(import_module(f".{module}", __name__), function)
     configuration = read_configuration(folder, config, languages, dataset_id)

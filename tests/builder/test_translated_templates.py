@@ -86,10 +86,9 @@ def test_two_agree_on_what_readers_take_for_one(one, other, agreed):
     assert set(outcomes(found).values()) == {"agreed" if agreed else "alone"}
     assert found.templates.height == agreed
     if agreed:
-        assert found.provenance.row(0, named=True) == {
+        assert found.templates.row(0, named=True) == {
             "language": "es", "relation": "P19", "template_id": "translated:P19:0",
-            "template": one, "sources": ["ours:P19:0"], "translators": ["a", "b"],
-            "trusted": False,
+            "template": one,
         }  # fmt: skip
 
 
@@ -138,9 +137,7 @@ def test_agreement_for_another_template_names_both_translators():
     other = Dictionary("b", {BORN: "[X] es de [Y].", DIED: "[X] nació en [Y]."})
     assert not translate(table(BORN, DIED), one, other).templates.height
     found = translate(table(BORN, DIED), one, other, agree="relation")
-    assert found.provenance.select("template", "sources", "translators").rows() == [
-        ("[X] nació en [Y].", ["ours:P19:0", "ours:P19:1"], ["a", "b"])
-    ]
+    assert found.templates["template"].to_list() == ["[X] nació en [Y]."]
     assert outcomes(found) == {
         **{("a", "ours:P19:0"): "agreed", ("b", "ours:P19:1"): "agreed"},
         **{("a", "ours:P19:1"): "alone", ("b", "ours:P19:0"): "alone"},
@@ -180,8 +177,6 @@ def test_a_trusted_one_needs_nobody_and_its_wording_goes_before():
     )
     found = translate(table(BORN, DIED), *engines, trusted=["b"])
     assert found.templates["template"].to_list() == ["[X] Nació en [Y].", "[X] falleció en [Y]."]
-    assert found.provenance["translators"].to_list() == [["a", "b"], ["b"]]
-    assert found.provenance["trusted"].to_list() == [True, True]
     assert outcomes(found) == {
         ("a", "ours:P19:0"): "agreed", ("b", "ours:P19:0"): "agreed",
         ("a", "ours:P19:1"): "alone", ("b", "ours:P19:1"): "trusted",
@@ -196,7 +191,6 @@ def test_equal_translations_become_one_template():
     found = translate(table(native, BORN, mother), *engines)
     assert found.templates["template_id"].to_list() == ["translated:P19:0", "translated:P19:1"]
     assert found.templates["template"].to_list() == [same, "[X] nació en [Y]."]
-    assert found.provenance["sources"].to_list() == [["ours:P19:0", "ours:P19:2"], ["ours:P19:1"]]
     assert count_outcomes(found.outcomes)["count"].to_list() == [3, 3]
 
 

@@ -23,11 +23,6 @@ def refused(said, *args, **options):
     assert "\n" not in str(caught.value)
 
 
-def test_an_unknown_format_lists_the_known(run):
-    known = ", ".join(RUN_FORMATS)
-    refused(f"unknown --format 'latx'; did you mean 'latex'. known: {known}$", run, "latx")
-
-
 @pytest.mark.parametrize("name", RUN_FORMATS)
 def test_no_run(tmp_path, name):
     refused("is not a run folder: it has no run.json", tmp_path, name, dataset_id=ID)

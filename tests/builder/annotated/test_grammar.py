@@ -16,11 +16,11 @@ from polyprobe.builder.annotated.grammar import (
     Slot,
     Text,
     parse_prompt,
-    write_node,
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
 from polyprobe.system.errors import PolyprobeError
+from tests.builder.annotated.written import write_node
 
 
 def write_prompt(nodes):

@@ -13,7 +13,6 @@ from polyprobe.builder.annotated.entities import (
     list_trait_paths,
     read_traits,
 )
-from polyprobe.builder.annotated.grammar import write_node
 from polyprobe.builder.annotated.render import KEPT
 from polyprobe.builder.facts import FACTS, LABELS, PROMPTS, Facts
 from polyprobe.builder.recipes.balanced import sentences as prompts
@@ -23,6 +22,7 @@ from polyprobe.builder.recipes.balanced.sentences import (
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.errors import PolyprobeError
+from tests.builder.annotated.written import write_node
 from tests.builder.tiny import describe, pack, place_archive
 
 WRITTEN = {

@@ -102,8 +102,6 @@ WRONG = {
     "unknown language 'fr'": {"languages": ["fr"]},
     "no languages were named": {"languages": []},
     "unknown configuration '17' in .*; available: .*default": {"config": "17"},
-    "unknown harness 'helm'": {"harness": "helm"},
-    "--scoring pll is not available in harnesses": {"scoring": "pll"},
     "'tiny' is not a repository name OWNER/NAME; correct --dataset-id": {"dataset_id": "tiny"},
 }
 
