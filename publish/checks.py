@@ -6,8 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import packages_distributions
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,7 +21,6 @@ from polyprobe.schema.locate import (
     find_swapped,
     find_unlisted,
     list_splits,
-    read_card,
 )
 from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.errors import PolyprobeError, one_line
@@ -36,37 +34,16 @@ NEEDED = ("title", "sdk", "app_file", "license")
 REMAKE = "make it again with `polyprobe board`"
 
 
-class Subject(NamedTuple):
-    """A folder, or a metric's bundle, the YAML of its card, the paths of its files."""
-
-    folder: Path
-    card: Mapping[str, Any]
-    files: list[str]
-
-    @property
-    def splits(self) -> list[CardSplit]:
-        """List the splits of all configurations of a dataset in the order of the card."""
-        return list_splits(self.card)
-
-    def read(self, split: CardSplit) -> pa.Table:
-        """Read the rows of a split."""
-        return pq.read_table(self.folder / split.path, page_checksum_verification=True)
-
-
-def check_source(source: Source) -> dict[str, Any]:
-    """Read the YAML of a folder's card; refuse a folder by the first problems that are found."""
+def check_source(source: Source) -> None:
+    """Refuse a folder by the first problems that are found."""
     if "README.md" not in source.files:
         raise PolyprobeError(f"{source.folder} has no README.md, the card that the Hub shows")
-    path = source.files["README.md"].path  # in the folder, or in a metric's bundle
-    card = read_card(path)
-    subject = Subject(path.parent, card, list(source.files))
     for stage in STAGES[source.kind]:
-        faults = [line for find in stage for line in find(subject)]
+        faults = [line for find in stage for line in find(source)]
         if faults:
             rest = f" (and {len(faults) - SHOWN} more)" if len(faults) > SHOWN else ""
             text = f"{source.folder} cannot be pushed: {'; '.join(faults[:SHOWN])}{rest}"
             raise PolyprobeError(text)
-    return card
 
 
 def find_objections(card: Mapping[str, Any]) -> dict[str, str]:
@@ -94,43 +71,48 @@ def _object_to(licence: str, card: Mapping[str, Any]) -> str:
     return ""
 
 
-def no_configs(dataset: Subject) -> Iterator[str]:
+def no_configs(dataset: Source) -> Iterator[str]:
     """Find a card without a list of files, one for each split."""
-    if not dataset.splits:
+    if not list_splits(dataset.card):
         yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
 
 
-def missing_file(dataset: Subject) -> Iterator[str]:
+def missing_file(dataset: Source) -> Iterator[str]:
     """Find splits without a file."""
-    for split in dataset.splits:
+    for split in list_splits(dataset.card):
         if split.path not in dataset.files:
-            there = (dataset.folder / split.path).is_file()
+            there = (dataset.place / split.path).is_file()
             problem = "push takes data/CONFIG/LANGUAGE.parquet only" if there else "no such file"
             yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
 
 
-def other_files(dataset: Subject) -> Iterator[str]:
+def other_files(dataset: Source) -> Iterator[str]:
     """Find splits with another one's file, and Parquet files that the card does not list."""
-    sentences = {f"sentences/{split.config}.parquet" for split in dataset.splits}
+    splits = list_splits(dataset.card)
+    sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
-    for problem in (*find_unlisted(dataset.splits, paths), *find_swapped(dataset.splits)):
+    for problem in (*find_unlisted(splits, paths), *find_swapped(splits)):
         yield f"README.md: {problem}; build it again"
 
 
-def unreadable(dataset: Subject) -> Iterator[str]:
+def unreadable(dataset: Source) -> Iterator[str]:
     """Find files that are not Parquet, or truncated."""
-    for split in dataset.splits:
+    for split in list_splits(dataset.card):
         try:
-            dataset.read(split)
+            _read(dataset, split)
         except UNREADABLE as error:
             reason = str(error).splitlines()[0]
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
 
 
-def wrong_columns(dataset: Subject) -> Iterator[str]:
+def _read(dataset: Source, split: CardSplit) -> pa.Table:
+    return pq.read_table(dataset.place / split.path, page_checksum_verification=True)
+
+
+def wrong_columns(dataset: Source) -> Iterator[str]:
     """Find splits in which a shared column is missing or has another type."""
-    for split in dataset.splits:
-        columns = pq.read_schema(dataset.folder / split.path)
+    for split in list_splits(dataset.card):
+        columns = pq.read_schema(dataset.place / split.path)
         for field in SCHEMA:
             if field.name not in columns.names:
                 yield f"{split.path}: no column '{field.name}'"
@@ -138,28 +120,28 @@ def wrong_columns(dataset: Subject) -> Iterator[str]:
                 yield f"{split.path}: column '{field.name}' is {kind}; expected {field.type}"
 
 
-def other_features(dataset: Subject) -> Iterator[str]:
+def other_features(dataset: Source) -> Iterator[str]:
     """Find configurations with other columns or row counts in the card than in the files."""
     infos = {x.get("config_name"): x for x in dictionaries(dataset.card.get("dataset_info"))}
-    for split in dataset.splits:
+    for split in list_splits(dataset.card):
         info = infos.get(split.config) or {}
         sizes = {x.get("name"): x.get("num_examples") for x in dictionaries(info.get("splits"))}
-        held = pq.read_metadata(dataset.folder / split.path).num_rows
+        held = pq.read_metadata(dataset.place / split.path).num_rows
         if sizes.get(split.name) != held:
             card_rows = f"README.md: {split.config}/{split.name} has {sizes.get(split.name)} rows"
             yield f"{card_rows}; {split.path} has {held}; build it again"
-        columns = [describe_feature(field) for field in pq.read_schema(dataset.folder / split.path)]
+        columns = [describe_feature(field) for field in pq.read_schema(dataset.place / split.path)]
         if info.get("features") != columns:
             yield f"README.md: the features of {split.config} are not the columns of {split.path}"
 
 
-def wrong_rows(dataset: Subject) -> Iterator[str]:
+def wrong_rows(dataset: Source) -> Iterator[str]:
     """Find configurations that `polyprobe eval` refuses: a bad row, or splits not parallel."""
     # Rows with a prompt for each candidate are for `--scoring contrastive`, which compares no
     # rankings: languages may have other candidates.
     by_config: dict[str, dict[str, pa.Table]] = {}
-    for split in dataset.splits:
-        by_config.setdefault(split.config, {})[split.name] = dataset.read(split)
+    for split in list_splits(dataset.card):
+        by_config.setdefault(split.config, {})[split.name] = _read(dataset, split)
     for config, tables in by_config.items():
         try:
             check(tables, config, any(map(has_prompts, tables.values())))
@@ -167,7 +149,7 @@ def wrong_rows(dataset: Subject) -> Iterator[str]:
             yield str(error)
 
 
-def incomplete_card(space: Subject) -> Iterator[str]:
+def incomplete_card(space: Source) -> Iterator[str]:
     """Find a card without a key that a Space needs, and another SDK than a folder of its kind."""
     sdk = "static" if JSON in space.files else "gradio"
     for key in NEEDED if sdk == "static" else (*NEEDED, "sdk_version"):
@@ -177,23 +159,23 @@ def incomplete_card(space: Subject) -> Iterator[str]:
         yield f"README.md: sdk is {space.card['sdk']!r}; expected {sdk!r}"
 
 
-def missing_app(space: Subject) -> Iterator[str]:
+def missing_app(space: Source) -> Iterator[str]:
     """Find a card with a missing `app_file`."""
     app = space.card.get("app_file")
     if app and app not in space.files:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
-def missing_sibling(metric: Subject) -> Iterator[str]:
+def missing_sibling(metric: Source) -> Iterator[str]:
     """Find a missing file that another imports as `from .NAME`."""
     for file, name, relative in _list_imports(metric):
         if relative and f"{name}.py" not in metric.files:
             yield f"{file}: imports .{name}, and there is no {name}.py"
 
 
-def missing_requirement(metric: Subject) -> Iterator[str]:
+def missing_requirement(metric: Source) -> Iterator[str]:
     """Find a package that a file imports and requirements.txt does not name."""
-    listing, distributions = metric.folder / "requirements.txt", packages_distributions()
+    listing, distributions = metric.place / "requirements.txt", packages_distributions()
     try:
         lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
     except UnicodeDecodeError as error:
@@ -209,32 +191,32 @@ def missing_requirement(metric: Subject) -> Iterator[str]:
             yield f"requirements.txt: {name} is missing, which {file} imports"
 
 
-def _list_imports(metric: Subject) -> Iterator[tuple[str, str, bool]]:
+def _list_imports(metric: Source) -> Iterator[tuple[str, str, bool]]:
     """Yield all imports: file, first name of the module, whether it is `from .NAME`."""
     for file in metric.files:
         if file.endswith(".py"):
-            for name, relative in read_imports(metric.folder / file):
+            for name, relative in read_imports(metric.place / file):
                 yield file, name.split(".")[0], relative
 
 
-def not_loading(metric: Subject) -> Iterator[str]:
+def not_loading(metric: Source) -> Iterator[str]:
     """Find a module that evaluate cannot load."""
     evaluate = import_evaluate()
     try:
-        evaluate.load(str(metric.folder / f"{metric.folder.name}.py"))
+        evaluate.load(str(metric.place / f"{metric.place.name}.py"))
     except (Exception, SystemExit) as error:  # any code may be in it
         reason = " ".join(f"{type(error).__name__}: {error}".split())
-        yield f"{metric.folder.name}.py: evaluate cannot load it: {reason}"
+        yield f"{metric.place.name}.py: evaluate cannot load it: {reason}"
 
 
-def changed_file(board: Subject) -> Iterator[str]:
+def changed_file(board: Source) -> Iterator[str]:
     """Find a file that was changed after `board` wrote it; README.md is meant to be edited."""
     try:
-        content = json.loads((board.folder / JSON).read_text(encoding="utf-8"))
+        content = json.loads((board.place / JSON).read_text(encoding="utf-8"))
         seal, hashes = content.pop(SEAL, None), {**content[SEALED]}
         changed = [JSON] if seal != hash_json(content) else []
         for name in (x for x in FILES if x not in (CARD, JSON) and not changed):
-            digest = hashlib.sha256((board.folder / name).read_bytes()).hexdigest()
+            digest = hashlib.sha256((board.place / name).read_bytes()).hexdigest()
             changed += [name] if digest != hashes.get(name) else []
     except (AttributeError, KeyError, OSError, RecursionError, TypeError, ValueError) as error:
         yield f"{JSON}, or a file that it names, cannot be read ({one_line(error)}); {REMAKE}"
@@ -243,7 +225,7 @@ def changed_file(board: Subject) -> Iterator[str]:
 
 
 # By kind of the folder. A stage runs if the one before found nothing, and relies on that.
-STAGES: dict[str, tuple[list[Callable[[Subject], Iterator[str]]], ...]] = {
+STAGES: dict[str, tuple[list[Callable[[Source], Iterator[str]]], ...]] = {
     "dataset": (
         [no_configs],
         [missing_file, other_files],

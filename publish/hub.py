@@ -169,7 +169,6 @@ def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
         if refusal := next(filter(None, map(_explain_refusal, causes)), None):
             raise PolyprobeError(f"{repo_id}: {refusal}; {state.text}") from None
         rest = f"({_redact(error)}); {state.text}; {AGAIN}"
-        # A broken or missing connection.
         if any(isinstance(cause, (HTTPError, ConnectionError)) for cause in causes):
             raise UnreachableError(f"{repo_id}: no connection to {endpoint()} {rest}") from None
         raise PolyprobeError(f"{repo_id}: the upload failed {rest}") from None

@@ -1,9 +1,9 @@
 """Push a dataset, a metric or a board: the steps of `polyprobe push`, which return its lines."""
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from huggingface_hub import (
     CommitInfo,
@@ -68,12 +68,12 @@ def push(
     # `licenses` are those that do not permit publication and are to be ignored.
     check_revision(target.revision)
     source = read_source(folder)
-    card = check_source(source)
+    check_source(source)
     check_name(source, target)
     source = address_card(source, target.repo_id)
     api = HfApi()
     if dry_run:
-        return preview(api, source, target, card, licenses)
+        return preview(api, source, target, licenses)
     check_token(api, target.repo_id)
     remote = read_target(api, source, target)
     changes = compare(source, remote)
@@ -81,19 +81,17 @@ def push(
     if changes.is_empty and remote.branch:
         lines = [f"{target.repo_id}: nothing to upload, all {len(changes.same)} files are there"]
     else:
-        if refusal := find_license_problem(card, target, remote, licenses):
+        if refusal := find_license_problem(source, target, remote, licenses):
             raise PolyprobeError(refusal)
         pushed = publish(api, source, target, remote, changes)
         text = "an open pull request has these files already"
         done = text if pushed.was_there else count_changes(source, changes)
         lines = [f"{target.repo_id}: {done}", pushed.url]
         revision = pushed.revision
-    return [*lines, f"use: {usage(source, target, card, revision)}"]
+    return [*lines, f"use: {usage(source, target, revision)}"]
 
 
-def preview(
-    api: HfApi, source: Source, target: Target, card: Mapping[str, Any], licenses: Collection[str]
-) -> list[str]:
+def preview(api: HfApi, source: Source, target: Target, licenses: Collection[str]) -> list[str]:
     """Write the plan of a push. Without a connection every file counts as new."""
     notes = []
     try:
@@ -110,7 +108,7 @@ def preview(
             lines.append(f"{mark} {path}{size}")
     notes += [f"kept in the repository, not from a push: {path}" for path in changes.foreign]
     notes += [f"not uploaded, not part of a {source.kind}: {path}" for path in source.left_out]
-    if refusal := find_license_problem(card, target, remote, licenses):
+    if refusal := find_license_problem(source, target, remote, licenses):
         notes.append(refusal)
     return [
         *lines,
@@ -148,13 +146,13 @@ def read_target(api: HfApi, source: Source, target: Target) -> Remote:
 
 
 def find_license_problem(
-    card: Mapping[str, Any], target: Target, remote: Remote, licenses: Collection[str]
+    source: Source, target: Target, remote: Remote, licenses: Collection[str]
 ) -> str | None:
     """Say why a licence of the card that is not in `licenses` does not permit publication."""
     # A private repository may hold anything.
     if target.private if remote.private is None else remote.private:
         return None
-    for licence, reason in find_objections(card).items():
+    for licence, reason in find_objections(source.card).items():
         if licence not in licenses:
             return (
                 f"the card's licence is {licence!r}: {reason}; push it with --private, or, if you "
@@ -172,14 +170,14 @@ def count_changes(source: Source, changes: Changes) -> str:
     )
 
 
-def usage(source: Source, target: Target, card: Mapping[str, Any], revision: str) -> str:
+def usage(source: Source, target: Target, revision: str) -> str:
     """Write the call that loads the pushed dataset or metric, or the address of the board."""
     at = "" if revision == MAIN else f", revision={revision!r}"
     if source.kind == "board":
         return f"{endpoint()}/spaces/{target.repo_id}"
     if source.kind == "space":
         return f"evaluate.load({target.repo_id!r}{at})"
-    configs = card["configs"]
+    configs = source.card["configs"]
     default = next((c for c in configs if c.get("default")), configs[0])["config_name"]
     return f"load_dataset({target.repo_id!r}, {default!r}{at})"
 

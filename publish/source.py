@@ -11,10 +11,10 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import polyprobe
 from polyprobe.analysis.board import FILES, JSON
@@ -51,6 +51,8 @@ class Source(NamedTuple):
     kind: str  # dataset, space (a metric) or board
     files: dict[str, File]  # to upload, by their path in the repository, sorted
     left_out: list[str]  # the other paths in the folder, sorted
+    place: Path = Path()  # of the files: the folder, or a metric's bundle
+    card: Mapping[str, Any] = {}  # the YAML of README.md
 
     @property
     def name(self) -> str:
@@ -71,6 +73,8 @@ class Source(NamedTuple):
 def read_source(name: Path) -> Source:
     """List the files of a folder that belong on the Hub."""
     # Links are followed within the folder, others refused; hidden files are ignored.
+    from polyprobe.schema.locate import read_card  # here: the command line imports this module
+
     folder = find_folder(name)
     kind = find_kind(folder)
     paths, left_out = list_files(folder, kind)
@@ -80,7 +84,9 @@ def read_source(name: Path) -> Source:
         unbundled = paths
         paths, _ = list_files(place, kind)
         left_out = sorted({*left_out, *unbundled} - {*paths})
-    return Source(folder, kind, {path: identify_file(place / path) for path in paths}, left_out)
+    files = {path: identify_file(place / path) for path in paths}
+    card = read_card(place / "README.md") if "README.md" in files else {}
+    return Source(folder, kind, files, left_out, place, card)
 
 
 def make_temporary() -> Path:

@@ -26,7 +26,7 @@ OUTCOMES = {
 }
 VERSIONS = {
     **dict.fromkeys(("language", "relation", "template_id", "translator"), pl.String),
-    **dict.fromkeys(("place", "number", "rank"), pl.Int64),  # of language, original, translator
+    "number": pl.Int64,  # of the original in a language
     **dict.fromkeys(("refusal", "template", "style", "text", "problem"), pl.String),
 }
 AGREED, TRUSTED = "agreed", "trusted"
@@ -159,6 +159,7 @@ def fill_missing(
     # without a template in the source language are left out. `styles` of slots are tried in turn
     # for templates that lose a slot.
     originals = templates.filter(pl.col("relation").is_in(sorted(relations)), language=source)
+    originals = originals.sort("relation", maintain_order=True)
     gaps = {
         language: originals.join(
             templates.filter(language=language), on="relation", how="anti", maintain_order="left"
@@ -169,18 +170,17 @@ def fill_missing(
     gaps = {language: rows for language, rows in gaps.items() if rows.height}
     refusals = find_refusals(source, list(gaps), translators)
     rows = []
-    for place, (target, part) in enumerate(gaps.items()):
-        # translator by translator: the order of the voters for a wording
-        for rank, (name, translator) in enumerate(translators.items()):
-            refusal = refusals.get((name, target), "")
-            versions = [Version(problem=refusal)] * part.height
-            if not refusal:
-                versions = translate_with(translator, part, source, target, styles)
-            keys = part.select("relation", "template_id").iter_rows()
-            rows += [
-                (target, *key, name, place, number, rank, refusal, *version)
-                for number, (key, version) in enumerate(zip(keys, versions, strict=True))
-            ]
+    for target, part in gaps.items():
+        versions = {
+            name: translate_with(translator, part, source, target, styles)
+            for name, translator in translators.items()
+            if (name, target) not in refusals
+        }
+        for number, key in enumerate(part.select("relation", "template_id").iter_rows()):
+            for name in translators:
+                refusal = refusals.get((name, target), "")
+                version = Version(problem=refusal) if refusal else versions[name][number]
+                rows.append((target, *key, name, number, refusal, *version))
     return choose_wordings(pl.DataFrame(rows, VERSIONS, orient="row"), trusted, agree)
 
 
@@ -210,7 +210,7 @@ def choose_wordings(
     texts = [fold_template(text) if text else None for text in versions["template"]]
     wordings = versions.with_columns(wording=pl.Series(texts, dtype=pl.String))
     scope = ["language", "relation" if agree == "relation" else "number", "wording"]
-    votes = count_votes(wordings, scope, trusted).sort("place", "number", "rank")
+    votes = count_votes(wordings, scope, trusted)
     is_trusted = pl.col("translator").is_in(list(trusted))
     outcome = (
         pl.when(pl.col("refusal") != "").then(pl.lit(UNOFFERED))
@@ -222,9 +222,8 @@ def choose_wordings(
     )  # fmt: skip
     templates = (
         votes.filter("valid", pl.col("wording").is_not_null())
-        .sort("place", "relation", "number", "rank")
         .group_by("language", "relation", "wording", maintain_order=True)
-        .agg(pl.col("template").sort_by("number", ~is_trusted, "rank").first())
+        .agg(pl.col("template").sort_by("number", ~is_trusted, maintain_order=True).first())
         .with_columns(
             template_id=pl.format(
                 "translated:{}:{}", "relation", pl.int_range(pl.len()).over("language", "relation")

@@ -183,8 +183,9 @@ class OpenAI(Translator):
 
     def _write(self, sentence: str, terms: Terms, source: str, target: str) -> tuple[str, str]:
         languages = name_language(source), name_language(target)
-        own = self._own and self._own.choose(target, self._relation)
-        examples = read_examples(source, target) if own is None else own
+        examples = self._own and self._own.choose(target, self._relation)
+        if examples is None:  # not (), which a file may have
+            examples = read_examples(source, target)
         return write_prompt(sentence, terms, languages, examples)
 
 

@@ -185,9 +185,10 @@ def test_a_folder_that_is_not_fit(kind, spoil, message, tmp_path):
     ("kind", "sdk"), [("dataset", None), ("space", "gradio"), ("board", "static")]
 )
 def test_a_folder_that_is_fit(kind, sdk, tmp_path):
-    card = check_source(read_source(make(kind, tmp_path)))
-    assert card.get("sdk") == sdk
-    assert card["license"] == ("other" if kind == "dataset" else "apache-2.0")
+    source = read_source(make(kind, tmp_path))
+    check_source(source)
+    assert source.card.get("sdk") == sdk
+    assert source.card["license"] == ("other" if kind == "dataset" else "apache-2.0")
 
 
 def test_the_card_of_a_board_may_be_edited(tmp_path):
