@@ -82,6 +82,7 @@ def write_configs(folder: Path, name: str, selection: Sequence[str], mirror: Pat
 
 def plan_balanced(request: BalancedRequest, mirror: Path | None = None) -> pl.DataFrame:
     """Return the cost of each language in facts (`material.COSTS`); build nothing."""
+    request.check_names(plan=True)
     check_mirror(mirror)
     return trace_costs(gather(request, mirror).coverage, request.languages)
 
@@ -100,10 +101,9 @@ def build_balanced(
     """
     request.check_names()
     with open_folder(BALANCED, output, mirror) as folder:
-        name = request.name
+        name, notes = request.name, {"command": request.command}
         check_folder(folder, BALANCED, sorted({*list_configs(folder), name}))
-        command = {"command": request.command}
-        check_same(folder, name, command, "name this one with --config")
+        check_same(folder, name, notes, "name this one with --config")
         material = gather(request, mirror)
         announce(trace_costs(material.coverage, request.languages))
         report(f"building {BALANCED}/{name}")

@@ -11,9 +11,9 @@ from rich.table import Table
 from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
-from polyprobe.builder.translators import read_pairs
+from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.languages import split_list
-from polyprobe.system.errors import Console
+from polyprobe.system.errors import Console, check_option
 
 from .options import one_of, say, take_options
 
@@ -166,6 +166,7 @@ def sentences(
     apt-get install apertium-apy apertium-eng-spa apertium-eng-cat
     """
     options["source_language"] = options["source_language"].replace("_", "-")
+    check_option("--translator", options["translator"], TRANSLATORS)
     SentenceRequest(dataset, **options)  # refuses mistakes before slow imports
     pairs = read_pairs(translator_option or (), "--translator-option")
     from polyprobe.builder import build

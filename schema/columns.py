@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from polyprobe.system.errors import PolyprobeError
 
 SLOT = "[Y]"
-SENTENCE = "-sentence"  # the suffix of the name of a version with sentences
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 

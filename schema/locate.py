@@ -19,6 +19,7 @@ FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}  # names in `
 REMEDY = (
     "build it (polyprobe build), install it (polyprobe install), or give a folder or OWNER/NAME"
 )
+SENTENCE = "-sentence"  # the suffix of the name of a configuration with sentences
 PLACES = ("*", "*/*", "data/**/*")  # of the files of a dataset in its folder
 _RELATION = re.compile(r"^\| \[(\w+)\]\(\S*/Property:\1\) \| ((?:\\.|[^|\\\n])*?) \|", re.MULTILINE)
 _MADE_BY = re.compile("made by `(polyprobe build [^`]+)`")

@@ -31,8 +31,8 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
     answers = [split.answers[row] for row in rows]
     chance = np.array([len(split.answers[row]) / len(names[row]) for row in rows])
     facts = [split.fact_id[row] or str(row) for row in rows]
-    frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
     letters = _rank_by_letters(split, rows)
+    frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
     places = {"": list(range(len(rows)))}
     for place, relation in enumerate(relations):
         if relation:  # empty if the dataset has no relations

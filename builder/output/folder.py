@@ -8,7 +8,8 @@ from types import ModuleType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from polyprobe.schema.columns import SENTENCE, Row, split_name, to_table
+from polyprobe.schema.columns import Row, split_name, to_table
+from polyprobe.schema.locate import SENTENCE
 from polyprobe.system.errors import PolyprobeError, track
 from polyprobe.system.files import LOCK, explain_errors, part_of, replacing, write_text
 

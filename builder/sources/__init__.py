@@ -38,7 +38,6 @@ TRUTH_SOURCES = {
 
 def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:
     """Return the module of the source `name`; PolyprobeError for an unknown language."""
-    refuse_unknown("source", [name], "polyprobe", FACT_SOURCES)
     source = import_module(FACT_SOURCES[name])
     refuse_languages(languages, name, source.LANGUAGES)
     return source
@@ -49,5 +48,6 @@ def read_source(
     name: str, mirror: Path | None = None, languages: Sequence[str] | None = None
 ) -> "Facts":
     """Return the facts of the source `name` in some languages (default: all that it has)."""
+    refuse_unknown("source", [name], "polyprobe", FACT_SOURCES)
     facts: Facts = load_source(name, languages or ()).read_facts(mirror, languages)
     return facts

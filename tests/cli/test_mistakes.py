@@ -94,7 +94,7 @@ MISTAKES = {
     "build own f.csv --templates t.toml --candidates 1": "--candidates must be at least 2, got 1",
     "build sentences geofacts --translator gogle": "did you mean 'googletrans'?",
     "build sentences geofacts --lemmatizer stansa": "did you mean 'stanza'?",
-    "build sentences geofacts --threshold 101": "--threshold 101: expected 0 to 100",
+    "build sentences geofacts --threshold 101": "--threshold must be 0 to 100, got 101",
     "install --all": "No such option: --all; see polyprobe install --help",
     "evla": "No such command 'evla'",
 }

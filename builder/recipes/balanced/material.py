@@ -15,6 +15,7 @@ from polyprobe.builder.facts import LABELS, TEMPLATES, Facts
 from polyprobe.builder.facts.labels import clean_columns, clean_facts
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source
+from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import check_archive
 from polyprobe.system.errors import PolyprobeError, refuse_unknown, report
 
@@ -109,7 +110,7 @@ def load_sources(request: BalancedRequest) -> tuple[dict[str, ModuleType], list[
     """Return the modules of the sources, and all their languages."""
     modules = {name: load_source(name) for name in request.sources}
     languages = [*dict.fromkeys(x for module in modules.values() for x in module.LANGUAGES)]
-    refuse_unknown("language", request.languages, request.source, languages)
+    refuse_languages(request.languages, request.source, languages)
     return modules, languages
 
 
