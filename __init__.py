@@ -7,7 +7,7 @@ contains the `evaluate` modules, `polyprobe.publish` shares datasets, metrics an
 
 from importlib.metadata import version
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 __all__ = ["PolyprobeError", "__version__"]
 __version__ = version("polyprobe")

@@ -9,7 +9,7 @@ from polyprobe.schema.run.folder import OF_MODELS, compare_settings, split_signa
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 Results = Mapping[str, Any]
 RELEASED = "contrastive-released"

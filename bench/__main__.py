@@ -9,7 +9,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 FOLDER = Path(__file__).parent
 

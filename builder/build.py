@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from polyprobe.system.errors import PolyprobeError, explain_missing_extras, report
 from polyprobe.system.files import locked
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras, report
 from polyprobe.system.options import check_arguments, convert_value
 
 from .recipes import BALANCED, OWN, REQUESTED, choose_configs, list_recipe_configs, load_recipe

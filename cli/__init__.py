@@ -12,8 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from polyprobe import __version__
-from polyprobe.system.errors import PolyprobeError, hide_secrets_in_logs, one_line
-from polyprobe.system.errors import report as report_line
+from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_line
+from polyprobe.system.messages import report as report_line
 
 from .analyses import board, compare, groups, relate, tokens
 from .audit import audit

@@ -13,7 +13,7 @@ from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import check_model, check_model_revision
-from polyprobe.system.errors import PolyprobeError, check_ending
+from polyprobe.system.messages import PolyprobeError, check_ending
 from polyprobe.system.options import option
 
 from .options import (
@@ -130,7 +130,7 @@ def relate(
     from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
     from polyprobe.schema.run.folder import Run
-    from polyprobe.system.errors import explain_missing_extras
+    from polyprobe.system.messages import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", any_package=True):
         result = relate_run(Run(run), split_list(items), options, splits)
@@ -234,7 +234,7 @@ def tokens(
     check_model_revision(model, options.revision)
     from polyprobe.schema.columns import fingerprint
     from polyprobe.schema.load import find_default, load_facts
-    from polyprobe.system.errors import explain_missing_extras
+    from polyprobe.system.messages import explain_missing_extras
 
     tables = load_facts(dataset, options.config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from polyprobe.schema.locate import check_dataset_name
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import option
 
 from .options import Outputs, PageOptions, parse_splits, take_options
@@ -43,7 +43,7 @@ def audit(
     if not Path(dataset).exists():
         check_dataset_name(dataset)
     # these imports take a second; mistakes of the user are refused before
-    from polyprobe.system.errors import explain_missing_extras
+    from polyprobe.system.messages import explain_missing_extras
 
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables

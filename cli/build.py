@@ -13,7 +13,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, Sent
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
 from polyprobe.schema.languages import split_list
-from polyprobe.system.errors import Console, check_option
+from polyprobe.system.messages import Console, check_option
 
 from .options import one_of, say, take_options
 

@@ -9,7 +9,7 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from polyprobe.system.download import cache_folder
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .options import say
 

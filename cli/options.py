@@ -15,8 +15,8 @@ from polyprobe.eval.options import check_languages
 from polyprobe.report.pictures import LABELS, ORDERS
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.scoring.options import FREE
-from polyprobe.system.errors import Console, check_ending, check_option
 from polyprobe.system.files import write_text
+from polyprobe.system.messages import Console, check_ending, check_option
 from polyprobe.system.options import LARGEST, Declaration, Options, collect_options, option
 
 if TYPE_CHECKING:

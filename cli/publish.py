@@ -10,7 +10,7 @@ import typer
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.publish.harness import HARNESSES, check_scoring, export_dataset
 from polyprobe.publish.source import find_folder, find_kind
-from polyprobe.system.errors import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, report
 
 from .options import checked, one_of, parse_splits, say
 

@@ -12,8 +12,8 @@ from polyprobe.analysis.options import BootstrapOptions, RowOptions
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.languages import split_list
 from polyprobe.scoring.embedded import TRAINED
-from polyprobe.system.errors import Console, PolyprobeError, explain_missing_extras
-from polyprobe.system.errors import report as report_line
+from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras
+from polyprobe.system.messages import report as report_line
 from polyprobe.system.options import option
 
 from .options import MapOptions, PageOptions, say, take_options

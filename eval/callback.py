@@ -44,7 +44,7 @@ from polyprobe.scoring.model_objects import configuration_of, unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
 from polyprobe.scoring.scorers import SCORINGS, Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
-from polyprobe.system.errors import PolyprobeError, naming_language
+from polyprobe.system.messages import PolyprobeError, naming_language
 from polyprobe.system.options import convert_value, with_keywords
 
 

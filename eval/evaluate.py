@@ -22,9 +22,9 @@ from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
 from polyprobe.system.devices import limit_threads
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.errors import report as say
 from polyprobe.system.files import locked
+from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.messages import report as say
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
 from .donors import deal_donors

@@ -16,7 +16,7 @@ from polyprobe.scoring.options import (
     ScoringOptions,
     is_name,
 )
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import Options, collect_options, option
 
 if TYPE_CHECKING:  # imports datasets

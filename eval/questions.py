@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from polyprobe.metrics.shared.floors import answer_frequency, compare_names
 from polyprobe.schema.columns import SLOT, name_candidates, read_lists
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .donors import Donors
 

@@ -23,8 +23,8 @@ from polyprobe.schema.locate import (
     list_splits,
 )
 from polyprobe.schema.run.folder import SEAL
-from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import hash_json
+from polyprobe.system.messages import PolyprobeError, one_line
 
 from .install import import_evaluate
 from .source import Source, read_imports

@@ -18,7 +18,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import hide_secrets
 
 from .source import Source, is_published

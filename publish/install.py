@@ -12,8 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import polyprobe
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import hash_files, write_whole
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
 from .source import bundle, find_folder, find_kind, has_parquet, is_metric

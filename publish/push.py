@@ -15,7 +15,7 @@ from huggingface_hub import (
 )
 
 from polyprobe import __version__
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .checks import check_source, find_objections
 from .hub import (

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import polyprobe
 from polyprobe.analysis.board import FILES, JSON
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import hash_files
+from polyprobe.system.messages import PolyprobeError
 
 ROOMS = ("metrics", "datasets")
 ROOT = "polyprobe.metrics"

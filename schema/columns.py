@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 SLOT = "[Y]"
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.

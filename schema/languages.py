@@ -17,7 +17,7 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from polyprobe.system.errors import PolyprobeError, guess
+from polyprobe.system.messages import PolyprobeError, guess
 
 STANZA = {"iw": "he", "no": "nb", "zh": "zh-hans"}  # codes that Stanza spells otherwise
 TRAITS = ("script", "family", "branch")

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow.dataset import ParquetFragmentScanOptions
 
-from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, unknown
+from polyprobe.system.messages import PolyprobeError, may_be_unknown, one_line, unknown
 from polyprobe.system.options import convert_value
 
 from .columns import REMEDY as CORRECTION

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from huggingface_hub import try_to_load_from_cache
 from huggingface_hub.constants import HF_HOME
 
-from polyprobe.system.errors import PolyprobeError, guess, one_line
+from polyprobe.system.messages import PolyprobeError, guess, one_line
 
 FORMATS = {".parquet": "parquet", ".jsonl": "json", ".csv": "csv"}  # names in `datasets`
 REMEDY = (

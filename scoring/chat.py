@@ -10,8 +10,8 @@ from operator import eq
 from typing import Any, NamedTuple
 
 from polyprobe.scoring.engine import Ids
-from polyprobe.system.errors import PolyprobeError, guess, one_line
 from polyprobe.system.files import hash_json
+from polyprobe.system.messages import PolyprobeError, guess, one_line
 
 from .limits import ExceededError, run_limited
 from .options import ScoringOptions

@@ -10,7 +10,7 @@ from pathlib import Path
 from signal import SIGKILL, SIGXCPU
 from typing import TypeVar
 
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.messages import PolyprobeError, one_line
 
 Result = TypeVar("Result")
 SECONDS, MEMORY = 5, 2**30  # of processor time, bytes in addition to those of this process

@@ -13,8 +13,8 @@ from transformers import AutoConfig, AutoTokenizer
 
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import choose_device, find_dtype
-from polyprobe.system.errors import MAX_LENGTH, PolyprobeError, explain_missing_extras, one_line
-from polyprobe.system.errors import report as say
+from polyprobe.system.messages import MAX_LENGTH, PolyprobeError, explain_missing_extras, one_line
+from polyprobe.system.messages import report as say
 from polyprobe.system.options import with_keywords
 from polyprobe.system.sending import run_async
 from polyprobe.system.text import clean_field

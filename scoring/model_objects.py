@@ -12,8 +12,8 @@ import torch
 from accelerate.utils import extract_model_from_parallel
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from polyprobe.system.errors import PolyprobeError, quote
 from polyprobe.system.files import HASH, hash_model
+from polyprobe.system.messages import PolyprobeError, quote
 
 from .options import OF_OBJECTS, check_attention
 from .scorers import Scorer

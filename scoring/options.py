@@ -13,7 +13,7 @@ from string import ascii_uppercase
 from typing import Any
 
 from polyprobe.system.devices import DTYPES, check_device
-from polyprobe.system.errors import PolyprobeError, require
+from polyprobe.system.messages import PolyprobeError, require
 from polyprobe.system.options import Options, collect_options, option
 from polyprobe.system.sending import check_address
 

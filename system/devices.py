@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from .errors import PolyprobeError, check_option, one_line
+from .messages import PolyprobeError, check_option, one_line
 
 if TYPE_CHECKING:
     import torch

@@ -14,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import PolyprobeError, report
+from .messages import PolyprobeError, report
 from .sending import SMALL, check_address, extend
 
 PATIENCE = 60.0  # seconds to wait for another process's transaction

@@ -15,7 +15,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from .errors import PolyprobeError, report
+from .messages import PolyprobeError, report
 
 try:
     import fcntl

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, NamedTuple, Self, TypeVar, cast, get_args, get_origin
 
-from .errors import PolyprobeError, check_option, quote, refuse_unknown
+from .messages import PolyprobeError, check_option, quote, refuse_unknown
 
 LARGEST = 10**9  # the largest number of an option that declares none
 Function = TypeVar("Function", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
-from .errors import PolyprobeError, one_line
+from .messages import PolyprobeError, one_line
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState

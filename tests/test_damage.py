@@ -22,7 +22,7 @@ from polyprobe.report.page.board import write_board
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.download import ContentStore
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, write_predictions

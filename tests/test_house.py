@@ -82,7 +82,7 @@ def test_metric_folders_import_only_polyprobe_metrics():
 def test_there_is_one_kind_of_console():
     """Another would read `[red]` and `:name:` in values, and pass on commands to the terminal."""
     for path in (p for room in ROOMS for p in modules(room)):
-        console = path.relative_to(ROOT) == Path("system/errors.py")
+        console = path.relative_to(ROOT) == Path("system/messages.py")
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module in ("rich", "rich.console"):
                 names = {alias.name for alias in node.names}

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import part_of
+from polyprobe.system.messages import PolyprobeError
 
 CARD, PAGE, JSON, TABLE, LATEX = "README.md", "index.html", "board.json", "board.csv", "board.tex"
 FILES = (CARD, PAGE, JSON, TABLE, LATEX)

@@ -19,8 +19,8 @@ from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
 from polyprobe.analysis.figures.results import CENTRED
 from polyprobe.metrics.joint.significance import correct
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError, check_option, unknown
 from polyprobe.system.files import read_tsv
+from polyprobe.system.messages import PolyprobeError, check_option, unknown
 
 from .entries import ModelEntry, read_entries
 

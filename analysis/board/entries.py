@@ -18,7 +18,7 @@ from polyprobe.analysis.figures.results import (
 from polyprobe.schema.run.folder import Run, name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import without_collector
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 Bounds = list[float] | None
 # The values of pairs fill memory, if many models are read.

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from polyprobe.analysis.figures.units import resolve_clusters
 from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .match import WORDINGS, find_versions, split_wording
 from .options import ComparisonOptions

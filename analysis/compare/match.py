@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, list_relations_and_flags
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 Tables = Mapping[str, pa.Table]
 Pair = tuple[Tables, Tables]

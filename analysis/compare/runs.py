@@ -23,7 +23,7 @@ from polyprobe.schema.run.fillings import choose_again
 from polyprobe.schema.run.folder import Run, compare_settings, describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.scoring.options import is_normalised
-from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.system.messages import PolyprobeError, track
 from polyprobe.system.options import check_arguments
 
 from .decodings import Decodings, compare_decodings

@@ -16,7 +16,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.schema.run.settings import DEFINITION
-from polyprobe.system.errors import PolyprobeError, report, track
+from polyprobe.system.messages import PolyprobeError, report, track
 from polyprobe.system.options import check_arguments
 
 from .declaration import PAIR, TEMPLATE_RANKINGS

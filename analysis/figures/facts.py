@@ -23,7 +23,7 @@ from polyprobe.schema.columns import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import Choice, apply_choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .options import RankingOptions
 

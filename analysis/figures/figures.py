@@ -18,7 +18,7 @@ from polyprobe.metrics.rank_overlap.formulas import find_kendall
 from polyprobe.metrics.rankc.formulas import find_rankc, find_rankc_adjusted, rankc_chance
 from polyprobe.metrics.rankc_subject.formulas import find_terms
 from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
-from polyprobe.system.errors import check_option
+from polyprobe.system.messages import check_option
 
 from .declaration import (
     ALL,

@@ -16,7 +16,7 @@ from polyprobe.metrics.shared.rows import Rows, take
 from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .declaration import LANGUAGE, SEVERAL
 from .facts import ScoredFacts

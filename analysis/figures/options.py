@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from polyprobe.schema.languages import split_list
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError, check_option
 from polyprobe.system.options import Options, collect_options, option
 
 from . import REPEATED_SUBJECTS, TEMPLATES

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError, check_option, refuse_unknown
+from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
 from .declaration import ALL, LANGUAGE, PAIR, RunFigure
 from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names

@@ -9,7 +9,7 @@ from polyprobe.analysis.options import CLUSTERS, Bootstrap
 from polyprobe.metrics.rankc_subject.formulas import link_units
 from polyprobe.metrics.shared.intervals import Resampling, choose_resamples, index_labels
 from polyprobe.schema.columns import split_fact
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError, check_option
 
 ENOUGH_RELATIONS = 8
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polyprobe.analysis.options import BootstrapOptions
 from polyprobe.schema.languages import TRAITS
-from polyprobe.system.errors import check_option, check_path
+from polyprobe.system.messages import check_option, check_path
 from polyprobe.system.options import option
 
 OF_LANGUAGES = TRAITS

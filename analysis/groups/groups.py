@@ -29,7 +29,7 @@ from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
 from . import DEFAULTS, GroupOptions

@@ -11,8 +11,8 @@ from polyprobe.schema.columns import split_fact
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import load_again
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import TAB, read_tsv
+from polyprobe.system.messages import PolyprobeError
 
 from . import OF_LANGUAGES, check_by
 

@@ -19,7 +19,7 @@ from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import find_language, refuse_languages
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import Choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 OVERLAP = "coverlap"
 EXPLAINED = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)

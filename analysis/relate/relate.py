@@ -18,7 +18,7 @@ from polyprobe.metrics.shared import intervals
 from polyprobe.schema.languages import list_traits
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError, check_option
 
 from . import DEFAULTS, SUBWORDS, RelateOptions
 from .pairs import (

@@ -14,9 +14,9 @@ from polyprobe.metrics.shared.intervals import Figure
 from polyprobe.schema.languages import TRAITS, find_language
 from polyprobe.schema.run.folder import Run, name_runs
 from polyprobe.schema.run.rows import Choice
-from polyprobe.system.errors import PolyprobeError
-from polyprobe.system.errors import missing as lacks
 from polyprobe.system.files import read_tsv
+from polyprobe.system.messages import PolyprobeError
+from polyprobe.system.messages import missing as lacks
 
 from . import ACCURACIES, ACCURACY, DISTANCES, SUBWORDS, check_with
 from .pairs import (

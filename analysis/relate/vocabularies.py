@@ -16,8 +16,8 @@ from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP, SERVED
 from polyprobe.scoring.weights.places import Place, find_tokenizer, load_tokenizer
-from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import is_hash
+from polyprobe.system.messages import PolyprobeError, one_line
 
 from . import FILLED, PROMPTS, SUBWORDS
 from .pairs import Similarity, name_keys

@@ -13,7 +13,7 @@ Everything else is text.
 import re
 from typing import NamedTuple, TypeAlias
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 # The prompts' names of cases, in capitals; UniMorph's except INST.
 CASES = frozenset(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import TAB, read_tsv
+from polyprobe.system.messages import PolyprobeError
 
 from .entities import FEM, MASC, NEUT, PL, SG, Agreement
 

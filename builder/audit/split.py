@@ -8,7 +8,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from polyprobe.schema.columns import SCHEMA
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 NEEDED = ("prompt", "candidates", "answers")
 

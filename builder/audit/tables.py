@@ -9,7 +9,7 @@ from polyprobe.schema.columns import split_name
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import list_splits, locate, read_card
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .templates import TemplateCounts, tally_templates
 

@@ -16,7 +16,7 @@ from rapidfuzz.distance import Levenshtein
 
 from polyprobe.builder.facts import SUBJECT
 from polyprobe.report.finding import Cell, Column, Finding, Part, Role, Table
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 NEEDED = ("relation", "template_id", "prompt", "subject")
 ROWS = 20  # of a template, from which it is read

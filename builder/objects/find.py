@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
 from .lemmatizers import UNINFLECTED, Word, load_lemmatizer

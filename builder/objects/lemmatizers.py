@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.schema.languages import stanza_name
-from polyprobe.system.errors import (
+from polyprobe.system.messages import (
     PolyprobeError,
     explain_missing_extras,
     one_line,

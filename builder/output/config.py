@@ -14,8 +14,8 @@ from polyprobe.builder.audit.baseline import Baseline, find_baselines
 from polyprobe.builder.audit.split import find_ids, read_split
 from polyprobe.metrics.joint import HEADLINES
 from polyprobe.schema.columns import UNREADABLE, find_different, split_name
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import hash_files
+from polyprobe.system.messages import PolyprobeError
 
 NOTES = "polyprobe"  # key of the notes in the metadata of a Parquet file
 UNRANKED = ("accuracy", "coverlap")  # headline figures that compare no rankings

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from polyprobe.schema.columns import Row, split_name, to_table
 from polyprobe.schema.locate import SENTENCE
-from polyprobe.system.errors import PolyprobeError, track
 from polyprobe.system.files import LOCK, explain_errors, part_of, replacing, write_text
+from polyprobe.system.messages import PolyprobeError, track
 
 from .card import MARK, Describe, render_benchmark, render_card
 from .config import NOTES, read_config

@@ -5,7 +5,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
-from polyprobe.system.errors import refuse_unknown, unknown
+from polyprobe.system.messages import refuse_unknown, unknown
 
 
 class Recipe(NamedTuple):

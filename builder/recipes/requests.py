@@ -11,7 +11,7 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.schema.locate import SENTENCE
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError, check_option
 from polyprobe.system.options import Options, option, spell_options
 from polyprobe.system.text import hide_secrets
 

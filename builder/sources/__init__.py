@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.errors import refuse_unknown
+from polyprobe.system.messages import refuse_unknown
 from polyprobe.system.options import check_arguments
 
 if TYPE_CHECKING:  # polars is an extra

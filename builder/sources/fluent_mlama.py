@@ -29,7 +29,7 @@ from polyprobe.builder.facts import ALIASES, FACTS, LABELS, PROMPTS, TEMPLATES, 
 from polyprobe.builder.facts.labels import choose_labels, normalise
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import track
+from polyprobe.system.messages import track
 
 LICENCE = (
     "none stated in the repository; facts, labels and templates from mLAMA, which is CC-BY-NC-4.0, "

@@ -24,7 +24,7 @@ import pyarrow as pa
 from polyprobe.builder.facts import FACTS, TEMPLATES, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
 from polyprobe.system.download import read_archive
-from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.system.messages import PolyprobeError, track
 
 from .bmlama import files as bmlama_files
 from .mpararel import TUPLES

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from polyprobe.builder.facts import Facts
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.messages import PolyprobeError, one_line
 
 from . import mlama
 

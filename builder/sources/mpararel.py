@@ -18,7 +18,7 @@ import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, count_changed, is_template
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import track
+from polyprobe.system.messages import track
 
 LICENCE = (
     "none stated in the repository; forked from mLAMA, which is CC-BY-NC-4.0, "

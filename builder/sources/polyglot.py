@@ -26,7 +26,7 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts, count_changed
 from polyprobe.builder.facts.labels import choose_labels, tidy
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import track
+from polyprobe.system.messages import track
 
 from . import mpararel
 

@@ -23,7 +23,7 @@ from polyprobe.builder.annotated import grammar
 from polyprobe.builder.facts import ALIASES, FACTS, LABELS, TEMPLATES, Facts, is_template
 from polyprobe.schema.languages import show_language
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import track
+from polyprobe.system.messages import track
 
 from .mpararel import TUPLES, list_facts
 

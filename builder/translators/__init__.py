@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
-from polyprobe.system.errors import PolyprobeError, explain_missing_extras, refuse_unknown
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras, refuse_unknown
 from polyprobe.system.options import check_arguments
 
 from .translator import Translation, Translator

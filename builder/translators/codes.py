@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 from langcodes import closest_supported_match, standardize_tag
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 SAME_LANGUAGE = 1  # the greatest distance in langcodes between two codes of one language: no, nb
 # Scripts that langcodes does not assume by itself.

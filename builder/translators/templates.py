@@ -15,7 +15,7 @@ import polars as pl
 from polyprobe.builder.facts import SUBJECT, TEMPLATES, is_template
 from polyprobe.builder.facts.labels import fold, normalise
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.messages import PolyprobeError, refuse_unknown
 
 from . import Translator, load_translator, read_pairs
 

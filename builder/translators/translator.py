@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager, closing
 from typing import NamedTuple
 
 from polyprobe.system.download import ContentStore, cache_folder
-from polyprobe.system.errors import PolyprobeError, explain_missing_extras, track
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras, track
 from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,

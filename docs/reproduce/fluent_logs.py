@@ -43,8 +43,8 @@ from polyprobe.schema.languages import split_list
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
 from polyprobe.system.files import hash_text
+from polyprobe.system.messages import PolyprobeError, one_line, unknown
 
 KINDS = {"template": "template", "google": "gt", "chatgpt": "chatgpt"}  # in the columns' names
 FORMS = {"template": "obj_label", "gt": "gt_infl_object", "chatgpt": "chatgpt_infl_object"}

@@ -46,7 +46,7 @@ from polyprobe.metrics.shared.intervals import Resampling, estimate_figure, sum_
 from polyprobe.report.findings.groups import describe_test
 from polyprobe.schema.columns import UNREADABLE
 from polyprobe.schema.languages import find_code, list_traits
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.messages import PolyprobeError, one_line, unknown
 
 COLUMNS = ("model", "language", "dataset_id")
 FILE = "errors.tsv"  # of a zip

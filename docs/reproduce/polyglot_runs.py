@@ -22,8 +22,8 @@ from polyprobe.docs.reproduce.polyglot_errors import N_ROWS, read_errors, read_i
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError, check_option
 from polyprobe.system.files import hash_json
+from polyprobe.system.messages import PolyprobeError, check_option
 
 RIGHT, WRONG = [0.0, -1.0], [-1.0, 0.0]
 FIGURES = MetricOptions(average="micro", figures=("accuracy", "contrastive_knowledge.accuracy"))

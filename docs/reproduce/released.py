@@ -12,7 +12,7 @@ from polyprobe.metrics.factual_accuracy.formulas import (
     measure_factual_accuracy,
 )
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 PER_PREDICTION = ("prediction", "is_same")
 FLAGS = {"True": True, "False": False, "1": True, "0": False}

@@ -29,7 +29,7 @@ from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.builder.sources.xfactr import LANGUAGES
 from polyprobe.docs.reproduce.released import Released, read_decodings
 from polyprobe.metrics.factual_accuracy.formulas import measure_factual_accuracy
-from polyprobe.system.errors import PolyprobeError, one_line, unknown
+from polyprobe.system.messages import PolyprobeError, one_line, unknown
 
 Rows = list[dict[str, Any]]  # of a decoding
 Log = tuple[Path, list[Released]]  # one decoding of a relation, and its file

@@ -19,8 +19,8 @@ from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.scorers import Scorer
-from polyprobe.system.errors import DESCRIPTION, Console, PolyprobeError
 from polyprobe.system.files import is_hash
+from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
 
 from .score_store import QueryScores, ScoreStore, open_store, split_scores
 from .workers import Report, Results, Task, score_here

@@ -14,7 +14,7 @@ from polyprobe.scoring.engine import Progress
 from polyprobe.scoring.options import DecodingOptions
 from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
-from polyprobe.system.errors import Console, naming_language
+from polyprobe.system.messages import Console, naming_language
 
 from .fill import CountBars
 

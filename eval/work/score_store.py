@@ -14,7 +14,7 @@ import numpy as np
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.download import ELSEWHERE, ContentStore, cache_folder
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 if TYPE_CHECKING:  # imports torch, which `polyprobe cache` does not need
     from polyprobe.scoring.scorers import Scored

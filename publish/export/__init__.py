@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, report
 
 # Modules and functions; they are imported when needed, because the command line reads the names.
 RUN_FORMATS = {

@@ -18,8 +18,8 @@ from polyprobe.schema.columns import SECOND_ANSWERS
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import hash_json, is_hash, write_text
+from polyprobe.system.messages import PolyprobeError
 
 MANY = 10  # more languages than this are counted, not listed
 MARK = "made by `polyprobe export`"

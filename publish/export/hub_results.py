@@ -19,8 +19,8 @@ from huggingface_hub.repocard_data import eval_results_to_model_index
 from polyprobe.analysis.figures.figures import find_figure
 from polyprobe.analysis.figures.results import MEAN, mean_known
 from polyprobe.metrics.joint import HEADLINES
-from polyprobe.system.errors import PolyprobeError, one_line
 from polyprobe.system.files import write_whole
+from polyprobe.system.messages import PolyprobeError, one_line
 
 from .exported import Exported, as_yaml, write_export
 

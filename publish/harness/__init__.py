@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text
+from polyprobe.system.messages import PolyprobeError
 
 # Modules and functions, which return {file name: text} for a configuration. They are
 # imported when needed, because the command line reads the names.

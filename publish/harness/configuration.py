@@ -16,8 +16,8 @@ from polyprobe import __version__
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.load import PARTS, load_facts
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import hash_files
+from polyprobe.system.messages import PolyprobeError
 
 to_yaml = partial(yaml.safe_dump, sort_keys=False, allow_unicode=True, width=10**6)
 

@@ -1,7 +1,7 @@
 """Tasks of lm-evaluation-harness: a group, a shared part, and one task for each language."""
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .configuration import Configuration, to_yaml
 

@@ -18,7 +18,7 @@ from polyprobe.schema.run.protocol import as_asked
 from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)

@@ -15,8 +15,8 @@ from polyprobe.report.finding import N_BESIDE, Cell, Finding, Part, Role, Table
 from polyprobe.report.pictures import ORDERS
 from polyprobe.report.pictures.order import arrange, name_picture
 from polyprobe.report.show import mark_cell
-from polyprobe.system.errors import check_ending
 from polyprobe.system.files import write_text
+from polyprobe.system.messages import check_ending
 
 HERE = Path(__file__).parent
 ENDINGS = (".html",)

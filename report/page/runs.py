@@ -17,7 +17,7 @@ from polyprobe.report.finding import Finding
 from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run, describe_differing, name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.errors import PolyprobeError, check_ending
+from polyprobe.system.messages import PolyprobeError, check_ending
 from polyprobe.system.options import check_arguments
 
 from . import decodings, parts

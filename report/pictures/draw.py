@@ -5,8 +5,8 @@ from pathlib import Path
 
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.metrics.pictures.svg import draw_svg, set_colours
-from polyprobe.system.errors import check_ending, report, require
 from polyprobe.system.files import write_whole
+from polyprobe.system.messages import check_ending, report, require
 from polyprobe.system.options import check_arguments
 
 from .order import name_picture

@@ -8,7 +8,7 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points, Series
 from polyprobe.schema.languages import find_language, show_language
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
 from . import ORDERS

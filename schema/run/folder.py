@@ -23,8 +23,8 @@ from polyprobe.schema.run.shapes import (
     find_wrong_shape,
     find_wrong_value,
 )
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import LOCK, hash_json, part_of, write_text, write_whole
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import convert_value
 
 # Where run.json and results.json have their own SHA-256, results.json that of the run.json that it

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from polyprobe.schema.columns import SLOT, has_prompts
-from polyprobe.system.errors import PolyprobeError, naming_language
+from polyprobe.system.messages import PolyprobeError, naming_language
 
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")

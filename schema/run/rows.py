@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, find_different
 from polyprobe.schema.languages import split_list
-from polyprobe.system.errors import PolyprobeError, refuse_unknown
+from polyprobe.system.messages import PolyprobeError, refuse_unknown
 from polyprobe.system.options import check_arguments
 
 OTHERS = "other relations"

@@ -9,8 +9,8 @@ from typing import Any, Self, get_type_hints
 
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.shapes import CHAT, as_shape, find_wrong_shape
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import HASH, is_hash
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import clean, clean_field
 
 # Increase when scores change for the same model and query.

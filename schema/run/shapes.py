@@ -11,7 +11,7 @@ from typing import Any, get_args, get_origin
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 # A shape is a type, Any, a tuple of alternatives, [shape], [shape, …] of this length, {str: shape},
 # or {key: shape, ...: shape of other keys}. A float is finite, an int is a count, a key that ends

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from polyprobe.system.devices import is_out_of_memory
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .forward import MAX_NODES, Forecast, ForwardPath, Input, Network, Plan, Progress, Tree
 from .kernels import has_product

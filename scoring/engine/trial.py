@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from polyprobe.system.devices import is_out_of_memory
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .forward import ForwardPath, Full, Gathered, Input, Network, Plan, Unpadded, count_common
 from .kernels import TORCH, faster_product

@@ -13,7 +13,7 @@ from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.options import BOS
-from polyprobe.system.errors import PolyprobeError, check_option
+from polyprobe.system.messages import PolyprobeError, check_option
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer

@@ -9,7 +9,7 @@ from scipy.special import log_softmax
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Plan
 from polyprobe.scoring.options import LETTERS
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, first_pieces
 from .queries import Queries, list_queries

@@ -13,7 +13,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.options import FREE
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer

@@ -10,7 +10,7 @@ import torch
 
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Input, Plan, Progress
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .queries import BOUNDARY, Queries
 from .scorer import Prepared, Scored, Scorer

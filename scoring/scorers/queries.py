@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids
-from polyprobe.system.errors import PolyprobeError, quote
+from polyprobe.system.messages import PolyprobeError, quote
 
 BOUNDARY = "▁"
 

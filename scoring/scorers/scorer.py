@@ -14,7 +14,7 @@ from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Engine, Ids, Network, Plan, Progress
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.system.devices import without_collector
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .queries import Queries, list_queries, only_unknown
 

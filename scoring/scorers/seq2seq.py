@@ -12,7 +12,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer

@@ -13,7 +13,7 @@ from polyprobe.schema.run.folder import AGREE
 from polyprobe.scoring.engine import Forecast, Plan, Progress
 from polyprobe.scoring.options import PRODUCTS
 from polyprobe.system import sending
-from polyprobe.system.errors import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, report
 
 from .cover import Prompt, PromptReads, cover
 from .server import TIMEOUT, Answer, RefusedError, Server, new_client

@@ -12,7 +12,7 @@ import numpy as np
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system import sending
-from polyprobe.system.errors import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt

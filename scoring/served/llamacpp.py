@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from polyprobe.system.errors import report
+from polyprobe.system.messages import report
 from polyprobe.system.sending import BrokenAnswerError
 
 from .cover import Prompt, Reach

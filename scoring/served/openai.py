@@ -6,7 +6,7 @@ from heapq import nlargest
 from typing import Any
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.errors import PolyprobeError, guess, list_first
+from polyprobe.system.messages import PolyprobeError, guess, list_first
 from polyprobe.system.sending import BrokenAnswerError
 from polyprobe.system.text import hide_secrets
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.errors import one_line
+from polyprobe.system.messages import one_line
 from polyprobe.system.sending import LARGE, BrokenAnswerError, extend, http_failures, open_client
 from polyprobe.system.text import hide_secrets
 

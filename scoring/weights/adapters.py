@@ -6,7 +6,7 @@ from typing import Any
 
 from polyprobe.scoring.model_objects import check_adapter_kind, unwrap_model
 from polyprobe.scoring.options import ADAPTER, check_adapter
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .places import Place, one_line_errors
 from .quantized import quieten

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 from transformers.dynamic_module_utils import get_relative_imports
 from transformers.utils import TRANSFORMERS_DYNAMIC_MODULE_NAME
 
-from polyprobe.system.errors import PolyprobeError, quote, report
 from polyprobe.system.files import HASH, hash_files
+from polyprobe.system.messages import PolyprobeError, quote, report
 
 from .places import Place, locate_model, read_object
 

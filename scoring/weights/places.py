@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 from huggingface_hub import hf_hub_download, parse_local_safetensors_file_metadata
 from huggingface_hub.errors import EntryNotFoundError, HFValidationError
 
-from polyprobe.system.errors import PolyprobeError, may_be_unknown, one_line, quote, report
 from polyprobe.system.files import HASH, hash_model, list_model_files
+from polyprobe.system.messages import PolyprobeError, may_be_unknown, one_line, quote, report
 
 from ..options import ADAPTER, EMBEDDED, check_model, check_model_revision, no_adapter
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from transformers import BitsAndBytesConfig
 
-from polyprobe.system.errors import PolyprobeError, require
+from polyprobe.system.messages import PolyprobeError, require
 
 from .places import Place
 

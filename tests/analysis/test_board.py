@@ -29,8 +29,8 @@ from polyprobe.report.findings.board import (
 )
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import part_of
+from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, write_run

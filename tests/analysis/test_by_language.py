@@ -9,7 +9,7 @@ from polyprobe.analysis.figures.facts import ScoredFacts
 from polyprobe.analysis.figures.modules import measure_modules
 from polyprobe.analysis.figures.units import Units, read_clusters
 from polyprobe.metrics.coverlap.formulas import compare_right
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.tables import EVERY, make_predictions, make_scores, measure_predictions
 
 

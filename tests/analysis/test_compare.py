@@ -21,7 +21,7 @@ from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
 from polyprobe.metrics.joint.significance import Difference, correct, invert_intervals, p_value
 from polyprobe.report.findings.comparison import explain_least, make_comparison_finding
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.predictions import FIRST, RELATIONS, SECOND, write_predictions
 from tests.making.runs import PICKS, SCORES, scores, write_run

@@ -25,7 +25,7 @@ from polyprobe.docs.reproduce.released import (
 )
 from polyprobe.report.findings.run import make_errors_table
 from polyprobe.report.show import render_table
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.conftest import UPSTREAM
 from tests.making.tables import make_predictions, measure_predictions
 

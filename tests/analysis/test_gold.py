@@ -13,7 +13,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import read_confidences
 from polyprobe.scoring.options import DecodingOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.stable import save_fixed

@@ -23,7 +23,7 @@ from polyprobe.metrics.shared.intervals import Resampling
 from polyprobe.report.findings.groups import make_groups_finding
 from polyprobe.report.show import render
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.relations import write_scores

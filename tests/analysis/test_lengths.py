@@ -28,7 +28,7 @@ from polyprobe.schema.run.fillings import choose_again, find_winner
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.stable import save_fixed

@@ -11,7 +11,7 @@ from polyprobe.analysis.figures.compute import find_results
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.cli import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.relations import LANGUAGES, write_scores
 from tests.making.runs import write_run

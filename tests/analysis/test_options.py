@@ -25,7 +25,7 @@ from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.ranks import WEIGHTS
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.schema.run.folder import SCORES
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.analysis.definitions import error_of
 from tests.making.facts import write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, write_scores

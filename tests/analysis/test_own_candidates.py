@@ -18,7 +18,7 @@ from polyprobe.publish.export import export_run
 from polyprobe.report.page.runs import write_report
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import CITIES, write_facts
 from tests.making.trainers import make_trainer, save_once
 

@@ -24,7 +24,7 @@ from polyprobe.metrics.joint.measures import (
 from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.publish.export import export_run
 from polyprobe.report.findings.run import make_pairs_part
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run

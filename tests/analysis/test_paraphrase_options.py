@@ -15,7 +15,7 @@ from polyprobe.analysis.figures.units import Units
 from polyprobe.schema.columns import read_lists
 from polyprobe.schema.run.folder import SCORES
 from polyprobe.schema.run.protocol import as_asked, mark_repeated
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 # Subject, its label, object, its label, in the relation P19.
 TUPLES = (

@@ -18,7 +18,7 @@ from polyprobe.schema.columns import fingerprint
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.schema.run.rows import make_choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import CITIES, write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.runs import make_settings

@@ -16,7 +16,7 @@ from polyprobe.cli import app
 from polyprobe.metrics.pictures.picture import Heat, Points
 from polyprobe.report.findings.relate import make_relate_finding
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.predictions import write_predictions
 from tests.making.reader import Reader

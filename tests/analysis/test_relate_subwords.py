@@ -25,7 +25,7 @@ from polyprobe.eval.evaluate import evaluate_model
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.weights.places import find_tokenizer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.runs import make_random_run
 

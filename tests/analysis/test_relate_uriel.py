@@ -13,7 +13,7 @@ from polyprobe.analysis.compare.sentences.deltas import compute_pearson
 from polyprobe.analysis.relate import DISTANCES, sources
 from polyprobe.analysis.relate.sources import read_table, read_uriel
 from polyprobe.schema.languages import Language, find_code, read_languages
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 ORACLE = Path(__file__).parents[3] / "shared" / "oracles" / "polyglot-or-not-errors.zip"
 BMLAMA_17 = [
@@ -116,7 +116,7 @@ def test_a_missing_package_is_one_line(monkeypatch):
 
 
 def test_the_package_is_in_its_extra():
-    from polyprobe.system.errors import missing
+    from polyprobe.system.messages import missing
 
     assert str(missing("x", "lang2vec")).endswith("pip install 'polyprobe[typology]'")
 

@@ -18,7 +18,7 @@ from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.run import make_relations_table
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.rows import make_choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.relations import LANGUAGES, RELATIONS, N, write_scores
 from tests.making.tables import make_predictions as predictions

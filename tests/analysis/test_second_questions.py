@@ -19,7 +19,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.schema.run.settings import DEFINITION
 from polyprobe.scoring.load import load_scorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES as WRITTEN

@@ -17,7 +17,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.scoring.load import load_scorer
 from polyprobe.scoring.options import DecodingOptions, check_model_revision
 from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 
 ROOT = Path(__file__).parents[2]

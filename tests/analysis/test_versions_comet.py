@@ -18,7 +18,7 @@ from polyprobe.analysis.compare.options import WordingOptions
 from polyprobe.analysis.compare.sentences.compare import compare_versions
 from polyprobe.analysis.compare.sentences.quality import score_translations
 from polyprobe.cli import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.versions import N, write_versions
 
 STAND_IN = """

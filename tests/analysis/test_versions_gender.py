@@ -23,7 +23,7 @@ from polyprobe.analysis.compare.sentences.gender import (
     read_genders,
 )
 from polyprobe.cli import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.versions import write_versions
 
 stanza = pytest.importorskip("stanza")

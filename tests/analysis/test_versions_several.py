@@ -23,7 +23,7 @@ from polyprobe.cli import app
 from polyprobe.report.findings.comparison import make_changes_table, make_several_finding
 from polyprobe.report.show import format_table
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.runs import reseal
 from tests.making.versions import best_ranks, rename, write_versions, write_wordings
 

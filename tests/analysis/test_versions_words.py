@@ -16,7 +16,7 @@ from polyprobe.analysis.compare.sentences.gender import has_word, read_verb_form
 from polyprobe.builder.sources import fluent_mlama
 from polyprobe.cli import app
 from polyprobe.system.download import read_files
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.versions import GENDERS, VERBS, best_ranks, write_versions
 
 FEW = {"n_resamples": 99}

@@ -14,7 +14,7 @@ from polyprobe.builder.audit.checks import CHECKS
 from polyprobe.builder.audit.report import make_audit_finding, to_json
 from polyprobe.report.page.page import render_page
 from polyprobe.report.show import render
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.audited import IDS, make_tables, with_ids
 
 # code: the changes, and the number of rows of fr with a finding

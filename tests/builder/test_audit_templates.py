@@ -11,7 +11,7 @@ import pytest
 from polyprobe.builder.audit.templates import read_template, tally_templates
 from polyprobe.builder.build import build_dataset
 from polyprobe.cli.audit import audit
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_mpararel import PATTERNS, release
 
 

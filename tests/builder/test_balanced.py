@@ -25,8 +25,8 @@ from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.metrics.shared.floors import answer_frequency
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import shuffle_items
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 from tests.builder.worlds import ENTITIES, LANGUAGES, NONE, RELATIONS, balance, worlds
 

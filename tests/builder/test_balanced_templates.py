@@ -21,7 +21,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import read_source
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.cli import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 from tests.builder.worlds import balance
 

@@ -7,7 +7,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES, load_recipe
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 
 def listing(folder) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes.klar import build as recipe
 from polyprobe.schema.columns import Row, to_table
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_klar import NAMES, mirror
 
 __all__ = ["mirror"]

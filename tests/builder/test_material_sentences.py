@@ -11,7 +11,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import mlama, xfactr
 from polyprobe.builder.translators import Translator
 from polyprobe.builder.translators import templates as translated_templates
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_facts import make_facts
 
 TEXTS = {"[X] lies in [Y].": "[X] ligt in [Y].", "[X] is near [Y].": "[X] is dichtbij."}

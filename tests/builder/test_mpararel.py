@@ -4,7 +4,7 @@ import pytest
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES
 from polyprobe.builder.sources import mpararel, read_source
 from polyprobe.builder.sources.bmlama import files as bmlama_files
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_mpararel import PATTERNS, mirror
 
 __all__ = ["mirror"]

@@ -12,7 +12,7 @@ from polyprobe.builder.recipes.mpararel.build import (
     vote_for_templates,
 )
 from polyprobe.builder.sources import mpararel
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny import describe, pack
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, write_lines
 

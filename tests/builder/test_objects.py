@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from polyprobe.builder.objects.find import find_objects
 from polyprobe.builder.objects.lemmatizers import Word, fold_word, load_lemmatizer
 from polyprobe.builder.objects.similarity import compare_words
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 
 def find_form(sentence: str, label: str, language: str, lemmatizer: str = "none", **more):

@@ -16,7 +16,7 @@ from polyprobe.builder.recipes.requests import OwnRequest
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push
 from polyprobe.schema.load import load_facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.blocks.pages import read_blocks
 from tests.builder.own_facts import CAPITALS, HEAD, TEMPLATES
 from tests.builder.sentences.phrases import Told

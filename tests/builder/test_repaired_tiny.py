@@ -6,7 +6,7 @@ import pytest
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.sources import mpararel
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny import place_archive
 from tests.builder.tiny_repaired import sources
 

@@ -19,7 +19,7 @@ from polyprobe.builder.translators.templates import (
     put_slots,
     restore_slots,
 )
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import NoAnswerError, Pace
 from tests.builder.translators.apy import needs_apertium, start_apy
 

@@ -9,8 +9,8 @@ import yaml
 
 from polyprobe.builder.output.folder import recover, write_config
 from polyprobe.schema.columns import SCHEMA, Row
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
+from polyprobe.system.messages import PolyprobeError
 from tests.making.waiting import PATIENCE
 
 

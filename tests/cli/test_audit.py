@@ -9,7 +9,7 @@ import typer
 from typer.testing import CliRunner
 
 from polyprobe.cli.audit import audit
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 
 app = typer.Typer()

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from polyprobe.builder.recipes import RECIPES, REQUESTED
 from polyprobe.cli.build import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_facts import CAPITALS, make_facts, serve
 
 

@@ -5,7 +5,7 @@ from typer.testing import CliRunner
 
 from polyprobe.builder import translators
 from polyprobe.cli.build import app
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.sentences.phrases import Told, phrasebook, tiny
 
 __all__ = ["tiny"]

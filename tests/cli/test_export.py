@@ -6,7 +6,7 @@ import pytest
 
 from polyprobe.cli.publish import export, find_dataset
 from polyprobe.schema.locate import locate
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 
 

@@ -35,7 +35,7 @@ def test_an_installed_dataset_is_loaded_without_the_hub(hub, tmp_path):
     code = f"""
 from polyprobe.publish.install import install_dataset
 from polyprobe.schema.load import find_default, load_facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from pathlib import Path
 install_dataset(Path({str(tmp_path / "facts")!r}))
 answer = [find_default("facts"), *load_facts("facts", languages="RU,en")]

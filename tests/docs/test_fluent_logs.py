@@ -19,7 +19,7 @@ from polyprobe.builder.recipes.fluent_mlama.build import RELATIONS
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.conftest import UPSTREAM
 
 LOGS = UPSTREAM.parent / "oracles" / "fluent-mlama-logs.zip"

@@ -15,7 +15,7 @@ from scipy.stats import chi2_contingency
 
 from docs.reproduce import polyglot_errors
 from docs.reproduce.polyglot_errors import main, read_errors
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.docs.polyglot import HEAD, IDS, write_errors
 
 SCRIPT = Path(polyglot_errors.__file__)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 from docs.reproduce.released import check_flags, read_released
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.conftest import UPSTREAM
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "reproduce" / "xfactr_logs.py"

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer, EarlyStoppingCallback, TrainerCallback
 
 from polyprobe.eval.callback import ConsistencyCallback
 from polyprobe.schema.load import load_facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.flags import write_flagged
 from tests.making.trainers import (
     AUTO,

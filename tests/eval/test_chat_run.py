@@ -10,7 +10,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.export import export_run
 from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import Run, describe_differing
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.making.trainers import follow, make_trainer, ours, save_once, saved_figures

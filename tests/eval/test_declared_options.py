@@ -11,7 +11,7 @@ from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.eval.options import CallbackOptions, EvaluationOptions
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import collect_options
 from tests.making.mistakes import MISTAKES, write_flags
 

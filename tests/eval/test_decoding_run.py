@@ -15,7 +15,7 @@ from polyprobe.eval.work.predictions import predict
 from polyprobe.schema.run.folder import PREDICTIONS, Run
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import read_files

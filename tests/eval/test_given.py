@@ -11,7 +11,7 @@ from polyprobe.eval import ConsistencyCallback, evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.model_objects import identify_object
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.making.trainers import Adapted

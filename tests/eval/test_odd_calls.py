@@ -32,7 +32,7 @@ from polyprobe.report.pictures.order import arrange
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.rows import make_choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import collect_options
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, write_run

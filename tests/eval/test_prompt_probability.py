@@ -12,7 +12,7 @@ from polyprobe.eval import evaluate_model
 from polyprobe.eval.questions import PROMPT_START, add_starts
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import SCORES, Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 ASKED = {"languages": ["en", "ru"], "sample": 12, "scoring": "object", "cache": False}

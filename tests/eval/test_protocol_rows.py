@@ -10,7 +10,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.report.page import write_report
 from polyprobe.schema.run.folder import Run
 from polyprobe.schema.run.protocol import as_asked, bare_template, list_relation_objects
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, COUNTRIES, write_facts
 from tests.scoring import plain

@@ -22,7 +22,7 @@ from polyprobe.eval.work.workers.ray_cluster import RayWorker, Share, score_on_r
 from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.eval.tasks import OPTIONS, command_of, here, silent, tasks_of
 from tests.hub.client import POLYPROBE
 from tests.making.tiny import save_model

@@ -13,7 +13,7 @@ from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.run.folder import SCORES, Run
 from polyprobe.scoring.load import load_scorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import read_files, reseal

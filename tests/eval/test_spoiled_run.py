@@ -10,7 +10,7 @@ import pytest
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, reseal, write_run
 

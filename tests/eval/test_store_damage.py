@@ -3,7 +3,7 @@
 import pytest
 
 from polyprobe.eval.work.score_store import ScoreStore
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.stores import IDENTITY, WARNING, execute, names, queries, rows
 
 SET = "UPDATE scores SET value = ? WHERE key = ?"

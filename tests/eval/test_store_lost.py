@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polyprobe.eval.work.score_store import ScoreStore
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.stores import IDENTITY, names, queries, rows
 
 ADD = """

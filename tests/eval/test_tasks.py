@@ -12,8 +12,8 @@ from polyprobe.eval.work.score_store import QueryScores, ScoreStore, list_stores
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers import Scored, Scorer
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import locked
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import number_subjects, write_facts
 

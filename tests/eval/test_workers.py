@@ -18,7 +18,7 @@ from polyprobe.scoring.engine import Engine
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.system.devices import limit_threads
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.eval.tasks import OPTIONS, PLACES, command_of, here, silent, tasks_of
 from tests.making.facts import write_facts
 from tests.making.tiny import save_model

@@ -18,7 +18,7 @@ from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.report.findings.board import write_models
 from polyprobe.report.show import escape
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
 from tests.making.runs import reseal
 

@@ -7,7 +7,7 @@ import yaml
 from huggingface_hub import ModelCard
 
 from polyprobe.publish.export import export_run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.exports import make_wide
 
 OTHERS = """\

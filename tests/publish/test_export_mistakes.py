@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.publish.export import RUN_FORMATS, export_run
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.exports import ID, copy_run, make_run, make_wide, read_results
 from tests.making.runs import reseal
 

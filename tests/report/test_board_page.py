@@ -10,7 +10,7 @@ from polyprobe.analysis.board.board import make_board
 from polyprobe.report.findings.board import write_models
 from polyprobe.report.page.board import write_board
 from polyprobe.schema.locate import read_card
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import BLOOM, TABLE_5, write_table_5, write_typed
 from tests.making.browser import open_page
 from tests.making.facts import write_facts

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.report.page import write_report
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.browser import open_page
 from tests.making.facts import CITIES, write_facts

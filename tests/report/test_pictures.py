@@ -33,7 +33,7 @@ from polyprobe.report.page.page import HERE as PAGE
 from polyprobe.report.pictures.draw import save_picture
 from polyprobe.report.pictures.order import arrange, name_labels, order_languages
 from polyprobe.schema.languages import find_language, read_languages
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 SVG = "{http://www.w3.org/2000/svg}"
 LANGUAGES = sorted(read_languages(), key=lambda code: code[::-1])  # no order of the table
@@ -455,7 +455,7 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
         save_picture(BARS, tmp_path / "file" / "p.svg")
     with pytest.raises(PolyprobeError, match=r"p\.jpg: expected a name that ends in \.svg, \.pdf"):
         save_picture(BARS, tmp_path / "p.jpg")
-    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.messages.find_spec", lambda name: None)
     with pytest.raises(PolyprobeError, match=r"pip install 'polyprobe\[figures\]'"):
         save_picture(BARS, tmp_path / "p.pdf")
     assert [x.name for x in tmp_path.iterdir()] == ["file"]

@@ -25,7 +25,7 @@ from polyprobe.report.page.parts import (
     rank_floors,
 )
 from polyprobe.schema.load import load_facts
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.reader import Reader

@@ -14,7 +14,7 @@ from polyprobe.cli import app
 from polyprobe.report.findings.run import QUANTITIES, SHARES
 from polyprobe.report.page import write_report
 from polyprobe.report.page.pictures import draw_each_template, draw_templates
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
 from tests.making.facts import CITIES, rows, write_facts
 from tests.making.runs import write_run

@@ -19,7 +19,7 @@ from polyprobe.schema.run.rows import (
     choose_to_score,
     make_choice,
 )
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import CITIES, write_facts
 from tests.making.flags import FLAGS, RELATIONS, SCORED, N, write_flagged

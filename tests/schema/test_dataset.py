@@ -16,7 +16,7 @@ from polyprobe.publish.install import install_dataset
 from polyprobe.schema.columns import check, fingerprint, to_table
 from polyprobe.schema.load import find_default, load_facts
 from polyprobe.schema.run.rows import choose_rows
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.messages import PolyprobeError, one_line
 from tests.making.facts import CITIES, rows, write_facts
 from tests.publish.push.folders import edit, small_dataset
 

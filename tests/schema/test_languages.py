@@ -19,7 +19,7 @@ from polyprobe.schema.languages import (
     refuse_languages,
     show_language,
 )
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 ROOT = Path(__file__).parents[2]
 LANGUAGES = read_languages()

@@ -16,7 +16,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run, name_runs
 from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import run_client
 from tests.making.facts import write_facts
 from tests.scoring import plain
@@ -255,7 +255,7 @@ def test_adapters_that_add_to_the_inputs_are_refused_before_weights_are_loaded(t
 
 
 def test_a_missing_peft_is_one_line(lora, monkeypatch):
-    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.messages.find_spec", lambda name: None)
     for options in ({"model": "geolm", "adapter": str(lora)}, {"model": str(lora)}):
         with pytest.raises(
             PolyprobeError, match=r"needs the package peft: .*polyprobe\[adapters\]"

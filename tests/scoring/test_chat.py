@@ -13,7 +13,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.rows import choose_rows
 from polyprobe.scoring.chat import THOUGHTS, render_chat
 from polyprobe.scoring.options import ScorerOptions, parse_chat_options
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
 from tests.scoring.templates import CASES

@@ -11,7 +11,7 @@ import pytest
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.decoding import decode
 from polyprobe.scoring.options import DecodingOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.stable import save_fixed
 from tests.scoring import plain_decoding
 

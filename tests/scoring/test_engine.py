@@ -12,7 +12,7 @@ from polyprobe.scoring.engine.forward import Full, Gathered, Input, Tree, Trie, 
 from polyprobe.scoring.engine.prefix import Prefix, group_inputs
 from polyprobe.scoring.engine.trial import Trial
 from polyprobe.system.devices import is_out_of_memory
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 IDS = st.lists(st.integers(0, 2), min_size=1, max_size=6).map(tuple)
 INPUTS = st.sets(IDS, min_size=1, max_size=12).map(lambda ids: [Input(i) for i in ids])

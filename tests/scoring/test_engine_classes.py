@@ -10,7 +10,7 @@ from polyprobe.scoring.options import PRODUCTS
 from polyprobe.scoring.scorers import MaskedScorer
 from polyprobe.scoring.scorers.causal import CausalScorer
 from polyprobe.scoring.scorers.seq2seq import Seq2SeqScorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.scoring import plain, strangers
 from tests.scoring.protocols import PLAIN
 from tests.scoring.queries import LONG, QUERIES

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.scoring import plain
 from tests.scoring.queries import LONG, QUERIES, TEXT
 from tests.scoring.zoo import FAMILY

@@ -8,7 +8,7 @@ from transformers import AutoModelForCausalLM
 from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.load import load
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 
 

@@ -14,7 +14,7 @@ from polyprobe.scoring.engine import kernels, trial
 from polyprobe.scoring.engine.forward import Input, Trie
 from polyprobe.scoring.engine.kernels import BLOCK, Kernels, faster_product, split_into_blocks
 from polyprobe.scoring.options import DecodingOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.scoring.queries import QUERIES
 
 CPU = torch.device("cpu")

@@ -14,7 +14,7 @@ from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.scorers.letters import FLOOR, choose_shifts, separate
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.scoring import plain

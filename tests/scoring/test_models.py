@@ -12,7 +12,7 @@ from transformers import AutoConfig
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.load import family_of, load
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 
 HEADS = [

@@ -13,7 +13,7 @@ from polyprobe.scoring.load import load
 from polyprobe.scoring.options import ScorerOptions
 from polyprobe.scoring.weights.code import find_code_files
 from polyprobe.scoring.weights.places import locate_model
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import run_client, run_polyprobe
 from tests.making import tiny
 from tests.making.facts import write_facts

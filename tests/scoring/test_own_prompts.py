@@ -10,7 +10,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.publish.harness import export_dataset
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain, zoo
 

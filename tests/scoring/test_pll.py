@@ -15,7 +15,7 @@ from transformers import (
 from polyprobe.scoring.engine.forward import Plan
 from polyprobe.scoring.scorers.masked import PllScorer, WordPllScorer, number_words
 from polyprobe.scoring.scorers.queries import Queries
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import zoo
 from tests.scoring.queries import SCRIPTS

@@ -14,7 +14,7 @@ from polyprobe.scoring.scorers import FAMILIES, SCORINGS
 from polyprobe.scoring.scorers.causal import CausalContrastiveScorer, CausalObjectScorer
 from polyprobe.scoring.scorers.part import first_pieces
 from polyprobe.scoring.scorers.queries import Queries
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
 from tests.scoring.protocols import KINDS, PLAIN, QUERIES, score

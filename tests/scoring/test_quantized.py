@@ -19,7 +19,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.load import load
 from polyprobe.scoring.model_objects import unwrap_model
 from polyprobe.scoring.options import ScorerOptions
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.making.facts import write_facts
 from tests.scoring import plain
@@ -192,7 +192,7 @@ def test_mistakes_are_one_line(tmp_path, monkeypatch):
     (copy / "model.safetensors").write_bytes(b"x")
     with pytest.raises(PolyprobeError, match=r"--quantize 4bit cannot be used with model .* here"):
         load_scorer(str(copy), quantize="4bit")
-    monkeypatch.setattr("polyprobe.system.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("polyprobe.system.messages.find_spec", lambda name: None)
     with pytest.raises(PolyprobeError, match=r"--quantize 4bit needs the package bitsandbytes: "):
         load_scorer("geolm", quantize="4bit")
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 from polyprobe.scoring.scorers import MaskedScorer
 from polyprobe.scoring.scorers.causal import CausalScorer
 from polyprobe.scoring.scorers.seq2seq import Seq2SeqScorer
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making import tiny
 from tests.scoring import plain
 from tests.scoring.protocols import QUERIES, score

@@ -13,7 +13,7 @@ from polyprobe.eval import evaluate
 from polyprobe.report.pictures import draw
 from polyprobe.schema.run import folder
 from polyprobe.system import files
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 Write = Callable[[Path], object]
 WHOLE = files.write_whole

@@ -8,7 +8,7 @@ from polyprobe.builder.sources.bmlama import files as bmlama_files
 from polyprobe.builder.sources.bmlama.files import PUBLISHED
 from polyprobe.system import download
 from polyprobe.system.download import Repository, read_archive, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny import describe, pack
 
 A = bytes(range(256)) * 160  # 40,960 bytes

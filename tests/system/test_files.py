@@ -2,8 +2,8 @@
 
 import pytest
 
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import write_text, write_whole
+from polyprobe.system.messages import PolyprobeError
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 from polyprobe.system import sending
 from polyprobe.system.download import Repository, read_files
-from polyprobe.system.errors import PolyprobeError, hide_secrets_in_logs, one_line, report
+from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_line, report
 from polyprobe.system.sending import (
     BrokenAnswerError,
     BusyError,

@@ -11,7 +11,7 @@ from rich.text import Text
 from polyprobe.cli.options import say
 from polyprobe.report.finding import Column, Role, Table
 from polyprobe.report.show import escape, to_csv, to_latex, to_markdown
-from polyprobe.system.errors import PolyprobeError, list_first, report, track
+from polyprobe.system.messages import PolyprobeError, list_first, report, track
 from polyprobe.system.text import clean, clean_field
 
 HOSTILE = {

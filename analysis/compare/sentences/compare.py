@@ -13,7 +13,7 @@ from polyprobe.metrics.joint.significance import Averages, Paired
 from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.schema.run.folder import PROMPT, compare_settings
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from . import deltas, gender
 from .quality import Overlap, Quality, measure_overlap, measure_quality

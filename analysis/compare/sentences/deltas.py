@@ -15,7 +15,7 @@ from polyprobe.metrics.pictures.picture import Quartiles
 from polyprobe.metrics.recall_at_k.formulas import expected_rank, find_standing, recall_probability
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.metrics.shared.rows import take
-from polyprobe.system.errors import Console
+from polyprobe.system.messages import Console
 
 from .texts import FormPair, WordingTexts
 

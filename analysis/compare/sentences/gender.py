@@ -10,8 +10,8 @@ import numpy as np
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio
 from polyprobe.schema.languages import stanza_name
-from polyprobe.system.errors import PolyprobeError, missing, one_line, track
 from polyprobe.system.files import TAB, read_tsv
+from polyprobe.system.messages import PolyprobeError, missing, one_line, track
 
 from .deltas import Ranks, WordingTest
 from .texts import WordingTexts

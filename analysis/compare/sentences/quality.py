@@ -13,7 +13,7 @@ import numpy as np
 from polyprobe.analysis.compare.options import REFERENCE_FREE
 from polyprobe.metrics.joint.significance import Averages
 from polyprobe.metrics.shared.intervals import Ratio, summarize
-from polyprobe.system.errors import Console, PolyprobeError, missing, one_line, track
+from polyprobe.system.messages import Console, PolyprobeError, missing, one_line, track
 
 from .deltas import WordingTest
 from .texts import ENGLISH, WordingTexts

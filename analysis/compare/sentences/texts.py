@@ -9,7 +9,7 @@ from polyprobe.analysis.compare.match import WIDE, WORDINGS, Versions
 from polyprobe.schema.columns import SLOT, key_rows, place_rows, split_fact
 from polyprobe.schema.run.folder import Run, load_again
 from polyprobe.schema.run.protocol import protocol_of
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 ENGLISH = "en"
 FormPair = tuple[int, int]  # indices of label and form among the candidates

@@ -21,7 +21,7 @@ from polyprobe.metrics.shared.intervals import (
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import place_rows
 from polyprobe.schema.run.folder import Run, load_again
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 COLUMN = "popularity"
 PARTS = 5

@@ -13,7 +13,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from ..entities import FEM, MASC, NEUT, PL, SG, Agreement
 from ..inflection import CasedLabel, Inflector, keep_capitals, split_tail

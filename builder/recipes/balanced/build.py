@@ -18,7 +18,7 @@ from polyprobe.builder.output.tables import flags_table, render_text
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.schema.columns import Row
-from polyprobe.system.errors import PolyprobeError, report
+from polyprobe.system.messages import PolyprobeError, report
 
 from .material import LABELLED, Material, Provenance, has_wording, trace_costs
 from .rows import draw_queries, list_total, verbalise

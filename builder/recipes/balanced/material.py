@@ -17,7 +17,7 @@ from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES, load_source
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import check_archive
-from polyprobe.system.errors import PolyprobeError, refuse_unknown, report
+from polyprobe.system.messages import PolyprobeError, refuse_unknown, report
 
 FALLBACK = "bmlama"  # provides templates for all of its relations in 53 languages
 COUNTS = ("facts", "lost", "relations", "labelled")

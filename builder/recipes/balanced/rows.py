@@ -13,8 +13,8 @@ from polyprobe.builder.facts.truths import Alike, CorrectAnswers
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.recipes.sentences.outcomes import Outcome, inflect_candidates
 from polyprobe.schema.columns import Row
-from polyprobe.system.errors import track
 from polyprobe.system.files import hash_text, shuffle_items
+from polyprobe.system.messages import track
 
 from .material import Material, mark
 

@@ -16,7 +16,7 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import xfactr
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import read_files
-from polyprobe.system.errors import PolyprobeError, track
+from polyprobe.system.messages import PolyprobeError, track
 
 UNLABELLED = "facts without a sentence: no label in the language"
 

@@ -34,8 +34,8 @@ from polyprobe.builder.sources.bmlama.linked import (
     turn,
 )
 from polyprobe.schema.columns import REPAIRED, SLOT
-from polyprobe.system.errors import report, track
 from polyprobe.system.files import hash_text, shuffle_items
+from polyprobe.system.messages import report, track
 
 from .card import describe
 

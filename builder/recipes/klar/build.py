@@ -18,7 +18,7 @@ from polyprobe.builder.recipes.bmlama import build as bmlama
 from polyprobe.builder.sources.bmlama.files import MASK, Columns, make_published_table
 from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import track
+from polyprobe.system.messages import track
 
 DEFAULT_CONFIG = "17-repaired"
 REPOSITORY = Repository(

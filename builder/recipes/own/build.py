@@ -12,8 +12,8 @@ from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe
 from polyprobe.builder.recipes.balanced.material import Provenance, assemble
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.errors import PolyprobeError, report
 from polyprobe.system.files import hash_files
+from polyprobe.system.messages import PolyprobeError, report
 
 from .read import OwnTemplates, read_own_facts, read_own_templates
 

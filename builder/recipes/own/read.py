@@ -21,8 +21,8 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, LABELS, SUBJECT, TEMPLATES, Facts, is_template
 from polyprobe.builder.facts.labels import fold, mend
 from polyprobe.schema.columns import SLOT
-from polyprobe.system.errors import PolyprobeError, one_line, refuse_unknown, report
 from polyprobe.system.files import read_user_text
+from polyprobe.system.messages import PolyprobeError, one_line, refuse_unknown, report
 
 ROLES = ("subject", "object")
 EXPECTED = "expected relation, subject_en, object_en, subject_fr, object_fr, …"

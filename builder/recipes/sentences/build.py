@@ -19,8 +19,8 @@ from polyprobe.builder.recipes.requests import SentenceRequest
 from polyprobe.builder.translators import Translator
 from polyprobe.schema.columns import SCHEMA, SENTENCES, SLOT, Row
 from polyprobe.schema.languages import refuse_languages
-from polyprobe.system.errors import PolyprobeError, explain_missing_extras
 from polyprobe.system.files import write_whole
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras
 
 from .outcomes import (
     FOUND,

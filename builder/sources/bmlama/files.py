@@ -20,8 +20,8 @@ import pyarrow as pa
 from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
-from polyprobe.system.errors import PolyprobeError, track
 from polyprobe.system.files import read_table_rows, read_toml
+from polyprobe.system.messages import PolyprobeError, track
 
 PUBLISHED = ("17", "53")
 REPOSITORY = Repository(

@@ -14,8 +14,8 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, fold, mend
 from polyprobe.builder.sources import read_source
-from polyprobe.system.errors import report
 from polyprobe.system.files import read_table_rows, read_toml
+from polyprobe.system.messages import report
 
 from .files import (
     PUBLISHED,

@@ -17,7 +17,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import (
     BrokenAnswerError,
     check_address,

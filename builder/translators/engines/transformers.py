@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.scoring.weights.places import Place, locate_model
 from polyprobe.system.devices import choose_device, find_dtype, is_out_of_memory
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, NoAnswerError, Pace
 
 from ..codes import check_pair, match_code

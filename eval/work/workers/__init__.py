@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
-from polyprobe.system.errors import naming_language
+from polyprobe.system.messages import naming_language
 
 
 class Task(NamedTuple):

@@ -18,7 +18,7 @@ import torch
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored
 from polyprobe.system.devices import choose_device
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from . import Report, Results, Task, Worker
 

@@ -18,7 +18,7 @@ import torch
 from polyprobe.schema.run.settings import versions
 from polyprobe.scoring.load import ModelSource
 from polyprobe.scoring.scorers import Scored, Scorer
-from polyprobe.system.errors import PolyprobeError, one_line
+from polyprobe.system.messages import PolyprobeError, one_line
 
 from . import Report, Results, Task, Worker
 

@@ -19,7 +19,7 @@ from polyprobe.builder.annotated.grammar import (
 )
 from polyprobe.builder.sources import xfactr
 from polyprobe.system.download import read_files
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.annotated.written import write_node
 
 

@@ -9,7 +9,7 @@ from polyprobe.builder.annotated.inflection import CasedLabel, keep_capitals
 from polyprobe.builder.annotated.languages import INFLECTIONS, load_inflector
 from polyprobe.builder.annotated.languages import slavic as inflection_slavic
 from polyprobe.builder.annotated.languages.slavic import decline_name
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 HUMAN, PLACE, LANGUAGE = ("human",), ("city",), ("language",)
 

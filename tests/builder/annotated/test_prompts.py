@@ -21,7 +21,7 @@ from polyprobe.builder.recipes.balanced.sentences import (
     render_sentences,
 )
 from polyprobe.builder.sources import xfactr
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.annotated.written import write_node
 from tests.builder.tiny import describe, pack, place_archive
 

@@ -23,7 +23,7 @@ from polyprobe.builder.recipes.sentences.outcomes import (
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import Apertium
 from polyprobe.schema.columns import SENTENCES
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.sentences import phrases
 from tests.builder.sentences.phrases import (
     FACTS,

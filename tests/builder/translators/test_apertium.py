@@ -10,7 +10,7 @@ import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines.apertium import CHARACTERS, fix_blanks, split_batch
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
 

@@ -7,7 +7,7 @@ from transformers.models.nllb.tokenization_nllb import FAIRSEQ_LANGUAGE_CODES as
 from polyprobe.builder.sources.bmlama import linked as bmlama
 from polyprobe.builder.translators.codes import check_pair, current, match_code, name_language
 from polyprobe.builder.translators.engines.googletrans import _known
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 
 @pytest.mark.parametrize(

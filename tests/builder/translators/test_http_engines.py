@@ -7,7 +7,7 @@ import pytest
 from polyprobe.builder.translators import load_translator
 from polyprobe.builder.translators.engines.googletrans import Googletrans, read_answer_text
 from polyprobe.builder.translators.engines.openai import OpenAI
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import Pace
 
 FAST = Pace(tries=3, first_wait=0.001, longest_wait=0.01, give_up=4)

@@ -13,7 +13,7 @@ import pytest
 from polyprobe.builder.translators.engines.openai import OpenAI
 from polyprobe.builder.translators.translator import hash_job
 from polyprobe.system.download import ContentStore
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.translators.server import serving
 from tests.making.waiting import PATIENCE
 

@@ -17,7 +17,7 @@ from polyprobe.builder.translators.engines.openai import (
     read_examples,
 )
 from polyprobe.system.download import CHECKSUM, cache_folder
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import BrokenAnswerError, Pace
 
 SENTENCE = "Ada Lovelace was born in London."

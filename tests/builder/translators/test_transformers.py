@@ -9,7 +9,7 @@ from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
 from polyprobe.builder.translators import Translation, load_translator
 from polyprobe.builder.translators.engines import transformers
 from polyprobe.builder.translators.engines.transformers import check_stated, find_languages
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.builder.translators.tiny_models import (
     CATALAN,
     ENGLISH,

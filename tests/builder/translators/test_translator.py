@@ -9,7 +9,7 @@ import pytest
 
 from polyprobe.builder.translators import TRANSLATORS, Translator
 from polyprobe.builder.translators.engines import __path__ as folder
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import (
     BrokenAnswerError,
     NoAnswerError,

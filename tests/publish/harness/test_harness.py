@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
-from polyprobe.system.errors import PolyprobeError
 from polyprobe.system.files import part_of
+from polyprobe.system.messages import PolyprobeError
 from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
 
 

@@ -10,7 +10,7 @@ from polyprobe.analysis.board.board import make_board
 from polyprobe.publish.checks import STAGES, check_source, find_objections
 from polyprobe.publish.source import read_source
 from polyprobe.report.page.board import write_board
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.publish.push.folders import change, edit, metric, small_dataset
 

@@ -7,7 +7,7 @@ import pytest
 
 from polyprobe.publish.hub import read_remote
 from polyprobe.publish.source import address_card, read_source
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.publish.push.clients import TOKEN, api, contents, held, hub_token, messages, run
 from tests.publish.push.folders import edit, metric, small_dataset
 

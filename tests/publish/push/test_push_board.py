@@ -6,7 +6,7 @@ from polyprobe.analysis.board.board import make_board
 from polyprobe.cli.publish import find_kind
 from polyprobe.publish.install import install_folder
 from polyprobe.report.page.board import write_board
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.making.boards import write_table_5
 from tests.publish.push.clients import api, contents, held, messages, run
 

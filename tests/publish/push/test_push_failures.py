@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import constants
 
 from polyprobe.publish import push as publish
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.publish.push.clients import TOKEN, api, contents, held, hub_token, messages, run
 from tests.publish.push.folders import small_dataset
 

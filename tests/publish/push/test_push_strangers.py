@@ -10,7 +10,7 @@ import pytest
 
 from polyprobe.publish.hub import Remote, check_ours
 from polyprobe.publish.source import Source, read_source
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import POLYPROBE, environment
 from tests.making.waiting import PATIENCE
 from tests.publish.push.clients import TOKEN, api, held, hub_token, run

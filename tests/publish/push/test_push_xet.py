@@ -4,7 +4,7 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub.utils import _xet
 
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.publish.push.clients import TOKEN, api, held, run
 from tests.publish.push.folders import small_dataset
 

@@ -10,7 +10,7 @@ import pytest
 import polyprobe
 from polyprobe.publish.hub import NO_REPOSITORY, Remote, compare
 from polyprobe.publish.source import read_source
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.publish.push.folders import ROOT, metric, small_dataset
 
 

@@ -14,7 +14,7 @@ from polyprobe.schema.run.folder import Run, compare_settings
 from polyprobe.scoring.served import engine
 from polyprobe.scoring.served.handshake import SAMPLE
 from polyprobe.scoring.served.openai import Vllm
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.making.facts import write_facts
 from tests.making.runs import SCORES, read_files, reseal, write_run

@@ -11,7 +11,7 @@ import pytest
 
 from polyprobe.eval import load_scorer
 from polyprobe.scoring.served import handshake
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .stand_in import DIALECTS, Handler, serving
 

@@ -15,7 +15,7 @@ from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import POLYPROBE
 from tests.making.waiting import wait_until
 

@@ -17,7 +17,7 @@ from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.scoring.served.cover import Prompt
 from polyprobe.scoring.served.openai import TopCompletions
 from polyprobe.scoring.served.server import ServedModel
-from polyprobe.system.errors import PolyprobeError
+from polyprobe.system.messages import PolyprobeError
 
 from .stand_in import DIALECTS, GEOLM, Handler, load, serving, tokenizer, with_letters
 

@@ -66,7 +66,7 @@ def check_option(option: str, value: str, names: Collection[str]) -> None:
 
     >>> check_option("--dtype", "fp16", ("float32", "bfloat16", "float16"))
     Traceback (most recent call last):
-    polyprobe.system.errors.PolyprobeError: unknown --dtype 'fp16'; did you mean 'float16'? \
+    polyprobe.system.messages.PolyprobeError: unknown --dtype 'fp16'; did you mean 'float16'? \
 known: float32, bfloat16, float16
     """
     if value not in names:
@@ -84,9 +84,9 @@ def check_ending(option: str, file: Path, endings: Sequence[str]) -> None:
     """Refuse a file whose name has none of the endings, in upper or lower case.
 
     >>> check_ending("--table", Path("t.CSV"), (".csv", ".tex"))
-    >>> check_ending("--table", Path("t.xls"), (".csv", ".tex"))
+    >>> check_ending("--map", Path("t.xls"), (".csv", ".tex"))
     Traceback (most recent call last):
-    polyprobe.system.errors.PolyprobeError: --table t.xls: expected a name that ends in .csv or .tex
+    polyprobe.system.messages.PolyprobeError: --map t.xls: expected a name that ends in .csv or .tex
     """
     if file.suffix.lower() not in endings:
         *first_endings, last = endings
@@ -99,7 +99,7 @@ def check_path(option: str, value: str) -> None:
 
     >>> check_path("--by", "groups.tsv")
     Traceback (most recent call last):
-    polyprobe.system.errors.PolyprobeError: --by groups.tsv: no such file or folder
+    polyprobe.system.messages.PolyprobeError: --by groups.tsv: no such file or folder
     """
     path = Path(value)
     if (path.suffix or len(path.parts) > 1) and not path.exists():
