@@ -6,8 +6,18 @@ contains the `evaluate` modules, `polyprobe.publish` shares datasets, metrics an
 """
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
-from polyprobe.system.messages import PolyprobeError
+if TYPE_CHECKING:
+    from polyprobe.system.messages import PolyprobeError
 
 __all__ = ["PolyprobeError", "__version__"]
 __version__ = version("polyprobe")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "PolyprobeError":  # late: its module imports rich, before Ctrl-C is handled
+        from polyprobe.system.messages import PolyprobeError
+
+        return PolyprobeError
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -143,8 +143,12 @@ class Options:
         """Refuse an option without the one that it needs, or beside one that it excludes."""
         declared = collect_options(type(self))
         values = {declared[x].flag: getattr(self, x) for x in declared}
-        names = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
-        changed = {declared[name].flag for name in names if name in declared}
+        changed = {  # a value of another type may not be comparable, such as an array
+            declared[x.name].flag
+            for x in fields(self)
+            if x.name in declared
+            and (type(value := getattr(self, x.name)), value) != (type(x.default), x.default)
+        }
         for flag, declaration in ((x.flag, x) for x in declared.values() if x.flag in changed):
             if declaration.excludes in changed:
                 text = f"{declaration.excludes} and {flag} were both given; choose one"

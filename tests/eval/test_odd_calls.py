@@ -159,7 +159,7 @@ def test_odd_values_are_one_line(name, here, monkeypatch):
 
 GROUPS = (EvaluationOptions, CallbackOptions, MetricOptions, RelateOptions, ComparisonOptions)
 REQUESTS = (partial(BalancedRequest, "mlama"), partial(OwnRequest, "facts", "templates"))
-REQUESTS += (partial(SentenceRequest, "geofacts", "default", "openai"),)
+REQUESTS += (partial(SentenceRequest, "geofacts"),)
 
 
 @pytest.mark.parametrize("group", [*GROUPS, *REQUESTS])
