@@ -72,7 +72,7 @@ def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
 
 
 def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
-    """Make the parameter of a command for the field of an declaration."""
+    """Make the parameter of a command for the field of a declaration."""
     keywords: dict[str, Any] = {"help": declaration.help, "metavar": declaration.metavar}
     keywords |= {"rich_help_panel": declaration.panel} if declaration.panel else {}
     kind: Any = str
