@@ -283,7 +283,7 @@ def test_a_browser_draws_all_pictures(run, tmp_path, browser):
     fills = "all => all.map(x => x.getAttribute('fill'))"
     cells = shown.locator("#script-map .cells path")
     before = cells.evaluate_all(fills)
-    shown.select_option("select[data-label=figure]", "accuracy_min")
+    shown.select_option("select[data-label=similarity]", "accuracy_min")
     assert count() == counts
     assert cells.evaluate_all(fills) != before
 
