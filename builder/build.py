@@ -21,10 +21,10 @@ with explain_missing_extras("building"):
         check_folder,
         check_mirror,
         check_same,
-        find_command,
         is_built,
         list_configs,
         list_versions,
+        read_notes,
         write_card,
         write_config,
     )
@@ -129,7 +129,7 @@ def build_own(request: OwnRequest, output: Path | None = None) -> tuple[Path, ba
         check_folder(folder, OWN, [*list_configs(folder), name])
         # Made before the old build is touched: a mistake in a file replaces nothing.
         made = own.make(request)
-        before = find_command(folder, name)
+        before = read_notes(folder, name).get("command")
         if before not in (None, made.notes.command):
             report(f"replacing {folder}, made by `{before}`")
         write_config(folder, name, made.rows, own.dump(made.notes))

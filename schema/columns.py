@@ -57,12 +57,13 @@ _ARROW: dict[Any, pa.DataType] = {
 REPAIRED = pa.schema([(name, _ARROW[kind]) for name, kind in Row.__annotations__.items()])
 SCHEMA = pa.schema([*REPAIRED][:-3])  # without `repairs`, `published_row` and `flags`
 FLAGGED = pa.schema([*SCHEMA, REPAIRED.field("flags")])
-SENTENCES = pa.schema([*SCHEMA, ("object_last", pa.bool_()), ("confidence", pa.float32())])
+_OF_SENTENCES = (("object_last", pa.bool_()), ("confidence", pa.float32()))
+SENTENCES = pa.schema([*SCHEMA, *_OF_SENTENCES])
 # Columns of the tables that recipes make, in this order.
 RELEASED = pa.schema(
     [
         *REPAIRED,
-        *[*SENTENCES][-2:],
+        *_OF_SENTENCES,
         ("prompts", pa.list_(pa.string())),
         ("dataset_id", pa.string()),
         ("reviewed", pa.bool_()),

@@ -154,6 +154,7 @@ class Options:
                 text = f"{declaration.excludes} and {flag} were both given; choose one"
                 raise PolyprobeError(text)
             needs, _, value = declaration.needs.partition(" ")
+            # a word in capitals, such as FILE, stands for any value
             met = needs in changed and value in ("", value.upper(), values[needs])
             if needs in values and not met:
                 text = f"{flag} is for {declaration.needs}; add that, or leave {flag} out"

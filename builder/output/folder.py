@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,20 +78,19 @@ def check_folder(folder: Path, name: str, configs: Sequence[str]) -> None:
 
 def check_same(folder: Path, name: str, expected: Mapping[str, object], remedy: str) -> None:
     """Raise PolyprobeError if the folder has the configuration with other notes than expected."""
-    command = find_command(folder, name)
-    notes = read_config(folder, name).notes if command else {}
-    if command and any(notes.get(key) != value for key, value in expected.items()):
+    notes = read_notes(folder, name)
+    if notes and any(notes.get(key) != value for key, value in expected.items()):
         raise PolyprobeError(
-            f"{folder} holds another {name}, made by `{command}`; {remedy}, or remove "
+            f"{folder} holds another {name}, made by `{notes['command']}`; {remedy}, or remove "
             f"{folder / 'data' / name}"
         )
 
 
-def find_command(folder: Path, name: str) -> str | None:
-    """Return the command that built a configuration, None if it is not in the folder."""
+def read_notes(folder: Path, name: str) -> dict[str, Any]:
+    """Return the notes of a configuration, with its `command`; none if it is not in the folder."""
     if not is_built(folder, name):
-        return None
-    return read_config(folder, name).notes.get("command", "another program")
+        return {}
+    return {"command": "another program", **read_config(folder, name).notes}
 
 
 def is_built(folder: Path, config: str) -> bool:

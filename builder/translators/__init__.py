@@ -12,7 +12,7 @@ from .translator import Translation, Translator
 
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
-# Names and titles. The module of an engine has its name, and so has the class, in lower case.
+# Names, also of the modules and as `Translator.name`, and titles.
 TRANSLATORS = {
     "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
     "googletrans": "the public page of Google Translate",
@@ -31,7 +31,7 @@ def load_translator(name: str, **options: str) -> Translator:
     refuse_unknown("translator", [name], "polyprobe", TRANSLATORS)
     with explain_missing_extras(f"the translator {name}", any_package=True):
         module = import_module(f".engines.{name}", __name__)
-        engine = {key.lower(): value for key, value in vars(module).items()}[name]
+        engine = next(x for x in vars(module).values() if getattr(x, "name", None) == name)
         parameters = inspect.signature(engine, eval_str=True).parameters
         kinds: dict[str, type] = {**SETTINGS}
         for option, each in parameters.items():

@@ -193,7 +193,8 @@ async def fetch_own(
     client: Any, url: str, path: str, owner: str
 ) -> tuple[Any, dict[str, dict[str, Any]]]:
     """Return what only the servers of an owner have at a path, and what /v1/models lists."""
-    answer, models = await get(client, extend(url, path)), await fetch_models(client, url)
+    answer = await get(client, extend(url, path))
+    models = {} if answer is None else await fetch_models(client, url)
     if answer == PAGE and owner in [model.get("owned_by") for model in models.values()]:
         raise BrokenAnswerError(f"{PAGE} for {path}")
     return answer, models

@@ -313,15 +313,17 @@ def _read_section(file: Path, name: str, rows: Any) -> tuple[Example, ...]:
     if len(rows) > LIMIT:
         text = f"{file}: [[{name}]] has {len(rows)} examples; expected {LIMIT} at most"
         raise PolyprobeError(text)
+    examples: list[Example] = []
     for number, row in enumerate(rows, 1):
         try:
-            sentence, translation, terms = Example(**row)
+            examples.append(Example(**row))
+            sentence, translation, terms = examples[-1]
             texts = [sentence, translation, *terms, *terms.values()]
         except (AttributeError, TypeError):  # other keys or types
             texts = [""]
         good = all(isinstance(x, str) and x.strip() for x in texts)
         _expect(good, file, f"{name}, example {number}")
-    return tuple(Example(**row) for row in rows)
+    return tuple(examples)
 
 
 def _expect(good: bool, file: Path, name: str) -> None:
