@@ -2,7 +2,7 @@
 
 Run `python -m bench sentences [MIRROR]`; MIRROR is a folder with Fluent-mLAMA's archive (default:
 download). The model is that of bench/smollm2.py, the scoring that of the paper (`--scoring
-object`). It prints the tables and writes them to bench/sentences.md. The runs are
+object-released`). It prints the tables and writes them to bench/sentences.md. The runs are
 runs/sentences-CONFIG; interrupted runs are resumed. `--sample` selects the same facts in both
 configurations.
 
@@ -58,7 +58,9 @@ def main(argv: Sequence[str] = ()) -> None:
 
 def ask(model: Path, dataset: Path, config: str, output: Path, sample: int) -> Run:
     """Return the run of a configuration, new or resumed."""
-    evaluate_model(str(model), str(dataset), config, output=output, sample=sample, scoring="object")
+    evaluate_model(
+        str(model), str(dataset), config, output=output, sample=sample, scoring="object-released"
+    )
     return Run(output)
 
 

@@ -11,6 +11,7 @@ from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import (
     FINAL_STOPS,
     FREE,
+    SUMS,
     DecodingOptions,
     ScorerOptions,
     ScoringOptions,
@@ -22,7 +23,6 @@ from polyprobe.system.options import Options, collect_options, option
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
-SUMMED = "object"  # the scoring of --prompt-probability: a sum over tokens
 _worker = partial(option, panel="Workers")
 
 
@@ -106,7 +106,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
     prompt_probability: bool = option(
         False,
         "Also store the log-probability of the text before the slot (causal models, --scoring "
-        "object).",
+        "object or object-released).",
     )
     final_stop: str = option(
         "none",
@@ -161,9 +161,10 @@ class EvaluationRequest(NamedTuple):
         """Return a request whose names and options fit; nothing is loaded, no Hub is asked."""
         request = cls(model, dataset, config, options)
         scoring = request.scoring
-        if options.prompt_probability and scoring != SUMMED:
+        if options.prompt_probability and scoring not in SUMS:
             raise PolyprobeError(
-                f"--prompt-probability is for --scoring {SUMMED}; got --scoring {scoring}"
+                f"--prompt-probability is for --scoring {' or '.join(SUMS)}; "
+                f"got --scoring {scoring}"
             )
         if options.final_stop != "none" and not scoring.startswith("mpararel"):
             raise PolyprobeError(

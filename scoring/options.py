@@ -18,6 +18,7 @@ from polyprobe.system.options import Options, collect_options, option
 from polyprobe.system.sending import check_address
 
 FREE = "xfactr"
+SUMS = ("object", "object-released")  # a score is a log-probability, summed over tokens
 ALL, MASKED = "all models", "masked models"
 # The values of `--scoring`, and the models that each takes (`scorers.SCORINGS` has the scorers).
 SCORING_NAMES = {
@@ -25,6 +26,7 @@ SCORING_NAMES = {
     "mpararel": (MASKED, "all masks at once, every object of the relation as a candidate"),
     "mpararel-released": (MASKED, "the same with logits, as the released code"),
     "object": (ALL, "log-probability of the object's tokens, summed"),
+    "object-released": (ALL, "the same without the blank in front, as Fluent-mLAMA's code"),
     "object-tokens": (ALL, "the same by the number of tokens"),
     "object-characters": (ALL, "the same by the number of characters"),
     "object-bytes": (ALL, "the same by the number of bytes"),
@@ -152,8 +154,8 @@ class ScoringOptions(Options):
 
     scoring: str = option(
         "bmlama",
-        "Scoring protocol: bmlama (equations 8-10); object, object-tokens, object-characters, "
-        "object-bytes (the object alone: sum, or mean by length); contrastive, "
+        "Scoring protocol: bmlama (equations 8-10); object, object-released, object-tokens, "
+        "object-characters, object-bytes (the object alone: sum, or mean by length); contrastive, "
         "contrastive-released (the object's first sub-word); letters (the candidates as options "
         "A, B, C …, the letter of each); for masked models pll, pll-word-l2r (the sentence, one "
         "mask at a time), mpararel, mpararel-released (all masks at once), xfactr (free decoding).",

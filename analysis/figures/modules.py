@@ -279,7 +279,7 @@ def _has_positions(facts: ScoredFacts) -> bool:
 
 
 # Whose scores are log-probabilities of a text, so that their softmax is a confidence.
-PROBABILITIES = ("object", "contrastive", "contrastive-released")
+PROBABILITIES = ("object", "object-released", "contrastive", "contrastive-released")
 MODULES = {
     "recall_at_k": MetricModule(lambda facts: True, _measure_recall),
     "calibration": MetricModule(

@@ -262,7 +262,7 @@ def write_run(folder: Path, data: Path, language: str, lines: Sequence[Line], ki
         Settings(
             model=MODEL, revision="logs", dataset=str(data.resolve()), config=config,
             fingerprint={language: fingerprint(table)}, languages=[language], limit=None,
-            sample=None, scoring="object", bos="auto", dtype="float16", device="cuda",
+            sample=None, scoring="object-released", bos="auto", dtype="float16", device="cuda",
         )
     )  # fmt: skip
     scored = zip(table["candidates"].to_pylist(), lines, strict=True)

@@ -18,6 +18,7 @@ from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
+from polyprobe.scoring.options import SUMS
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
@@ -237,7 +238,7 @@ def check_same_model(
     now = as_scores(table, split_scores(scored))["scores"].to_pylist()
     table_of_run = run.read(first).take(places)
     before, tokens = table_of_run["scores"].to_pylist(), table_of_run["n_tokens"].to_pylist()
-    summed = scorer.scoring == "object"
+    summed = scorer.scoring in SUMS
     worst = max(
         abs(a - b) / (n if summed else 1)
         for row in zip(now, before, tokens, strict=True)

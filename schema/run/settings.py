@@ -14,7 +14,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import clean, clean_field
 
 # Increase when scores change for the same model and query.
-FORMAT = "1"
+FORMAT = "2"
 # Increase when a figure of the same scores changes: 2 has the centred RankC as the headline.
 DEFINITION = 2
 # What a later call may change, besides adding languages.

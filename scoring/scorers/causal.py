@@ -16,7 +16,7 @@ from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 
 from .letters import LettersScorer
-from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
+from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, pieces_behind
 from .queries import Queries
 from .scorer import Family, Scorer
 
@@ -136,18 +136,24 @@ def _read_behind(plan: Plan, context: Ids, tokens: Ids) -> range:
     return plan.read(Input((*context, *tokens[:-1])), range(first, first + len(tokens)), tokens)
 
 
-# The input is the ids of the prompt up to the slot, with its special tokens and trailing blank,
-# followed by the ids of the candidate alone. The joined text is never tokenized, because a
+# The input is the ids of the prompt up to the slot, with its special tokens, followed by the ids of
+# the candidate. The blanks between them are the candidate's, as in lm-eval and lighteval; in the
+# released code of Fluent-mLAMA they are the prompt's. The joined text is never tokenized, because a
 # tokenizer may split it elsewhere. Text behind the slot is neither seen nor scored.
 class CausalObjectScorer(ObjectScorer, CausalScorer):
-    """Sum over the candidate's tokens behind the prompt's (Fluent-mLAMA)."""
+    """Sum over the candidate's tokens behind the prompt's."""
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each (prompt, all sub-words of a candidate but the last)."""
         texts = [prompt[: prompt.index(SLOT)] for prompt in queries.prompts]
+        stems = texts if self.scoring == "object-released" else [*map(str.rstrip, texts)]
+        blanks = [text[len(stem) :] for text, stem in zip(texts, stems, strict=True)]
+        pieces = pieces_behind(blanks, queries, self.tokenizer)
         return [
-            [_read_behind(plan, prefix, queries.pieces[candidate]) for candidate in row]
-            for prefix, row in zip(self.prefixes(texts), queries.candidates, strict=True)
+            [_read_behind(plan, prefix, pieces[blank, candidate]) for candidate in row]
+            for prefix, blank, row in zip(
+                self.prefixes(stems), blanks, queries.candidates, strict=True
+            )
         ]
 
 

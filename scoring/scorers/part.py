@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Input, Plan, Progress
+from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.system.messages import PolyprobeError
 
 from .queries import BOUNDARY, Queries
@@ -18,6 +18,7 @@ from .scorer import Prepared, Scored, Scorer
 # The divisor of the sum, given the candidate and its number of tokens.
 LENGTHS: dict[str, Callable[[str, int], int]] = {
     "object": lambda candidate, n_tokens: 1,
+    "object-released": lambda candidate, n_tokens: 1,
     "object-tokens": lambda candidate, n_tokens: n_tokens,
     "object-characters": lambda candidate, n_tokens: len(candidate),  # Unicode code points
     "object-bytes": lambda candidate, n_tokens: len(candidate.encode()),
@@ -27,7 +28,7 @@ LENGTHS: dict[str, Callable[[str, int], int]] = {
 # `scoring` names the divisor of the sum (`LENGTHS`). Each family has a subclass that derives from
 # this class first and from its own scorer second.
 class ObjectScorer:
-    """Score a candidate by the sum of its tokens' log-probabilities in nats (Fluent-mLAMA)."""
+    """Score a candidate by the sum of its tokens' log-probabilities in nats."""
 
     def __init__(self, *args: Any, scoring: str = "object", **options: Any) -> None:
         super().__init__(*args, **options)
@@ -66,24 +67,33 @@ class FirstPieceScorer:
 
 def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:
     """Return the first sub-word of each candidate that is not blank."""
-    # Behind a blank the candidate is tokenized with that blank, as in a sentence, unless the
-    # tokenizer itself marks the start of a word (`▁Paris`); WordPiece gives the same either way.
-    # Behind a letter, as in scripts without blanks, and at the start of a prompt it is tokenized
-    # bare (our rule; the paper's stems all end in a blank). `▁` or a blank alone is skipped; an
-    # unknown token counts as a sub-word.
-    pieces = queries.pieces
-    bare = {candidate: _first(candidate, ids, tokenizer) for candidate, ids in pieces.items()}
-    starts = tokenizer.convert_ids_to_tokens([ids[0] for ids in pieces.values()])
-    unmarked = [c for c, s in zip(pieces, starts, strict=True) if not s.startswith(BOUNDARY)]
-    texts = [f" {candidate}" for candidate in unmarked]
+    # Any blanks count as one (our rule; the paper's stems all end in one). `▁` or a blank alone is
+    # skipped; an unknown token counts as a sub-word.
+    stems = (prompt[: prompt.index(SLOT)] for prompt in queries.prompts)
+    blanks = [" " if stem[-1:].isspace() else "" for stem in stems]
+    pieces = pieces_behind(blanks, queries, tokenizer)
+    firsts = {pair: _first(pair[1], ids, tokenizer) for pair, ids in pieces.items()}
+    rows = zip(blanks, queries.candidates, strict=True)
+    return [[firsts[blank, candidate] for candidate in row] for blank, row in rows]
+
+
+def pieces_behind(
+    blanks: Sequence[str], queries: Queries, tokenizer: Any
+) -> dict[tuple[str, str], Ids]:
+    """Return the sub-words of each (blanks in front of a query's slot, candidate)."""
+    # Behind blanks the candidate is tokenized with them, as in a sentence, unless the tokenizer
+    # itself marks the start of a word (`▁Paris`); WordPiece gives the same either way. Behind a
+    # letter, as in scripts without blanks, and at the start of a prompt it is tokenized bare.
+    bare = queries.pieces
+    names = tokenizer.convert_ids_to_tokens([ids[0] for ids in bare.values()])
+    words = {c for c, name in zip(bare, names, strict=True) if name.startswith(BOUNDARY)}
+    rows = zip(blanks, queries.candidates, strict=True)
+    pairs = dict.fromkeys((blank, candidate) for blank, row in rows for candidate in row)
+    own = [(x, c) for x, c in pairs if x and not (x == " " and c in words)]
+    texts = [blank + candidate for blank, candidate in own]
     encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
-    rows = zip(unmarked, encoded, strict=True)
-    behind_blank = bare | {c: _first(c, ids, tokenizer) for c, ids in rows}
-    blanks = (prompt[: prompt.index(SLOT)][-1:].isspace() for prompt in queries.prompts)
-    return [
-        [(behind_blank if blank else bare)[candidate] for candidate in row]
-        for blank, row in zip(blanks, queries.candidates, strict=True)
-    ]
+    behind = zip(own, map(tuple, encoded), strict=True)
+    return {pair: bare[pair[1]] for pair in pairs} | dict(behind)
 
 
 def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:

@@ -63,7 +63,7 @@ MISTAKES = {
     "unknown --initial 'ordr'; did you mean 'order'? known: independent, order, confidence": {
         "initial": "ordr"
     },
-    "--prompt-probability is for --scoring object; got --scoring bmlama": {
+    "--prompt-probability is for --scoring object or object-released; got --scoring bmlama": {
         "prompt_probability": True
     },
     "unknown --final-stop '!'; known: none, ., 。": {"final_stop": "!"},

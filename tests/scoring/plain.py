@@ -91,12 +91,32 @@ def seq2seq_object(model, tokenizer, prompt, candidate):
     return n * seq2seq(model, tokenizer, prompt, candidate)
 
 
-@torch.inference_mode()
 def causal_object(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
+    """Return the sum over the candidate behind the prompt without its blanks, which it takes."""
+    before = prompt.split("[Y]")[0]
+    front = _prefix(tokenizer, before.rstrip(), add_bos, appended)
+    return _read_on(model, front, object_pieces(tokenizer, before, candidate))
+
+
+def object_pieces(tokenizer, before, candidate):
+    """Return the ids of the candidate with the blanks before it, unless it brings its own `▁`."""
+    ids = tokenizer(candidate, add_special_tokens=False)["input_ids"]
+    if tokenizer.convert_ids_to_tokens(ids[0]).startswith("▁"):
+        return ids
+    blanks = before[len(before.rstrip()) :]
+    return tokenizer(blanks + candidate, add_special_tokens=False)["input_ids"]
+
+
+def causal_object_released(model, tokenizer, prompt, candidate, add_bos=False, appended=0):
     """Fluent-mLAMA: ids of the prompt up to the slot, then the candidate's own ids."""
-    ids = _prefix(tokenizer, prompt.split("[Y]")[0], add_bos, appended)
-    total = 0.0
-    for piece in tokenizer(candidate, add_special_tokens=False)["input_ids"]:
+    front = _prefix(tokenizer, prompt.split("[Y]")[0], add_bos, appended)
+    return _read_on(model, front, tokenizer(candidate, add_special_tokens=False)["input_ids"])
+
+
+@torch.inference_mode()
+def _read_on(model, front, pieces):
+    total, ids = 0.0, list(front)
+    for piece in pieces:
         total += _log_softmax(model(torch.tensor([ids])).logits[0, -1])[piece].item()
         ids.append(piece)
     return total

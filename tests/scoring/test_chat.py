@@ -158,15 +158,15 @@ BEHIND = ("qwen3", "llama-2", "gemma-2", "deepseek-r1", "mistral-v7")
 @pytest.mark.parametrize("name", BEHIND)
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_the_object_alone_behind_the_conversation(name, kind):
-    """The ids of conversation and prompt up to the slot, then those of the candidate alone."""
+    """The ids of conversation and prompt without its blanks, then those of the candidate."""
     scorer = engage(kind, CASES[name].template, "object")
     got = [score for row in scorer.score(PROMPTS, CANDIDATES) for score in row]
     want = []
     for prompt, candidate, _ in sentences():
-        text = CASES[name].alone + prompt[: prompt.index("[Y]")]
-        text = text.rstrip(" ") if prompt.startswith("[Y]") else text
-        ids = [bare(scorer.tokenizer, part) for part in (text, candidate)]
-        want.append(sum(plain_scores(scorer.model, *ids)))
+        before = prompt[: prompt.index("[Y]")]
+        front = bare(scorer.tokenizer, (CASES[name].alone + before).rstrip(" "))
+        own = plain.object_pieces(scorer.tokenizer, before, candidate)
+        want.append(sum(plain_scores(scorer.model, front, own)))
     assert got == pytest.approx(want, abs=1e-4)
 
 
@@ -211,7 +211,7 @@ def test_no_token_is_appended(scoring):
     plan = scorer.prepare(["The capital is [Y]"], [["Paris"]]).plan
     [(row, reads)] = plan.reads.items()
     texts = {
-        "object": ("<s>The capital is ", "Paris"),
+        "object": ("<s>The capital is", "Paris"),
         "contrastive": ("<s>The capital is", "Paris"),
     }
     front, own = texts.get(scoring, ("<s>", "The capital is Paris"))

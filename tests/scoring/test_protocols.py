@@ -142,9 +142,43 @@ def test_an_eos_that_the_tokenizer_appends_is_not_between(
     assert prefix.count(0) == front
 
 
-def test_the_candidate_is_never_joined_to_the_prompt(scorers):
+def encode_pair(tokenizer, context, choice):
+    """Return the ids of context and choice: `TemplateLM._encode_pair` of lm-eval 0.4.13."""
+    n = len(context) - len(context.rstrip())
+    if n:
+        context, choice = context[:-n], context[-n:] + choice
+    front = tokenizer(context)["input_ids"]
+    return front, tokenizer(context + choice)["input_ids"][len(front) :]
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bloom", "geolm", "llama 2"])
+def test_behind_blanks_the_object_has_the_tokens_of_lm_eval(kind, scorers):
+    """For the tokenizers of GPT-2, BLOOM, geolm and Llama 2, which marks words by itself."""
+    if kind == "geolm":
+        scorer = load_scorer("geolm", scoring="object")
+    else:
+        scorer = copy.copy(scorers("bloom" if kind == "bloom" else "gpt2", "object", bos="never"))
+    asked = [x for x in QUERIES if x[0].partition("[Y]")[0].endswith(" ")]
+    asked.append(("The city  [Y]", ["Paris"]))
+    if kind == "llama 2":
+        scorer.tokenizer, asked = llama_2_like(), [("Paris is [Y]", ["Paris", "is", "is Paris"])]
+    prompts, candidates = zip(*asked, strict=True)
+    prepared = scorer.prepare(prompts, candidates)
+    reads = {
+        number: (row.ids[: place + 1], target)
+        for row, entry in prepared.plan.reads.items()
+        for number, place, target in zip(entry.numbers, entry.positions, entry.targets, strict=True)
+    }
+    for (prompt, row), numbers in zip(asked, prepared.numbers, strict=True):
+        for candidate, own in zip(row, numbers, strict=True):
+            front, ids = encode_pair(scorer.tokenizer, prompt.partition("[Y]")[0], candidate)
+            want = [((*front, *ids[:k]), ids[k]) for k in range(len(ids))]
+            assert [reads[number] for number in own] == want
+
+
+def test_as_released_the_candidate_is_never_joined_to_the_prompt(scorers):
     """`is` and `Paris` separately, though `isParis` splits elsewhere; the trailing space stays."""
-    scorer = scorers("gpt2", "object")
+    scorer = scorers("gpt2", "object-released")
     tokenizer = scorer.tokenizer
     prompt = "The capital of France is [Y]."
     assert tokenizer.tokenize("France is Paris")[-1] == "ĠParis"
@@ -273,7 +307,7 @@ def test_bad_queries_are_refused(case, prompt, candidates, message, scorers):
     ("kind", "scoring", "message"),
     [
         ("gpt2", "mpararel", "--scoring mpararel is for masked models, 'X' is causal; known for "
-         "causal: bmlama, object, object-tokens, object-characters, object-bytes, contrastive"),
+         "causal: bmlama, object, object-released, object-tokens, object-characters, "),
         ("t5", "mpararel-released", "--scoring mpararel-released is for masked models, 'X' is "
          "seq2seq; known for seq2seq: bmlama, object, "),
         ("gpt2", "xfactr", "--scoring xfactr is for masked models, 'X' is causal; "),
