@@ -42,8 +42,7 @@ log-probabilities differ by at most the last column.
 - by code points: that sum divided by the length of the sentence.
 - first word not scored: the task for tokenizers without BOS. lighteval tokenizes the first word and
   the rest separately and scores the rest.
-- boundary: the space before the slot is scored with the candidate. lm-eval tokenizes prompt and
-  candidate as one text, lighteval separately.
+- boundary: lm-eval tokenizes prompt and candidate as one text, lighteval separately, as polyprobe.
 - ties: the credit of the first of the tied best candidates instead of the share of correct ones.
 """
 

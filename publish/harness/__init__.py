@@ -1,10 +1,11 @@
 """Export a dataset as tasks of evaluation harnesses: files that run there unchanged."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-from polyprobe.system.files import write_text
+from polyprobe.system.files import write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 
 # Modules and functions, which return {file name: text} for a configuration. They are
@@ -26,13 +27,18 @@ def export_dataset(
     """Write a configuration of a dataset as tasks of a harness, and return the files."""
     # Tasks of an earlier export to `output` are replaced; a folder with other files is refused.
     # With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files; the rows
-    # of `folder` are checked in both cases.
+    # of `folder` are checked in both cases. The rows about other subjects, which `polyprobe eval`
+    # asks too, are written as Parquet files, and are a second task.
+    import pyarrow.parquet as pq
+
     from .configuration import read_configuration
 
     module, _, function = HARNESSES[harness].partition(".")
     render = getattr(import_module(f".{module}", __name__), function)
     configuration = read_configuration(folder, config, languages, dataset_id)
-    texts = render(configuration._replace(scoring=scoring))
+    configuration = configuration._replace(scoring=scoring)
+    donors = configuration.ask_donors(output)
+    texts = render(configuration, donors)
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
     names = {path.name for path in output.glob("*")}
@@ -42,15 +48,25 @@ def export_dataset(
             f"{output} holds {min(strangers)}, which is not an exported task; "
             "give a new folder with --output"
         )
+    if donors:
+        for table, [file] in zip(donors.tables.values(), donors.files.values(), strict=True):
+            write_whole(Path(file), partial(pq.write_table, table), "repeat the command")
     for name, text in texts.items():
         write_text(output / name, text)
-    # Languages that only an earlier export had: their tasks include the file that those of the
-    # group share, the only name that begins with `_`.
-    for shared in (name for name in texts if name.startswith("_")):
-        for path in output.glob("polyprobe_*.yaml"):
-            if path.name not in texts and f"include: {shared}\n" in path.read_text("utf-8"):
-                path.unlink()
+    if harness == "lm-eval":
+        for part in (configuration, configuration._replace(donor=True)):
+            remove_stale(output, part.stem, texts)
     return [output / name for name in texts]
+
+
+def remove_stale(output: Path, stem: str, texts: Container[str]) -> None:
+    """Remove the files of a group of lm-eval that only an earlier export had."""
+    # Its tasks include the file that those of the group share.
+    shared, tasks = output / f"_{stem}_yaml", output.glob("polyprobe_*.yaml")
+    own = [x for x in tasks if f"include: {shared.name}\n" in x.read_text("utf-8")]
+    for path in (shared, output / f"{stem}.yaml", *own):
+        if path.name not in texts:
+            path.unlink(missing_ok=True)
 
 
 def check_scoring(scoring: str) -> None:

@@ -9,16 +9,26 @@ from pathlib import Path
 from typing import NamedTuple
 
 import datasets
+import pyarrow as pa
+import pyarrow.compute as pc
 import yaml
 from jinja2 import Environment
 
 from polyprobe import __version__
+from polyprobe.eval.donors import deal_donors
+from polyprobe.eval.questions import DONOR, DONOR_PROMPT, annotate
 from polyprobe.publish.hub import check_repository_name
-from polyprobe.schema.columns import SLOT, has_prompts
+from polyprobe.schema.columns import SLOT, fingerprint, has_prompts
 from polyprobe.schema.load import PARTS, load_facts
-from polyprobe.system.files import hash_files
+from polyprobe.system.files import hash_files, hash_json
 from polyprobe.system.messages import PolyprobeError
 
+# Columns of the rows about other subjects, as far as a dataset has them.
+OF_DONORS = (DONOR, "donor_answers", "fact_id", "relation", "template_id", "prompt", "candidates",
+             "candidate_ids", "answers")  # fmt: skip
+# Suffix of a folder with data. The stem of the tasks has no dot: lighteval opens a task whose name
+# is also a path as a list of tasks.
+DATA = ".data"
 to_yaml = partial(yaml.safe_dump, sort_keys=False, allow_unicode=True, width=10**6)
 
 
@@ -30,8 +40,9 @@ class Configuration(NamedTuple):
     dataset_id: str | None  # OWNER/NAME on the Hub, None for local files
     files: Mapping[str, Sequence[str]]  # absolute paths by language, in the order of the tasks
     fingerprint: str  # 12 hex digits that depend on the languages and the contents of the files
-    prefixes: Mapping[str, Sequence[str]]  # text before the slot in each row, by language
+    tables: Mapping[str, pa.Table]  # the rows by language
     scoring: str = "bmlama"
+    donor: bool = False  # whether each fact is asked about another subject
 
     @property
     def title(self) -> str:
@@ -42,13 +53,36 @@ class Configuration(NamedTuple):
     def stem(self) -> str:
         """The common start of the names of all tasks."""
         protocol = [self.scoring] if self.scoring != "bmlama" else []
-        parts = ("polyprobe", self.dataset, self.name, *protocol)
+        parts = ("polyprobe", self.dataset, self.name, *protocol, *(["donor"] * self.donor))
         return "_".join(re.sub(r"[^A-Za-z0-9_-]", "-", part) for part in parts)
+
+    @property
+    def prefixes(self) -> dict[str, list[str]]:
+        """The text before the slot in each row, by language."""
+        rows = {language: table["prompt"].to_pylist() for language, table in self.tables.items()}
+        return {x: [prompt.partition(SLOT)[0] for prompt in own] for x, own in rows.items()}
+
+    def ask_donors(self, output: Path) -> "Configuration | None":
+        """Return the rows with each fact's second question, as files in `output`; None without."""
+        # The donors are those of `polyprobe eval` with the same first language, the same in all.
+        dealt = deal_donors(next(iter(self.tables.values())))
+        if not any(dealt.answers):
+            return None
+        tables = annotate(self.tables, dealt)
+        for language, table in tables.items():
+            rows = table.filter(pc.is_valid(table[DONOR]))
+            rows = rows.drop_columns("prompt").rename_columns({DONOR_PROMPT: "prompt"})
+            tables[language] = rows.select([x for x in OF_DONORS if x in rows.column_names])
+        prints = hash_json({x: fingerprint(table, (DONOR,)) for x, table in tables.items()})
+        donors = self._replace(donor=True, dataset_id=None, fingerprint=prints[:12], tables=tables)
+        folder = output.absolute() / f"{donors.stem}{DATA}"
+        return donors._replace(files={x: [str(folder / f"{x}.parquet")] for x in tables})
 
     def fill(self, file: str, **values: object) -> str:
         """Fill in a Jinja template of this folder, which states the protocol."""
         text = files(__package__).joinpath(file).read_text("utf-8")
-        values |= {x: getattr(self, x) for x in ("title", "fingerprint", "scoring", "stem")}
+        names = ("title", "fingerprint", "scoring", "stem", "donor")
+        values |= {x: getattr(self, x) for x in names}
         # Jinja drops a final line feed; files keep it.
         template = Environment(keep_trailing_newline=True).from_string(text)
         return template.render(**values, version=__version__)
@@ -82,9 +116,5 @@ def read_configuration(
             raise PolyprobeError(f"{place}: {file} is not a Parquet file; use Parquet only")
     files = {language: names[language] for language in tables}
     pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
-    prefixes = {
-        language: [prompt[: prompt.index(SLOT)] for prompt in table["prompt"].to_pylist()]
-        for language, table in tables.items()
-    }
-    dataset, fingerprint = hub_name or place.name, hash_files(pairs)[:12]
-    return Configuration(dataset, settings.name, dataset_id, files, fingerprint, prefixes)
+    dataset, prints = hub_name or place.name, hash_files(pairs)[:12]
+    return Configuration(dataset, settings.name, dataset_id, files, prints, tables)

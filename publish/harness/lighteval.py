@@ -5,18 +5,14 @@ from pprint import pformat
 
 from polyprobe.schema.columns import SLOT
 
-from .configuration import Configuration, to_yaml
+from .configuration import DATA, Configuration, to_yaml
 
 HARNESS = "lighteval 0.13.0"
-# Suffix of the data folder. The stem of the tasks has no dot: lighteval opens a task whose name is
-# also a path as a list of tasks.
-DATA = ".data"
 
 
-def render_lighteval(configuration: Configuration) -> dict[str, str]:
-    """Write the Python file for `--custom-tasks` and, for local data, a card: {file name: text}."""
+def render_lighteval(configuration: Configuration, donors: Configuration | None) -> dict[str, str]:
+    """Write the Python file for `--custom-tasks` and cards for local data: {file name: text}."""
     stem = configuration.stem
-    local = f'str(Path(__file__).resolve().parent / "{stem}{DATA}")'
     # Without a BOS a prompt that begins with the slot gives its choices no context.
     counts = {x: sum(not y.strip() for y in ys) for x, ys in configuration.prefixes.items()}
     code = configuration.fill(
@@ -26,14 +22,27 @@ def render_lighteval(configuration: Configuration) -> dict[str, str]:
         languages=configuration.files,
         listed=pformat(list(configuration.files), width=90, compact=True),
         unprefixed={language: count for language, count in counts.items() if count},
-        repository=json.dumps(configuration.dataset_id) if configuration.dataset_id else local,
+        repository=express_place(configuration),
         config=configuration.name,
         number=int(configuration.fingerprint[:7], 16),
+        donors=donors,
+        donor_repository=donors and express_place(donors),
+        donor_number=donors and int(donors.fingerprint[:7], 16),
         slot=SLOT,
     )
-    tasks = {f"{stem}.py": code}
-    if configuration.dataset_id:
-        return tasks
+    local = [part for part in (configuration, donors) if part and not part.dataset_id]
+    cards = {f"{part.stem}{DATA}/README.md": render_data_card(part) for part in local}
+    return {f"{stem}.py": code, **cards}
+
+
+def express_place(part: Configuration) -> str:
+    """Return the expression of the tasks' dataset: a name on the Hub, else a folder beside."""
+    local = f'str(Path(__file__).resolve().parent / "{part.stem}{DATA}")'
+    return json.dumps(part.dataset_id) if part.dataset_id else local
+
+
+def render_data_card(configuration: Configuration) -> str:
+    """Write a card that names the files."""
     # `datasets` 5.2 caches a folder by the configurations in its card only. With the fingerprint
     # in the card it reads changed files again.
     config = {
@@ -42,5 +51,4 @@ def render_lighteval(configuration: Configuration) -> dict[str, str]:
         "data_files": [{"split": x, "path": list(y)} for x, y in configuration.files.items()],
     }
     head = to_yaml({"configs": [config]})
-    card = f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"
-    return {**tasks, f"{stem}{DATA}/README.md": card}
+    return f"---\n{head}---\n\nThe tasks load {configuration.title} by this card.\n"

@@ -24,8 +24,16 @@ FIELDS: dict[str, dict[str, str]] = {
 }
 
 
-def render_lm_eval(configuration: Configuration) -> dict[str, str]:
-    """Write the group, the shared part and the tasks: {file name: text}."""
+def render_lm_eval(configuration: Configuration, donors: Configuration | None) -> dict[str, str]:
+    """Write the groups, their shared parts and tasks: {file name: text}."""
+    tasks = render_part(configuration, donors)
+    return tasks | (render_part(donors) if donors else {})
+
+
+def render_part(
+    configuration: Configuration, donors: Configuration | None = None
+) -> dict[str, str]:
+    """Write a group, the shared part and the tasks: {file name: text}."""
     if configuration.scoring == "object":
         check_prefixes(configuration)
     stem = configuration.stem
@@ -33,7 +41,7 @@ def render_lm_eval(configuration: Configuration) -> dict[str, str]:
     hub = {"dataset_path": configuration.dataset_id, "dataset_name": configuration.name}
     mean = {"aggregation": "mean", "higher_is_better": True}
     texts = {
-        f"{stem}.yaml": render_group(configuration, list(tasks.values())),
+        f"{stem}.yaml": render_group(configuration, list(tasks.values()), donors),
         f"_{stem}_yaml": to_yaml(
             {
                 **(hub if configuration.dataset_id else {"dataset_path": "parquet"}),
@@ -66,9 +74,11 @@ def check_prefixes(configuration: Configuration) -> None:
                 )
 
 
-def render_group(configuration: Configuration, tasks: list[str]) -> str:
+def render_group(
+    configuration: Configuration, tasks: list[str], donors: Configuration | None
+) -> str:
     """Write the group's file: protocol and differences as a comment, and the tasks."""
-    head = configuration.fill("lm_eval_head.txt", harness=HARNESS)
+    head = configuration.fill("lm_eval_head.txt", harness=HARNESS, donors=donors)
     mean = {"aggregation": "mean", "weight_by_size": False}
     group = {
         "group": configuration.stem,

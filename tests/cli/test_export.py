@@ -32,7 +32,8 @@ def test_a_dataset_is_found_as_eval_and_push_find_it(place, tmp_path):
 def test_the_output_is_named_after_the_dataset(place, tmp_path, capsys):
     export([tmp_path / "datasets" / "facts"], "lighteval", languages="en,ru")
     stem = "polyprobe_facts_small"
-    names = [f"facts-lighteval/{stem}.py", f"facts-lighteval/{stem}.data/README.md"]
+    files = (f"{stem}.py", f"{stem}.data/README.md", f"{stem}_donor.data/README.md")
+    names = [f"facts-lighteval/{file}" for file in files]
     assert capsys.readouterr().out.split() == names
     assert all((place / name).is_file() for name in names)
 

@@ -7,13 +7,17 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import datasets
+import pyarrow.parquet as pq
 import pytest
 import yaml
 
 from polyprobe.publish.harness import HARNESSES, export_dataset
+from polyprobe.schema.load import load_facts
 from polyprobe.system.files import part_of
 from polyprobe.system.messages import PolyprobeError
 from tests.publish.harness.harness_rows import ROWS, load_module, write_dataset
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
@@ -75,7 +79,40 @@ def test_what_an_earlier_export_left_of_the_same_tasks_goes(folder, tmp_path):
     other = export_dataset(write_dataset(tmp_path / "tiny_object"), "lm-eval", out)
     export_dataset(folder, "lm-eval", out)
     kept = export_dataset(folder, "lm-eval", out, languages=["ja"])
-    assert sorted(out.iterdir()) == sorted([*kept, *other])
+    assert sorted(out.glob("*yaml")) == sorted([*kept, *other])
+    assert f"_{kept[0].stem}_donor_yaml" in {path.name for path in kept}
+    export_dataset(folder, "lm-eval", out, languages=["en"])  # whose rows have no donors
+    assert not [*out.glob("*polyprobe_tiny_default_donor*yaml")]
+
+
+@pytest.mark.parametrize("harness", HARNESSES)
+def test_the_rows_about_other_subjects_are_a_second_task(harness, tmp_path):
+    place = str(ROOT / "datasets/geofacts")
+    named = {"scoring": "object", "dataset_id": "me/geofacts"}
+    texts = {
+        path.name: path.read_text("utf-8")
+        for path in export_dataset(Path(place), harness, tmp_path, languages=["ka", "en"], **named)
+    }
+    stem = "polyprobe_geofacts_default_object"
+    data = tmp_path / f"{stem}_donor.data"
+    assert f"{stem},{stem}_donor" in next(iter(texts.values()))
+    if harness == "lm-eval":
+        task = yaml.safe_load(texts[f"{stem}_donor_ka.yaml"])
+        assert task["dataset_kwargs"]["data_files"] == {"ka": [str(data / "ka.parquet")]}
+    else:
+        loaded = datasets.load_dataset(str(data), "default")
+        assert list(loaded) == ["ka", "en"]
+        assert loaded["ka"]["prompt"][:] == pq.read_table(data / "ka.parquet")["prompt"].to_pylist()
+    for language, table in load_facts(place, None, ["ka", "en"]).items():
+        known = {row["fact_id"]: row for row in table.to_pylist()}
+        asked = pq.read_table(data / f"{language}.parquet").to_pylist()
+        assert [row["fact_id"] for row in asked] == [*known]
+        for row in asked:
+            own, donor = known[row["fact_id"]], known[row["donor"]]
+            assert row["prompt"] == donor["prompt"] != own["prompt"]
+            assert (row["candidates"], row["answers"]) == (own["candidates"], own["answers"])
+            right = [row["candidates"][k] for k in row["donor_answers"]]
+            assert {*right} == {*right} & {donor["candidates"][k] for k in donor["answers"]}
 
 
 def test_the_card_has_datasets_read_what_lies_in_the_folder_now(folder, tmp_path):

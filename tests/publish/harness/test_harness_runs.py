@@ -120,6 +120,8 @@ def test_lm_eval_runs_as_the_head_of_the_group_says(work, rows, dataset):
         for row, asked in zip(found, own, strict=True):
             assert row.context == asked["prompt"].partition("[Y]")[0]
             assert row.choices == asked["candidates"]
+        if language != "ja":  # a token may span the boundary
+            assert_close(found, score(work / "geolm", own, scoring="object")[0])
         means.append(np.mean(list_credit(found, "acc")))
     figure = json.loads(results.read_text("utf-8"))["groups"][file.stem]["acc,none"]
     assert figure == pytest.approx(np.mean(means))
@@ -167,13 +169,7 @@ def test_lighteval_runs_as_the_head_of_the_file_says(work, rows, dataset):
     run_line("lighteval", file, "--output-dir", "answers", "--save-details", model=model)
     assert list((work / "geolm_absolute").glob("**/*.parquet"))
     assert not list((work / "cache").glob("**/*.parquet"))
-    compared = 0
     for language, own in rows.items():
         name = f"details_{file.stem}:{language}|0_*.parquet"
         found = PEERS.read_lighteval(next((file.parent / "answers").rglob(name)))
-        scores, _ = score(work / "geolm", own, scoring="object")
-        for row, asked, sums in zip(found, own, scores, strict=True):
-            if not asked["prompt"].partition("[Y]")[0].endswith(" "):  # a space changes the tokens
-                assert_close([row], [sums])
-                compared += 1
-    assert compared > 20
+        assert_close(found, score(work / "geolm", own, scoring="object")[0])
