@@ -121,7 +121,8 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         exists = options.cache or (run.folder / OWN_STORE).exists()
         store = open_store(run, settings, options.cache) if exists else None
         work = plan_work(missing, store)
-        return forecast(work, loaded.scorer) if work.tasks else "nothing is left to score"
+        line = forecast(work, loaded.scorer, options.price)
+        return line if work.tasks else "nothing is left to score"
 
 
 def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questions") -> Filling:
@@ -133,7 +134,8 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     if scorer.model is not None:
         return fill
     check_same_model(evaluation.run, scorer, questions.texts, evaluation.rows)
-    return partial(fill, announce=partial(forecast, scorer=scorer))  # requests may cost money
+    # requests may cost money
+    return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
 
 
 def find_rows(table: pa.Table, options: DatasetOptions) -> tuple[list[int], dict[str, Any]]:

@@ -1,6 +1,7 @@
 """The options of an evaluation: those of the model, the rows, the questions and the workers."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -30,6 +31,14 @@ def check_languages(texts: str | Sequence[str]) -> None:
     """Refuse an empty list of languages."""
     if not parse_languages(texts):
         raise PolyprobeError("--languages is empty; give codes such as en,fr, or omit it for all")
+
+
+def read_price(text: str) -> tuple[float, float]:
+    """Return the prices of a million tokens that a model reads and writes, of IN,OUT."""
+    if not re.fullmatch(r"\d*\.?\d+,\d*\.?\d+", text):
+        raise PolyprobeError(f"--price {text!r}: expected two prices IN,OUT, such as 0.15,0.6")
+    price_in, price_out = map(float, text.split(","))
+    return price_in, price_out
 
 
 @dataclass(frozen=True)
@@ -107,6 +116,14 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
         False,
         "Also store the log-probability of the text before the slot (causal models, --scoring "
         "object or object-released).",
+    )
+    price: str | None = option(
+        None,
+        "Prices of a million tokens in and out, such as 0.15,0.6, for the cost before a run.",
+        panel="Served models",
+        metavar="IN,OUT",
+        needs="--server",
+        check=read_price,
     )
     final_stop: str = option(
         "none",

@@ -156,6 +156,14 @@ def _render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat:
     return Chat(head, hash_json({"template": source, "head": head})[:16], settings)
 
 
+def describe_messages(options: ScoringOptions) -> Chat:
+    """Return the messages for a server that applies its own template: the head is their JSON."""
+    head = json.dumps(_write_messages(options, QUESTION), ensure_ascii=False)
+    settings: dict[str, Any] = {"head": head, "system": options.system, "user": options.user or ""}
+    settings["options"] = {}
+    return Chat(head, hash_json({"head": head})[:16], settings)
+
+
 def _write_messages(options: ScoringOptions, question: str = "") -> list[dict[str, str]]:
     """Return the messages before the answer; a question is behind the user's own text."""
     system = [] if options.system is None else [{"role": "system", "content": options.system}]

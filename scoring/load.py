@@ -15,16 +15,18 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import choose_device, find_dtype
 from polyprobe.system.messages import MAX_LENGTH, PolyprobeError, explain_missing_extras, one_line
 from polyprobe.system.messages import report as say
-from polyprobe.system.options import with_keywords
+from polyprobe.system.options import collect_options, with_keywords
 from polyprobe.system.sending import run_async
 from polyprobe.system.text import clean_field
 
-from .chat import Chat, render_chat
+from .chat import Chat, describe_messages, render_chat
 from .model_objects import check_object, configuration_of, identify_object, name_of, unwrap_model
 from .options import PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
+from .scorers.letters import ServedLettersScorer
+from .served.chat import SYSTEM, VOCABULARY, ChatServer
 from .served.engine import ServedEngine
-from .served.handshake import LimitedServerError, connect, shake
+from .served.handshake import Handshake, LimitedServerError, connect, shake
 from .served.openai import TopCompletions
 from .weights import adapters, places, quantized
 from .weights.code import find_code_files
@@ -178,30 +180,55 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         )
     with explain_missing_extras("--server"):
         kind = run_async(connect(str(options.server), model))
-    place, tokenizer, model_type = _read_tokenizer(name, options.revision, options.bos)
-    chat = render_chat(tokenizer, options, model)
-    n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
-    engine = ServedEngine(kind, n_tokens, model_type)
-    say(f"checking the server {kind.where}")
-    probe = earlier.probe if earlier else []
-    try:
-        handshake = run_async(shake(engine, tokenizer, probe))
-    except LimitedServerError:
-        if options.scoring != "letters":
-            raise
-        kind = TopCompletions(kind.served, partial(_spell, tokenizer))
+    probe, source = earlier.probe if earlier else [], "server"
+    if isinstance(kind, ChatServer):
+        scorer, handshake = _engage_chat(kind, options, probe)
+    else:
+        place, tokenizer, model_type = _read_tokenizer(name, options.revision, options.bos)
+        source = f"{place.label}@{place.exact_revision()}"
+        chat = render_chat(tokenizer, options, model)
+        n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
         engine = ServedEngine(kind, n_tokens, model_type)
-        handshake = run_async(shake(engine, tokenizer, probe))
-    scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
-    served = f"{kind.name}-{kind.served.version}-{kind.served.about}".strip("-")
+        say(f"checking the server {kind.where}")
+        try:
+            handshake = run_async(shake(engine, tokenizer, probe))
+        except LimitedServerError:
+            if options.scoring != "letters":
+                raise
+            kind = TopCompletions(kind.served, partial(_spell, tokenizer))
+            engine = ServedEngine(kind, n_tokens, model_type)
+            handshake = run_async(shake(engine, tokenizer, probe))
+        scorer = _engage(CAUSAL, engine, tokenizer, chat, model, options)
+    names = filter(None, [kind.name, kind.served.version, kind.served.about])
     extra = {
-        "tokenizer": f"{place.label}@{place.exact_revision()}",
-        "server": clean_field(served)[:MAX_LENGTH],
+        "tokenizer": source,
+        "server": clean_field("-".join(names))[:MAX_LENGTH],
         "handshake": "+".join(handshake.passed),
     }
     same = earlier and probe and handshake.probe == [*probe]
     exact = earlier.revision if earlier and same else handshake.revision
     return Loaded(scorer, exact, SERVED, extra, tuple(handshake.probe))
+
+
+def _engage_chat(
+    server: ChatServer, options: ScorerOptions, probe: list[float]
+) -> tuple[Scorer, Handshake]:
+    where = f"the server {server.where}"
+    for name in ("tokenizer", "revision", "bos", "chat_options"):
+        if getattr(options, name) != getattr(DEFAULTS, name):
+            flag = collect_options(ScorerOptions)[name].flag
+            raise PolyprobeError(f"{flag} is not for {where}; leave it out")
+    system = SYSTEM if options.system is None else options.system or None
+    chat = describe_messages(replace(options, chat=True, system=system))
+    server.head = chat.head
+    engine = ServedEngine(server, VOCABULARY)
+    say(f"checking {where}")
+    handshake = run_async(shake(engine, None, probe))
+    if options.scoring != "letters":
+        raise PolyprobeError(f"{where} gives only the first token's values; use --scoring letters")
+    scorer = ServedLettersScorer(engine, None, permutations=options.permutations)
+    scorer.chat, scorer.extra = chat, {"chat": chat.key}
+    return scorer, handshake
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[places.Place, Any, str]:

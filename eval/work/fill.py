@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from polyprobe.eval.options import EvaluationOptions
+from polyprobe.eval.options import EvaluationOptions, read_price
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
@@ -91,8 +91,8 @@ def plan_work(tables: Mapping[str, pa.Table], store: ScoreStore | None) -> Work:
     return Work(queries, len(seen), make_tasks(queries, seen))
 
 
-def forecast(work: Work, scorer: Scorer) -> str:
-    """Return the work that is left in one line."""
+def forecast(work: Work, scorer: Scorer, price: str | None) -> str:
+    """Return the work that is left in one line, with its cost at a price."""
     # Of more than FORECAST tasks some are planned, spread evenly, and stand for the others
     step = -(-len(work.tasks) // FORECAST) or 1
     some = work.tasks[::step]
@@ -101,10 +101,14 @@ def forecast(work: Work, scorer: Scorer) -> str:
     planned = sum(len(task.prompts) for task in some) or 1
     calls, inputs, tokens = (round(sum(p) * queries / planned) for p in zip(*parts, strict=True))
     about = "about " if step > 1 else ""
+    cost = ""
+    if price:  # a server writes a token behind each prompt
+        price_in, price_out = read_price(price)
+        cost = f"; {(tokens * price_in + inputs * price_out) / 1e6:,.2f} at --price {price}"
     what = "requests with" if scorer.model is None else "batches of"
     return (
         f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "
-        f"{inputs:,} prompts, {tokens:,} tokens"
+        f"{inputs:,} prompts, {tokens:,} tokens{cost}"
     )
 
 

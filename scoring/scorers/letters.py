@@ -7,12 +7,13 @@ import numpy as np
 from scipy.special import log_softmax
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.engine import Plan
+from polyprobe.scoring.engine import Input, Plan
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, first_pieces
 from .queries import Queries, list_queries
+from .scorer import Scorer
 
 BLANK = "___"
 ANSWER = f"Answer: {SLOT}"
@@ -76,6 +77,8 @@ class LettersScorer(FirstPieceScorer):
                 f"--scoring letters has {len(LETTERS)} letters, a list has {n} candidates; "
                 "use another scoring"
             )
+        if self.tokenizer is None:
+            return [*range(n)]
         letters = list(LETTERS[:n])
         queries = Queries([ANSWER], [letters], self._pieces([letters]))
         [ids] = first_pieces(queries, self.tokenizer)
@@ -86,6 +89,15 @@ class LettersScorer(FirstPieceScorer):
                     f"for the letter {letter}; use another scoring"
                 )
         return ids
+
+
+class ServedLettersScorer(LettersScorer, Scorer):
+    """The same with a chat server: it has the tokenizer, and its questions have numbers."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return the number of each question, up to the slot for the letter."""
+        questions = (prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts)
+        return [(Input((self.engine.server.number(text),)), 0) for text in questions]
 
 
 def write_question(prompt: str, candidates: Sequence[str], shift: int) -> str:

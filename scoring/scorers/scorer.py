@@ -115,7 +115,8 @@ class Scorer(ABC):
         queries = Queries(prompts, candidates, self._pieces(candidates))
         plan = Plan()
         numbers = self.plan(plan, queries)
-        self.check_inputs(plan)
+        if self.tokenizer is not None:  # a chat server has its own
+            self.check_inputs(plan)
         lost = {c for c, ids in queries.pieces.items() if only_unknown(ids, self.tokenizer)}
         rows = enumerate(candidates)
         unknown = [(q, k) for q, row in rows for k, c in enumerate(row) if c in lost]
@@ -164,7 +165,7 @@ class Scorer(ABC):
 
     def _pieces(self, candidates: Sequence[Sequence[str]]) -> dict[str, Ids]:
         distinct = list(dict.fromkeys(c for row in candidates for c in row))
-        if not distinct:
+        if not distinct or self.tokenizer is None:
             return {}
         ids = self.tokenizer(distinct, add_special_tokens=False)["input_ids"]
         for candidate, pieces in zip(distinct, ids, strict=True):

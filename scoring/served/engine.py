@@ -49,8 +49,13 @@ class ServedEngine:
         reads = cover(plan, self.server.reach)
         parts = (reads, self._choose_again(reads))
         batches = [batch for part in parts for batch in self.server.batches(part)]
-        sizes = [len(reads.prompt.ids) for batch in batches for reads in batch]
-        return Forecast(len(batches), len(sizes), sum(sizes))
+        prompts = [reads.prompt for batch in batches for reads in batch]
+        return Forecast(len(batches), len(prompts), sending.run_async(self._count_tokens(prompts)))
+
+    async def _count_tokens(self, prompts: Sequence[Prompt]) -> int:
+        async with new_client() as client:
+            send = partial(self.server.count_tokens, client, prompts)
+            return int(await self._insist(sending.Requests(PACE, None, TIMEOUT), send))
 
     def run(self, plan: Plan, values: Any, progress: Progress) -> np.ndarray:
         """Return the log-probability of each read, float32, NaN for one that is not exact."""

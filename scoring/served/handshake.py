@@ -1,9 +1,10 @@
 """Which kind of server answers, and its checks before the first row."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from functools import partial
-from itertools import chain, cycle, islice
+from itertools import chain, combinations, cycle, islice, permutations
 from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -15,18 +16,24 @@ from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.text import hide_secrets
 
+from .chat import CHAT, ChatServer
 from .cover import Prompt
 from .engine import ServedEngine
 from .llamacpp import LlamaCpp
 from .openai import Completions, Vllm
-from .server import Answer, LimitedError, RefusedError, Server, new_client, readable
+from .server import ABSENT, Answer, LimitedError, RefusedError, Server, new_client, readable
 from .values import find_fault
 
-# In the order of asking: the last one takes every server with OpenAI's completions.
-KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions)
+# In the order of asking: the last but one takes every server with OpenAI's completions.
+KINDS: tuple[type[Server], ...] = (Vllm, LlamaCpp, Completions, ChatServer)
 SAMPLE = (
     "Paris, Москва, Αθήνα, القاهرة, ירושלים, दिल्ली, กรุงเทพฯ, 北京, 서울, თბილისი, Երևան, አዲስ አበባ"
 )
+QUESTIONS = [
+    "The capital of France is ___.\nA. {}\nB. {}\nC. {}\nD. {}\nAnswer:".format(*options)
+    for options in permutations(("Rome", "Paris", "Berlin", "Madrid"))
+][::4]
+LEAST_LETTER = math.log(0.01)
 N_CHILDREN = 5  # named tokens of a prompt, or the most probable ones where none can be named
 SHORT, LONG = 48, 400  # tokens of the prompts
 PROBE = "probe"  # before the number that a served model has instead of a revision
@@ -34,6 +41,7 @@ MIN_TOKENS = 8  # different tokens of the sample, and tokens of a prompt
 MIN_NOISE = 1e-6  # nats
 SILENCE = 3.0  # seconds until a server that has not answered yet is named
 LATER = "run the same command again later"
+NOTHING = "no scoring is left"
 STATE_DRIFT = 1e-2  # nats between two states of the same model
 
 
@@ -55,19 +63,20 @@ async def connect(url: str, model: str) -> Server:
     """Recognise the server at an address, with what it says of the model."""
     # Addresses are often copied from a client of OpenAI, which has the version in them.
     parts = urlsplit(sending.check_address("--server", url))
+    kinds = (ChatServer,) if parts.path.endswith(CHAT) else KINDS
     base = urlunsplit(parts._replace(path=parts.path.removesuffix("/v1")))
     address = hide_secrets(base)
     requests = sending.Requests(sending.Pace(tries=3, busy_tries=8), None, 30.0)
     line = f"waiting for an answer of {address}"
     notice = asyncio.get_running_loop().call_later(SILENCE, report, line)
     async with new_client() as client:
-        for kind in KINDS:
+        for kind in kinds:
             try:
                 with readable():
                     served = await requests.send(partial(kind.find, client, base, model))
             except sending.BusyError as error:
                 raise PolyprobeError(f"the server {address} is busy ({error}); {LATER}") from error
-            except (sending.NoAnswerError, sending.BrokenAnswerError) as error:
+            except (sending.NoAnswerError, sending.BrokenAnswerError, RefusedError) as error:
                 scheme = " (http, not https?)" if base.startswith("https:") else ""
                 raise PolyprobeError(
                     f"no model server answers at {address} ({error}); start it, or "
@@ -85,22 +94,23 @@ class LimitedServerError(PolyprobeError):
 
 
 async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
-    """Run all `CHECKS`; the engine repeats the probe after each plan and after an absence."""
+    """Run all checks; the engine repeats the probe after each plan and after an absence."""
     # `before` is the probe of a run to resume.
     server = engine.server
-    checks = Checks(server, tokenizer, engine.vocabulary)
+    kind = ChatChecks if isinstance(server, ChatServer) else Checks
+    checks = kind(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
             with readable():
                 outcome = await checks.run(client)
         except LimitedError as error:
-            remedy = "only --scoring letters is left, if it gives the most probable tokens"
-            refusal = _refusal(server, f"an answer has {error}", remedy)
+            refusal = _refusal(server, f"an answer has {error}", server.remedy)
             raise LimitedServerError(refusal) from error
         except sending.BrokenAnswerError as error:
             raise _refusal(server, f"an answer has {error}") from error
         except RefusedError as error:
-            raise _refusal(server, f"it refuses the request: {error}") from error
+            remedy = "check the model's name and the address" if error.status in ABSENT else NOTHING
+            raise _refusal(server, f"it refuses the request: {error}", remedy) from error
         except sending.NoAnswerError as error:
             line = f"the server {server.where} {error.state} ({error}); {LATER}"
             raise PolyprobeError(line) from error
@@ -135,20 +145,29 @@ def _check_same(
         )
 
 
-def _refusal(server: Server, problem: str, remedy: str = "no scoring is left") -> PolyprobeError:
+def _refusal(server: Server, problem: str, remedy: str = NOTHING) -> PolyprobeError:
     return PolyprobeError(f"the server {server.where} cannot score candidates: {problem}; {remedy}")
 
 
 # A method returns what is wrong with a server, "" for nothing, and None if it cannot be checked.
-# The sample is cut to SHORT tokens. The first prompt asks for all of its tokens behind those
-# before them, as far as the server can; the others are to be mixed with it.
 class Checks:
-    """The prompts of the checks, and a method for each check in `CHECKS`."""
+    """The prompts of the checks, and a method for each check."""
+
+    # In the order in which they run; later checks use what earlier ones have measured.
+    names = "tokens counts numbers order length bos routes values"
 
     def __init__(self, server: Server, tokenizer: Any, vocabulary: int) -> None:
         self._server, self._vocabulary = server, vocabulary
         pace = sending.Pace(tries=3, first_wait=0.2, busy_tries=10)
         self._sender = sending.Requests(pace, None, 120.0)
+        self._singles: list[Answer] = []
+        self._rounding, self._noise = 0.0, MIN_NOISE
+        self._choose_prompts(tokenizer)
+
+    def _choose_prompts(self, tokenizer: Any) -> None:
+        # The sample is cut to SHORT tokens. The first prompt asks for all of its tokens behind
+        # those before them, as far as the server can; the others are to be mixed with it.
+        server = self._server
         limit = server.served.limit or LONG
         self._sample = tuple(tokenizer(SAMPLE, add_special_tokens=False)["input_ids"])
         self._bos = tokenizer.bos_token_id
@@ -165,15 +184,15 @@ class Checks:
         self._children = tuple(islice(tokens, n_children))
         half = len(ids) // 2
         self._first, self._second = self._prompt(ids), self._prompt(ids[:half])
-        self._prompts = (self._first, self._second, self._prompt(ids[::-1]))
+        self._prompts = [self._first, self._second, self._prompt(ids[::-1])]
         # The end repeats the beginning, so that a model that sees it expects what follows there.
         size = min(LONG, limit - 2) - len(ids)
         # Models are sure at places of the repeated part, and hardly expect the tokens of the other.
         shuffled = Random(0).sample(ids * (LONG // len(ids) + 1), LONG)
         middle = (*ids[::-1] * 3, *shuffled)[: max(0, size)]
         self._long = self._prompt((*ids[:half], *middle, *ids[: half - 1]))
-        self._singles: list[Answer] = []
-        self._rounding, self._noise = 0.0, MIN_NOISE
+        # No prompt begins with another one, so that no value is read twice.
+        self._places = [ids, ids[::-1], self._long.ids[::-1]]
 
     def _prompt(self, ids: tuple[int, ...]) -> Prompt:
         return Prompt(ids, self._children, self._server.reach.path)
@@ -181,8 +200,8 @@ class Checks:
     async def run(self, client: Any) -> Handshake:
         """Run all checks in order."""
         passed = []
-        for name, check in CHECKS.items():
-            problem = await check(self, client)
+        for name in self.names.split():
+            problem = await getattr(self, f"check_{name}")(client)
             if problem:
                 raise _refusal(self._server, problem)
             passed += [name] * (problem is not None)
@@ -209,7 +228,7 @@ class Checks:
 
     async def check_numbers(self, client: Any) -> str:
         """Compare log-probabilities of different tokens; `Answer.check` refuses impossible ones."""
-        if np.ptp(_list_values(self._first, self._singles[0])) == 0:
+        if np.ptp(_list_values(self._prompts[0], self._singles[0])) == 0:
             return "a likely and an unlikely token have the same log-probability"
         return ""
 
@@ -274,13 +293,11 @@ class Checks:
 
     async def check_values(self, client: Any) -> str:
         """Look for log-probabilities that no model gives, and for those of other places."""
-        # No prompt begins with another one, so that no value is read twice.
-        prompts = [self._first.ids, self._prompts[2].ids, self._long.ids[::-1]]
-        best, place = self._singles[1].best, len(self._second.ids) - 1
+        best, place = self._singles[1].best, len(self._prompts[1].ids) - 1
 
         async def ask() -> str:
             with readable():
-                places = await self._server.places(client, prompts)
+                places = await self._server.places(client, self._places)
                 if self._server.exact and not self._server.reach.children and best is not None:
                     largest = places[place].best[:1]
                     if largest and abs(largest[0] - best) > AGREE:
@@ -315,21 +332,36 @@ class Checks:
         await sending.run_each(ask, range(len(parts)), self._server.parallel)
         results = [answer for k in range(len(parts)) for answer in answers[k]]
         for prompt, answer in zip(chain(*parts), results, strict=True):
+            if not (answer.path or answer.children):
+                raise LimitedError("no log-probabilities")
             answer.check(prompt, self._server.exact, self._vocabulary)
         return results
 
 
-# In the order in which they run; later checks use what earlier ones have measured.
-CHECKS: Mapping[str, Callable[[Checks, Any], Awaitable[str | None]]] = {
-    "tokens": Checks.check_tokens,
-    "counts": Checks.check_counts,
-    "numbers": Checks.check_numbers,
-    "order": Checks.check_order,
-    "length": Checks.check_length,
-    "bos": Checks.check_bos,
-    "routes": Checks.check_routes,
-    "values": Checks.check_values,
-}
+class ChatChecks(Checks):
+    """The same for questions, where the server's tokens are not known."""
+
+    _server: ChatServer
+    names = "counts numbers order questions values letters"
+
+    def _choose_prompts(self, tokenizer: Any) -> None:
+        self._prompts = [Prompt((self._server.number(text),)) for text in QUESTIONS]
+        self._places = [prompt.ids for prompt in self._prompts]
+
+    async def check_questions(self, client: Any) -> str:
+        """Compare the answers to different questions, and to one with its options in two orders."""
+        if any(x.children == y.children for x, y in combinations(self._singles, 2)):
+            return "two questions have the same log-probabilities: it does not read them"
+        return ""
+
+    async def check_letters(self, client: Any) -> str:
+        """Look for the letters of the options among the most probable tokens."""
+        tops = [(await self._server.top(client, [ids]))[0] for ids in self._places]
+        if max(x.get(letter, -math.inf) for x in tops for letter in "ABCD") < LEAST_LETTER:
+            begin = ", ".join(map(repr, [*tops[0]][:3]))
+            remedy = "switch thinking off, or try --chat --system with another text"
+            raise _refusal(self._server, f"its answers begin with {begin}, not a letter", remedy)
+        return ""
 
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:

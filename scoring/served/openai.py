@@ -12,6 +12,7 @@ from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, Reach
 from .server import (
+    ABSENT,
     Answer,
     LimitedError,
     RefusedError,
@@ -24,6 +25,7 @@ from .server import (
 )
 from .values import Place, read_place
 
+ROUTE = "/v1/completions"
 LOGPROBS, FEWER_LOGPROBS = 20, 5  # the limits of vLLM (--max-logprobs) and of OpenAI
 
 
@@ -33,6 +35,7 @@ class Completions(Server):
     name = "completions"
     reach = Reach(path=True, children=0)
     prompts = 32
+    n_best = LOGPROBS  # most probable tokens of an answer, at most
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
@@ -43,16 +46,29 @@ class Completions(Server):
                 f"the server {hide_secrets(url)} has no model {model!r};{guess(model, models)} "
                 f"it has: {list_first(models)}"
             )
-        return ServedModel(url, model, "", read_number(models.get(model, {}).get("max_model_len")))
+        limit = read_number(models.get(model, {}).get("max_model_len"))
+        body = {"model": model, "prompt": "a", "max_tokens": 1}
+        try:
+            await cls(served := ServedModel(url, model, "", limit)).post(client, ROUTE, body)
+        except RefusedError as error:
+            if error.status in ABSENT or "chat" in str(error):
+                return None
+        return served
 
     async def complete(
         self, client: Any, prompts: Sequence[Any], **options: Any
     ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         """Request one token behind each prompt; return the choices in order and the answer."""
         body = {"model": self.served.model, "prompt": prompts, "max_tokens": 1, "temperature": 0}
-        answer = await self.post(client, "/v1/completions", body | options)
+        try:
+            answer = await self.post(client, ROUTE, body | options)
+        except RefusedError:
+            if options.get("logprobs") != LOGPROBS:
+                raise
+            self.n_best = FEWER_LOGPROBS
+            return await self.complete(client, prompts, **options | {"logprobs": self.n_best})
         name = answer.get("model") if isinstance(answer, dict) else None
-        if name not in (None, self.served.model):
+        if name not in (None, self.served.model, f"{self.served.model}@main"):
             raise BrokenAnswerError(f"the name of another model, {name!r}")
         try:
             choices = {choice["index"]: choice for choice in answer["choices"]}
@@ -82,10 +98,7 @@ class Completions(Server):
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return each token's log-probability and the largest ones, as many as the server has."""
-        try:
-            choices, _ = await self.complete(client, prompts, echo=True, logprobs=LOGPROBS)
-        except RefusedError:
-            choices, _ = await self.complete(client, prompts, echo=True, logprobs=FEWER_LOGPROBS)
+        choices, _ = await self.complete(client, prompts, echo=True, logprobs=self.n_best)
         places: list[Place] = []
         for logs in (choice["logprobs"] for choice in choices):
             values = logs["token_logprobs"][1:]
@@ -110,19 +123,19 @@ class TopCompletions(Completions):
     name = "top"
     reach = Reach(path=False, children=10**6)
     exact = False
+    remedy = "its chat route may have them: end the address in /v1/chat/completions"
 
     def __init__(self, served: ServedModel, spell: Callable[[int], str]) -> None:
         super().__init__(served)
         self._spell = cache(spell)  # the text of a token behind other text
         self._blanks = False  # whether a text of an answer began with one
-        self._logprobs = LOGPROBS
 
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the most probable tokens behind a text differ from those behind its ids."""
-        [of_text] = await self._top(client, [text])
+        [of_text] = await self.top(client, [text])
         differences = []
         for front in ([], [bos] if bos is not None else []):
-            [of_ids] = await self._top(client, [[*front, *ids]])
+            [of_ids] = await self.top(client, [[*front, *ids]])
             largest = (nlargest(FEWER_LOGPROBS, tops.values()) for tops in (of_text, of_ids))
             differences.append(max(abs(a - b) for a, b in zip(*largest, strict=False)))
         worst = min(differences)  # the server may or may not put a BOS in front of texts
@@ -130,7 +143,7 @@ class TopCompletions(Completions):
 
     async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
         """Return the answer to each prompt; children that are not among the first are left out."""
-        rows = await self._top(client, [prompt.ids for prompt in prompts])
+        rows = await self.top(client, [prompt.ids for prompt in prompts])
         return [
             Answer([], self._name(prompt.children, tops), None, max(tops.values(), default=None))
             for prompt, tops in zip(prompts, rows, strict=True)
@@ -138,7 +151,7 @@ class TopCompletions(Completions):
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return the largest log-probabilities behind each prompt."""
-        return [read_place(None, tops) for tops in await self._top(client, prompts)]
+        return [read_place(None, tops) for tops in await self.top(client, prompts)]
 
     def _name(self, children: Sequence[int], tops: Mapping[str, float]) -> dict[int, float]:
         """Return the log-probabilities by token; those of texts without a child are below 0."""
@@ -150,22 +163,16 @@ class TopCompletions(Completions):
         rest = (tops[text] for text in tops.keys() - texts.values())
         return values | {-1 - k: value for k, value in enumerate(rest)}
 
-    async def _top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
+    async def top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
         """Return the log-probabilities of the most probable tokens behind each prompt, by text."""
-        try:
-            choices, answer = await self.complete(client, prompts, logprobs=self._logprobs)
-        except RefusedError:
-            if self._logprobs == FEWER_LOGPROBS:
-                raise
-            self._logprobs = FEWER_LOGPROBS
-            return await self._top(client, prompts)
+        choices, answer = await self.complete(client, prompts, logprobs=self.n_best)
         n_tokens = (answer.get("usage") or {}).get("prompt_tokens")
         sent = sum(map(len, prompts))
         if n_tokens is not None and not isinstance(prompts[0], str) and n_tokens != sent:
             raise BrokenAnswerError(f"{n_tokens} tokens in prompts of {sent}")
         tops = [((x.get("logprobs") or {}).get("top_logprobs") or [{}])[-1] for x in choices]
         if not all(tops):
-            raise BrokenAnswerError("no most probable tokens")
+            raise LimitedError("no most probable tokens")
         self._blanks |= any(text.startswith(" ") for values in tops for text in values)
         return tops
 

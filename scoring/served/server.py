@@ -1,13 +1,15 @@
 """What every kind of server has: a model, prompts in, checked answers out."""
 
+import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from polyprobe.schema.run.folder import AGREE
-from polyprobe.system.messages import one_line
+from polyprobe.system.messages import PolyprobeError, one_line
 from polyprobe.system.sending import LARGE, BrokenAnswerError, extend, http_failures, open_client
 from polyprobe.system.text import hide_secrets
 
@@ -16,6 +18,8 @@ from .values import ABOVE_ONE, Place
 
 BATCH_TOKENS = 4096  # of the prompts of one HTTP request
 KEY = "POLYPROBE_API_KEY"
+ABSENT = (404, 405, 501)  # no such route, or no such model
+REFUSALS = (400, 413, 422, *ABSENT)
 PAGE = "a web page"  # some servers have one at each unknown path; else a proxy's error
 TIMEOUT = 300.0  # seconds until an answer is complete: a server may have a queue
 
@@ -34,7 +38,11 @@ class LimitedError(BrokenAnswerError):
 
 
 class RefusedError(Exception):
-    """A request that the server refuses (HTTP 400, 413, 422), with its reason."""
+    """A request that the server refuses (`REFUSALS`), with its own words."""
+
+    def __init__(self, words: str, status: int) -> None:
+        super().__init__(words)
+        self.status = status
 
 
 class Answer(NamedTuple):
@@ -92,6 +100,7 @@ class Server(ABC):
     prompts = 1  # number of prompts in one HTTP request, at most
     parallel = 4  # number of HTTP requests at a time
     exact = True  # whether any token can be named, not the most probable ones only
+    remedy = "only --scoring letters is left, if it gives the most probable tokens"
 
     def __init__(self, served: ServedModel) -> None:
         self.served = served
@@ -123,6 +132,10 @@ class Server(ABC):
     async def differ(self, client: Any, text: str, ids: Sequence[int], bos: int | None) -> str:
         """Return how the server's tokens of a text differ from these, special tokens aside."""
 
+    async def count_tokens(self, client: Any, prompts: Sequence[Prompt]) -> int:
+        """Return the number of tokens of these prompts together."""
+        return sum(len(prompt.ids) for prompt in prompts)
+
     def batches(self, reads: Sequence[PromptReads]) -> Iterator[list[PromptReads]]:
         """Yield neighbours that share an HTTP request: with equal `path` and few children."""
         batch: list[PromptReads] = []
@@ -146,13 +159,9 @@ class Server(ABC):
 
     async def post(self, client: Any, path: str, body: Mapping[str, Any]) -> Any:
         """Return the JSON of an answer; failures are those of `http_failures`."""
-        remedies = {404: "check the model's name, and give the address without a path"}
-        with http_failures(f"the server {hide_secrets(self.served.url)}", remedies):
+        with http_failures(f"the server {hide_secrets(self.served.url)}"):
             response = await client.post(extend(self.served.url, path), json=body)
-            if response.status_code in (400, 413, 422):
-                raise RefusedError(one_line(hide_secrets(response.text, self.served.url)))
-            response.raise_for_status()
-            return response.json()
+            return read_response(response, self.served.url)
 
 
 def new_client() -> Any:
@@ -177,16 +186,29 @@ def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
     return f"token {at} is {server_ids[at : at + 1]}, here {[*ids[at : at + 1]]}"
 
 
-async def get(client: Any, url: str) -> Any:
+def read_response(response: Any, url: str) -> Any:
+    """Return the JSON of an answer; a refusal is an error with the server's own words."""
+    status, words = response.status_code, response.text
+    if status in (*REFUSALS, 401, 403):
+        message = re.search(r'"(message|detail|error)": *("([^"\\]|\\.)*")', words)
+        words = json.loads(message[2], strict=False) if message else words
+        words = one_line(hide_secrets(words, url)) if words.strip() else f"HTTP {status}"
+        if status in REFUSALS:
+            raise RefusedError(words, status)
+        raise PolyprobeError(f"the server {hide_secrets(url)} refuses the key: {words}; set {KEY}")
+    response.raise_for_status()
+    return response.json()
+
+
+async def get(client: Any, url: str, absent: Sequence[int] = ABSENT) -> Any:
     """Return the JSON at an address, None if there is none, `PAGE` for a web page."""
-    with http_failures(f"the server {hide_secrets(url)}", {401: "set POLYPROBE_API_KEY"}):
+    with http_failures(f"the server {hide_secrets(url)}"):
         response = await client.get(url)
-        if response.status_code in (404, 405, 501):
+        if response.status_code in absent:
             return None
-        response.raise_for_status()
-        if "html" in response.headers.get("content-type", ""):
+        if response.is_success and "html" in response.headers.get("content-type", ""):
             return PAGE
-        return response.json()
+        return read_response(response, url)
 
 
 async def fetch_own(
@@ -202,7 +224,8 @@ async def fetch_own(
 
 async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
     """Return what /v1/models lists, by name."""
-    answer = await get(client, extend(url, "/v1/models"))
+    # `transformers serve` answers 500 where it cannot ask the Hub
+    answer = await get(client, extend(url, "/v1/models"), (*ABSENT, 500))
     if answer == PAGE:
         raise BrokenAnswerError(f"{PAGE} for /v1/models")
     try:

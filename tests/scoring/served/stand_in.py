@@ -1,6 +1,7 @@
-"""A server of geolm in three dialects, which lies if it is asked to."""
+"""A server of geolm in three dialects and as a chat, which lies if it is asked to."""
 
 import json
+import math
 import socket
 import threading
 import time
@@ -20,8 +21,16 @@ from tests.making.waiting import PATIENCE
 GEOLM = str(files("polyprobe.scoring.embedded") / "geolm")
 DIALECTS = ("vllm", "llama.cpp", "completions")
 # Nats, of a server that computes in float32 in batches, and of two that compute in few bits.
-NOISE = {"noise": 1e-5, "coarse": 0.005, "rough": 0.03}
+NOISE = {"noise": 1e-5, "coarse": 0.005, "rough": 0.03, "wild": 1.0}
 CUT = 64  # tokens that a server keeps which cuts prompts
+# What OpenAI says where it refuses, by the parameter that it refuses
+WORDS = {
+    "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+    "'max_completion_tokens' instead.",
+    "temperature": "Unsupported value: 'temperature' does not support 0 with this model.",
+    "logprobs": "You are not allowed to request logprobs from this model",
+}
+NO_COMPLETIONS = "This is a chat model and not supported in the v1/completions endpoint."
 
 
 @lru_cache(1)
@@ -29,15 +38,20 @@ def load():
     return AutoModelForCausalLM.from_pretrained(GEOLM, dtype=torch.float32).eval()
 
 
-@lru_cache(1)
-def with_letters():
+@lru_cache(2)
+def with_letters(strength=6.0):
     """Return geolm with a liking for the letters A to J, which it does not have itself."""
     model = deepcopy(load())
     ids = [own[-1] for own in tokenizer()([f"Answer: {x}" for x in "ABCDEFGHIJ"])["input_ids"]]
     liking = torch.zeros(model.config.vocab_size)
-    liking[ids] = 6.0
+    liking[ids] = strength
     model.lm_head.register_forward_hook(lambda module, inputs, output: output + liking)
     return model
+
+
+def sure():
+    """Return a model whose 20 most probable tokens hold all letters."""
+    return with_letters(14.0)
 
 
 @lru_cache(1)
@@ -50,7 +64,8 @@ class StandIn(ThreadingHTTPServer):
 
     `lies` may hold: no echo, bos, hidden bos, tokenizer, truncated, hidden cut, nan, swapped,
     crossed (only between requests at the same time), top, other model, other scale; noise,
-    coarse and rough are not lies.
+    coarse and rough are not lies. Of a chat also: those of `WORDS`, base 2, deaf, thinks, five,
+    silent (no log-probabilities), silent rows, no usage, no list, locked.
     """
 
     daemon_threads = True
@@ -146,7 +161,12 @@ class Handler(BaseHTTPRequestHandler):
         if server.dialect == "llama.cpp":
             settings = {"default_generation_settings": {"n_ctx": 512}, "total_slots": 4}
             answers["/props"] = {**settings, "build_info": "b1", "model_ftype": "F32"}
-        if self.path in answers:
+        if "locked" in server.lies and server.dialect == "chat":
+            self.refuse_key()
+        elif "no list" in server.lies and self.path == "/v1/models":
+            # as `transformers serve` without the Hub
+            self.send("Internal Server Error", 500)
+        elif self.path in answers:
             self.send(answers[self.path])
         else:
             self.send({"error": "not found"}, 404)
@@ -167,6 +187,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send({"tokens": self.encode(text)})
         elif self.path == "/completion" and server.dialect == "llama.cpp":
             self.send(self.complete_llama(body))
+        elif "locked" in server.lies:
+            self.refuse_key()
+        elif server.dialect == "chat":
+            self.chat(body)
         elif self.path == "/v1/completions" and server.dialect != "llama.cpp":
             prompts = body["prompt"]
             whole = prompts and isinstance(prompts[0], list | str)
@@ -223,6 +247,45 @@ class Handler(BaseHTTPRequestHandler):
     def name_best(self, row, n):
         best = row.topk(n).indices.tolist()
         return {tokenizer().decode([token]): row[token].item() for token in best}
+
+    def refuse_key(self):
+        said = f"Incorrect API key provided: {self.headers['Authorization']}"
+        self.send({"error": {"message": said}}, 401)
+
+    def chat(self, body):
+        lies = self.server.lies
+        refused = [WORDS[name] for name in WORDS if name in lies and name in body]
+        if "five" in lies and body.get("top_logprobs", 0) > 5:
+            refused = ["Invalid value for 'top_logprobs': must be at most 5."]
+        if self.path != "/v1/chat/completions" or body["model"] == "nope":
+            said = NO_COMPLETIONS if "chat" not in self.path else "The model `nope` does not exist."
+            self.send({"error": {"message": said, "type": "invalid_request_error"}}, 404)
+        elif refused:
+            self.send({"error": {"message": refused[0]}}, 400)
+        else:
+            self.send(self.answer_chat(body))
+
+    def answer_chat(self, body):
+        server, lies = self.server, self.server.lies
+        turns = "".join(f"{turn['role']}: {turn['content']}\n" for turn in body["messages"])
+        ids, rows = server.rows([0, *self.encode("deaf" if "deaf" in lies else f"{turns}Answer:")])
+        server.prompts += 1
+        server.tokens += len(ids)
+        row = rows[-1] / math.log(2) if "base 2" in lies else rows[-1]
+        values, best = row.topk(min(body["top_logprobs"], server.shown))
+        texts = [tokenizer().decode([token]) for token in best.tolist()]
+        pairs = [*zip(texts, values.tolist(), strict=True)]
+        if "thinks" in lies:
+            pairs = [("<think>", -1e-4), *((text, value - 12) for text, value in pairs)]
+        tops = [{"token": text, "logprob": value} for text, value in pairs]
+        choice = {"index": 0, "message": {"role": "assistant", "content": tops[0]["token"]}}
+        silent = "silent" in lies or ("silent rows" in lies and "Country" in turns)
+        if not silent:
+            choice["logprobs"] = {"content": [{**tops[0], "top_logprobs": [tops[0], *tops]}]}
+        usage = {"prompt_tokens": len(ids), "completion_tokens": 1}
+        name = f"geolm-{server.posts}" if "other model" in lies else "geolm-2026-11-27"
+        answer = {"object": "chat.completion", "model": name, "choices": [choice]}
+        return answer if "no usage" in lies else {**answer, "usage": usage}
 
     def complete_llama(self, body):
         server = self.server

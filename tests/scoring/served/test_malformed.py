@@ -13,13 +13,14 @@ from polyprobe.eval import load_scorer
 from polyprobe.scoring.served import handshake
 from polyprobe.system.messages import PolyprobeError
 
-from .stand_in import DIALECTS, Handler, serving
+from .stand_in import DIALECTS, Handler, serving, sure
 
 PROMPTS, CANDIDATES = ["Country: Andorra. Continent: [Y]."], [["Europe", "South America"]]
 ENDPOINTS = {
     "vllm": ("/version", "/v1/models", "/tokenize", "/v1/completions"),
     "llama.cpp": ("/props", "/v1/models", "/tokenize", "/completion"),
     "completions": ("/v1/models", "/v1/completions"),
+    "chat": ("/v1/models", "/v1/completions", "/v1/chat/completions"),
 }
 GZIP = {"Content-Encoding": "gzip"}
 DEEP = b"[" * 100_000
@@ -88,22 +89,27 @@ def spoil(monkeypatch):
     return set_spoil
 
 
-@lru_cache(1)
-def score_here():
-    return load_scorer("geolm").score(PROMPTS, CANDIDATES)
+@lru_cache(2)
+def score_here(is_chat):
+    if not is_chat:
+        return load_scorer("geolm").score(PROMPTS, CANDIDATES)
+    with serving("chat", model=sure()) as server:
+        return load_scorer("geolm", server=server.url, scoring="letters").score(PROMPTS, CANDIDATES)
 
 
 def check(server):
     """Score; return the line of a refusal, "" for the right scores."""
+    is_chat = server.dialect == "chat"
+    options = {"server": server.url, "scoring": "letters" if is_chat else "bmlama"}
     try:
-        scores = load_scorer("geolm", server=server.url).score(PROMPTS, CANDIDATES)
+        scores = load_scorer("geolm", **options).score(PROMPTS, CANDIDATES)
     except PolyprobeError as error:
         line = str(error)
         assert len(line.splitlines()) == 1
         assert line.isprintable()
         assert len(line) < 700
         return line
-    assert np.abs(np.subtract(scores[0], score_here()[0])).max() < 1e-4
+    assert np.abs(np.subtract(scores[0], score_here(is_chat)[0])).max() < 1e-4
     return ""
 
 
@@ -174,6 +180,29 @@ def test_a_part_of_another_type(seed, server, spoil):
 def test_any_part_of_another_type(seed, server, spoil):
     for path in ENDPOINTS[server.dialect]:
         check_part(server, spoil, path, seed, since=seed % 3 * 5)
+
+
+@pytest.fixture(scope="module")
+def chat():
+    with serving("chat", model=sure()) as server:
+        yield server
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_part_of_another_type_of_a_chat(seed, chat, spoil):
+    for path in ENDPOINTS["chat"]:
+        check_part(chat, spoil, path, seed, since=seed % 3 * 4)
+
+
+@pytest.mark.acceptance
+@pytest.mark.parametrize("page", PAGES)
+def test_any_page_in_the_place_of_an_answer_of_a_chat(page, chat, spoil):
+    score_here(True)
+    for path in ENDPOINTS["chat"]:
+        for since in (0, 9):
+            spoil(chat, path, lambda value: PAGES[page], since)
+            assert check(chat) or since or path != "/v1/chat/completions", (path, since)
+            spoil(chat, path, lambda value: (json.dumps(value).encode(), 200, {}), 0)
 
 
 WINDOWS = (7, 8, 9, 10, 17, "512", "9", True, 0, -5, 2.5, None, [512], {}, 10**30)

@@ -184,7 +184,7 @@ def test_a_chat_is_rendered_here_and_sent_as_ids(tmp_path):
         ("llama.cpp", "/props", 200, "<html>wait</html>", "a web page for /props"),
         ("completions", "/v1/completions", 422, "prompt: ids refused", "request: prompt: ids ref"),
         ("completions", "/v1/completions", 413, "too large", "refuses the request: too large"),
-        ("completions", "/v1/completions", 404, "gone", "check the model's name, and give the"),
+        ("completions", "/v1/completions", 404, "gone", "not found; check the model's name"),
     ],
 )
 def test_pages_and_refusals_of_other_servers(kind, path, status, page, words, monkeypatch):
