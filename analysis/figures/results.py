@@ -5,7 +5,7 @@ from itertools import chain, combinations, permutations
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from polyprobe.schema.run.folder import Run
+from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
 from .declaration import ALL, LANGUAGE, PAIR, RunFigure
@@ -258,10 +258,10 @@ def explain_missing(results: Mapping[str, Any]) -> str | None:
     if len(results["languages"]) < 2:  # as of RankC
         return None
     if CENTRED not in means:
-        return (
-            "no centred RankC and gain: no fact was asked about another subject; score again "
-            "without --no-donor, with --scoring bmlama or object"
-        )
+        remedy = "score again without --no-donor, with --scoring bmlama or object"
+        if "imported" in split_signature(results["signature"]):
+            remedy = "import the answers to STEM_donor too, the second task of `polyprobe export`"
+        return f"no centred RankC and gain: no fact was asked about another subject; {remedy}"
     n_without = results.get("left_out", {}).get(CENTRED, 0)
     if n_without == n:
         return explain_donors(n_without, n)

@@ -7,6 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.analysis.figures.results import explain_missing
 from polyprobe.cli import app
 from polyprobe.eval import evaluate_model
 from polyprobe.schema.run.folder import SCORES, Run
@@ -84,11 +85,15 @@ def test_facts_that_do_not_count_are_counted(name, languages, place, tmp_path):
 def test_a_run_without_second_questions_says_so(place, tmp_path):
     folder = tmp_path / "run"
     facts = str(place / "30 facts")
-    evaluate_model(str(place / "model"), facts, output=folder, donor=False)
+    results = evaluate_model(str(place / "model"), facts, output=folder, donor=False)
     line = "no centred RankC and gain: no fact was asked about another subject; score again without"
     assert line in read(folder)[1]
     board = CliRunner().invoke(app, ["board", str(folder)], env={"COLUMNS": "300"})
     assert f"model: {line}" in board.output
+    imported = explain_missing(results | {"signature": f"{results['signature']}|imported:table"})
+    assert imported.endswith(
+        "import the answers to STEM_donor too, the second task of `polyprobe export`"
+    )
 
 
 def test_thirty_facts_have_all_figures(place, tmp_path):
