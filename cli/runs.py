@@ -1,4 +1,4 @@
-"""`polyprobe eval`, `demo`, `metrics` and `report`: score a model, show the results of runs."""
+"""`polyprobe eval`, `import`, `demo`, `metrics` and `report`: score a model, show its results."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import typer
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
-from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
+from polyprobe.eval.options import EvaluationOptions, EvaluationRequest, ImportOptions
 from polyprobe.schema.languages import split_list
+from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.embedded import TRAINED
 from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras
 from polyprobe.system.messages import report as report_line
@@ -60,6 +61,31 @@ def evaluate(
         report_line(forecast_work(request, output))
     else:
         show_run(evaluate_request(request, output))
+
+
+@take_options(ImportOptions)
+def import_(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, TSV, JSON, JSON lines or Parquet: tables, samples of lm-eval, details of "
+            "lighteval (with their results), scores of a run."
+        ),
+    ],
+    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    output: Annotated[Path, typer.Option(help="Run folder.")],
+    config: Annotated[
+        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+    ] = None,
+    *,
+    options: ImportOptions,
+) -> None:
+    """Make a run of scores or choices that were computed elsewhere."""
+    check_dataset_name(dataset)
+    # these imports take a second; mistakes of the user are refused before
+    from polyprobe.eval.imports import import_run
+
+    show_run(import_run(files, dataset, config, output, options))
 
 
 def demo(

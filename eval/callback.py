@@ -28,7 +28,7 @@ from polyprobe.analysis.figures.figures import SEPARATE
 from polyprobe.analysis.figures.units import Units, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap
 from polyprobe.eval.donors import deal_donors
-from polyprobe.eval.evaluate import allows_donors, find_rows
+from polyprobe.eval.evaluate import allows_donors
 from polyprobe.eval.options import CallbackOptions
 from polyprobe.eval.questions import annotate
 from polyprobe.eval.work.fill import Query, as_scores, make_tasks, queries_of
@@ -39,6 +39,7 @@ from polyprobe.metrics.shared.intervals import estimate_figure
 from polyprobe.schema.columns import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
+from polyprobe.schema.run.rows import find_rows
 from polyprobe.scoring.load import engage_object, family_of
 from polyprobe.scoring.model_objects import configuration_of, unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions

@@ -14,9 +14,10 @@ import pyarrow as pa
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.columns import fingerprint, has_prompts
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of
-from polyprobe.schema.run.rows import apply_choice, check_comparable, choose_rows, choose_to_score
+from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
@@ -28,7 +29,7 @@ from polyprobe.system.messages import report as say
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
 from .donors import deal_donors
-from .options import DatasetOptions, EvaluationOptions, EvaluationRequest
+from .options import EvaluationOptions, EvaluationRequest
 from .questions import NO_DONORS, add_starts, annotate, check_prefix
 from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
@@ -138,14 +139,6 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
 
 
-def find_rows(table: pa.Table, options: DatasetOptions) -> tuple[list[int], dict[str, Any]]:
-    """Return the rows to score, in the dataset's order, and the settings that say their choice."""
-    choice = choose_to_score(table, options.relations, options.exclude)
-    rows, excluded = apply_choice(table, choice)
-    numbers = choose_rows(table, options.limit, options.sample, rows)
-    return numbers, {**choice.as_json(), "left_out": excluded}
-
-
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
     """Tell whether the candidates can be scored in another subject's sentence."""
     scored = protocol.kind == "scores" and not protocol.whole_relation
@@ -240,10 +233,10 @@ class Evaluation(NamedTuple):
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
     """Load the dataset of a request, choose the rows and look at the run folder."""
     model, dataset, config, options = request
-    model_name = _absolute(model) if is_name(model) else name_of(model)
-    dataset_name = _absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY
+    model_name = make_absolute(model) if is_name(model) else name_of(model)
+    dataset_name = make_absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY
     if options.adapter:
-        request = request._replace(options=replace(options, adapter=_absolute(options.adapter)))
+        request = request._replace(options=replace(options, adapter=make_absolute(options.adapter)))
     tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
     config = config or find_default(dataset)
     rows, choice = find_rows(next(iter(tables.values())), options)
@@ -252,7 +245,3 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
     run.check_free()
     names = (model_name, dataset_name, config)
     return Evaluation(request, *names, tables, rows, choice, run, run.before(model_name))
-
-
-def _absolute(name: str | os.PathLike[str]) -> str:
-    return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

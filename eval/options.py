@@ -24,6 +24,7 @@ from polyprobe.system.options import Options, collect_options, option
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
+IMPORTED = ("bmlama", "object", "scores")
 _worker = partial(option, panel="Workers")
 
 
@@ -62,6 +63,20 @@ class DatasetOptions(Options):
         "Leave out rows of these relations or with these flags; none: keep all (default: the "
         "flags answer_in_subject and, unless --relations are given, second_answers).",
     )
+
+
+@dataclass(frozen=True)
+class ImportOptions(DatasetOptions):
+    """All options of `import_scores`."""
+
+    model: str | None = option(None, "Name of the model (default: that of the run folder).")
+    scoring: str | None = option(
+        None,
+        "What the scores are (default: that of exported tasks or scores).",
+        choices=IMPORTED,
+    )
+    tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
+    allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")
 
 
 @dataclass(frozen=True)

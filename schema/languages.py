@@ -11,6 +11,7 @@ No test compares the branches and the names of FLORES-200 (CC-BY-SA-4.0) with a 
 """
 
 import csv
+import re
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from functools import cache
@@ -104,6 +105,20 @@ def refuse_languages(languages: Iterable[str], place: str, available: Collection
         hint = guess(unknown[0], available)
     listing = ", ".join(sorted(available))
     raise PolyprobeError(f"unknown language {unknown[0]!r} in {place};{hint} available: {listing}")
+
+
+@cache
+def find_split(name: str, splits: tuple[str, ...]) -> str | None:
+    """Return the split of a language by its code or English name, None without one.
+
+    >>> find_split("German", ("de", "fr")), find_split("zh-CN", ("zh",)), find_split("x", ("zh",))
+    ('de', 'zh', None)
+    """
+    folded = {split.casefold(): split for split in splits}
+    variant = re.fullmatch("[a-z]{2,3}[-_]([A-Z]{2}|[A-Z][a-z]{3})", name)
+    language = find_language(name if variant else find_code(name) or "")
+    same = [split for split in splits if language and find_language(split) == language]
+    return folded.get(name.replace("-", "_").casefold(), same[0] if len(same) == 1 else None)
 
 
 def split_list(texts: str | Iterable[str] | None) -> tuple[str, ...]:

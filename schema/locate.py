@@ -165,3 +165,8 @@ def find_swapped(splits: list[CardSplit]) -> Iterator[str]:
         stem, parent = PurePosixPath(path).stem, PurePosixPath(path).parent.name
         if (stem != name and (config, stem) in names) or (parent != config and parent in configs):
             yield f"{config}/{name} is {path}, which is the file of another split"
+
+
+def make_absolute(name: str | os.PathLike[str]) -> str:
+    """Return the absolute path of a file or folder that exists, else the name itself."""
+    return str(Path(name).resolve()) if Path(name).exists() else os.fspath(name)

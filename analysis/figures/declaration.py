@@ -9,6 +9,7 @@ from .facts import ScoredFacts
 
 LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
 INFINITE = float("inf")
+ALL_SCORES = "scores of all candidates, not choices alone"
 SEVERAL = "a dataset with several templates of a fact"
 Values = Mapping[str, float | None]
 
@@ -18,19 +19,23 @@ class FigureInput(NamedTuple):
 
     take: Callable[[ScoredFacts], Any]  # None if a run does not have it
     needs: str = ""  # what a run without it lacks, in words
-    ranked: bool = False  # compares rankings, which need the same candidates in all languages
+    matched: bool = False  # compares candidates, which must be the same in all languages
+    ranked: bool = False  # compares the scores of all candidates
 
     def find_lack(self, facts: ScoredFacts) -> str:
         """Find what the facts lack, in words; empty if they have the input."""
-        if self.ranked and not facts.matched:
+        if self.matched and not facts.matched:
             return "the same candidates in every language"
+        if self.ranked and facts.protocol.choices:
+            return ALL_SCORES
         return self.needs if self.take(facts) is None else ""
 
 
 FACTS = FigureInput(lambda facts: facts)
-RANKINGS = FACTS._replace(ranked=True)
+CHOICES = FACTS._replace(matched=True)
+RANKINGS = CHOICES._replace(ranked=True)
 SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
-SECOND_RANKINGS = SECOND._replace(ranked=True)
+SECOND_RANKINGS = SECOND._replace(matched=True, ranked=True)
 TEMPLATE_RANKINGS = RANKINGS._replace(
     take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
 )

@@ -85,7 +85,7 @@ class ScoredFacts:
         for language, rows in self.scores.items():
             if not self.right or not self.matched:  # else languages have the same candidates
                 right = mark_right(self.answers, rows.sizes)
-            self.right[language] = rate_first(rows, right)
+            self.right[language] = self._rate(rows, right)
         # Languages with the same candidates have the same accuracy of a guess.
         languages = self.languages[:1] if self.matched else self.languages
         levels = [chance_accuracy(self.scores[x], self.answers).mean() for x in languages]
@@ -107,15 +107,21 @@ class ScoredFacts:
     @cached_property
     def rankc(self) -> np.ndarray:
         """Compute the RankC of each fact and pair of languages [facts, pairs]."""
-        if not self.matched:
+        if not self.matched or self.protocol.choices:
             return np.zeros((len(self.sizes), 0))
         return rankc_pairs(self.scores, self.options.weights)
 
     def settle(self, scores: Mapping[str, Rows]) -> dict[str, Rows]:
         """Settle the ties of scores as the options say."""
-        if self.options.ties == "expected":
+        if self.options.ties == "expected" or self.protocol.choices:
             return {**scores}
         return {x: Rows(order_scores(*rows), rows.sizes) for x, rows in scores.items()}
+
+    def _rate(self, rows: Rows, right: np.ndarray) -> np.ndarray:
+        """Compute the probability that each fact is right; of a choice of no candidate it is 0."""
+        if not self.protocol.choices:
+            return rate_first(rows, right)
+        return np.add.reduceat(rows.flat * right, rows.sizes.cumsum() - rows.sizes, dtype=float)
 
     def _read_second(self, places: np.ndarray, with_parts: bool) -> SecondQuestions:
         """Read the facts at some places in both sentences, without the donors' answers."""
@@ -137,7 +143,7 @@ class ScoredFacts:
             flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
             for of_sentence, flat in zip(sentences, flats, strict=True):
                 of_sentence |= self.settle({language: Rows(flat, sizes)})
-            of_languages.append([rate_first(x[language], right) for x in sentences])
+            of_languages.append([self._rate(x[language], right) for x in sentences])
         several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:

@@ -22,6 +22,7 @@ from polyprobe.system.messages import check_option
 
 from .declaration import (
     ALL,
+    CHOICES,
     FACTS,
     INFINITE,
     LANGUAGE,
@@ -45,6 +46,7 @@ _of_language = partial(RunFigure, per=LANGUAGE)
 _noted = partial(_of_language, display=NOTED)
 _of_pair = partial(RunFigure, per=PAIR)
 _of_rankings = partial(_of_pair, input=RANKINGS)
+_of_choices = partial(_of_pair, input=CHOICES)
 _of_templates = partial(_of_pair, input=TEMPLATE_RANKINGS, conditional=True, display=NOTED)
 _of_second = partial(_of_language, input=SECOND, conditional=True)
 _of_way = partial(RunFigure, per=WAY, on_request=True)
@@ -241,11 +243,11 @@ FIGURES = (
         scale=Scale(lowest=-INFINITE, highest=INFINITE),
         chance=0.0,
     ),
-    _of_rankings(
+    _of_choices(
         "agreement",
         "agreement",
         "Share of facts with the same first candidate.",
-        sums=lambda facts: find_agreement(facts.scores),
+        sums=lambda facts: find_agreement(facts.scores, facts.protocol.choices),
         compared=True,
     ),
     *(
@@ -299,12 +301,12 @@ FIGURES = (
         sums=lambda facts: measures.find_right_alone(facts.right),
         display=Presentation(short="alone"),
     ),
-    _of_rankings(
+    _of_choices(
         "kappa",
         "kappa (free-marginal)",
         "Agreement of all languages on the first candidate, 0 for uniform random choices.",
         per=ALL,
-        sums=lambda facts: find_kappa(facts.scores),
+        sums=lambda facts: find_kappa(facts.scores, facts.protocol.choices),
         scale=Scale(lowest=-1.0),
     ),
     *(

@@ -40,7 +40,8 @@ def find_floors(facts: ScoredFacts, figures: Collection[str]) -> dict[str, Place
     """Compute floor → figure → values, of the figures that the run allows."""
     floors = {}
     for floor in FLOORS:
-        values = {x: value for x, value in floor.find(facts).items() if x in figures}
+        places = floor.find(facts).items()
+        values = {x: y for x, y in places if x in figures and BY_NAME[x].applies(facts)}
         if values:
             floors[floor.name] = values
     return floors
@@ -79,7 +80,7 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
             lists = pc.if_else(table[column].is_valid().combine_chunks(), lists, None)
             table = table.set_column(table.schema.get_field_index(column), column, lists)
         tables[language] = table
-    ranked = ScoredFacts(tables, facts.options, facts.scoring, not facts.matched)
+    ranked = ScoredFacts(tables, facts.options, own_candidates=not facts.matched)
     figures = (*HEADLINE, BY_NAME["rankc_right"], BY_NAME["rankc_beyond"])
     return {x.name: _measure(x.measure(ranked)) for x in figures if x.applies(ranked)}
 

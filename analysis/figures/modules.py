@@ -18,7 +18,7 @@ from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
-from .declaration import LANGUAGE, SEVERAL
+from .declaration import ALL_SCORES, LANGUAGE, SEVERAL
 from .facts import ScoredFacts
 from .figures import BY_NAME, OF_MODULES
 
@@ -203,7 +203,7 @@ def measure_paraphrases(facts: ScoredFacts, language: str, options: Resampling) 
         _check_reviewed(table, language)
     marks = _read_marks(table, language) if choices.repeated_subjects == "label" else {}
     rows = table.select(["fact_id", "relation", "answers", "reviewed"]).to_pylist()
-    for row, best, unit in zip(rows, _choose(table), units, strict=True):
+    for row, best, unit in zip(rows, _choose(table, facts.protocol.choices), units, strict=True):
         fact = row["fact_id"]
         if marks.get(fact) or (choices.templates == "reviewed" and not row["reviewed"]):
             continue
@@ -258,12 +258,16 @@ def _read_marks(table: pa.Table, language: str) -> dict[str, list[str]]:
     return dict(zip(table["fact_id"].to_pylist(), table["repeated"].to_pylist(), strict=True))
 
 
-def _choose(table: pa.Table) -> Iterator[int]:
+def _choose(table: pa.Table, choices: bool) -> Iterator[int]:
+    number = 0
     for part in table.select(["scores", "n_tokens"]).to_batches(max_chunksize=_BATCH):
         pairs = zip(part["scores"].to_pylist(), part["n_tokens"].to_pylist(), strict=True)
         for scores, tokens in pairs:
-            # of equal scores the fewest tokens, then the first candidate
-            yield min(range(len(scores)), key=lambda i: (-scores[i], tokens[i], i))
+            number -= 1  # of no candidate, which is no other row's answer
+            # of equal scores the fewest tokens, if known, then the first candidate
+            sizes = tokens or scores
+            best = min(range(len(scores)), key=lambda i: (-scores[i], sizes[i], i))
+            yield number if choices and not any(scores) else best
 
 
 def _ends(fact: str) -> tuple[str, str]:
@@ -281,7 +285,9 @@ def _has_positions(facts: ScoredFacts) -> bool:
 # Whose scores are log-probabilities of a text, so that their softmax is a confidence.
 PROBABILITIES = ("object", "object-released", "contrastive", "contrastive-released")
 MODULES = {
-    "recall_at_k": MetricModule(lambda facts: True, _measure_recall),
+    "recall_at_k": MetricModule(
+        lambda facts: not facts.protocol.choices, _measure_recall, ALL_SCORES
+    ),
     "calibration": MetricModule(
         lambda facts: facts.scoring in PROBABILITIES,
         lambda facts, x, _: measure_calibration(

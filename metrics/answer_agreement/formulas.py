@@ -189,11 +189,12 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
     return intervals
 
 
-def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
+def agreement_per_query(scores: Mapping[str, Scores], choices: bool = False) -> np.ndarray:
     """Compute the expected agreement of each query for all pairs of languages [queries, pairs].
 
     Each language chooses one of its t best-scored candidates with probability 1 / t, independently
     of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
+    If they are `choices`, 1 for the candidate, a query with 0 alone agrees with no other.
     """
     languages, sizes = read_languages(scores)
     values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
@@ -201,7 +202,8 @@ def agreement_per_query(scores: Mapping[str, Scores]) -> np.ndarray:
         tables = [flat[items] for flat in languages]
         # Ties at the top are chosen with equal probability, independently in each language.
         best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
-        values[queries] = pair_agreement(best / best.sum(axis=2, keepdims=True))
+        shares = np.stack(tables) if choices else best / best.sum(axis=2, keepdims=True)
+        values[queries] = pair_agreement(shares)
     return values
 
 
@@ -220,14 +222,14 @@ def pair_agreement(choices: np.ndarray) -> np.ndarray:
     return values
 
 
-def find_agreement(scores: Mapping[str, Scores]) -> Figure:
+def find_agreement(scores: Mapping[str, Scores], choices: bool = False) -> Figure:
     """Compute the share of facts on which both languages of a pair choose the same candidate."""
-    values = agreement_per_query(scores)
+    values = agreement_per_query(scores, choices)
     return mean_of(name_pairs(list(scores)), values, np.ones(len(values)), share=True)
 
 
-def find_kappa(scores: Mapping[str, Scores]) -> Figure:
+def find_kappa(scores: Mapping[str, Scores], choices: bool = False) -> Figure:
     """Compute kappa of all languages by `correct_chance`, over facts with several candidates."""
-    agreement = agreement_per_query(scores).mean(axis=1)
+    agreement = agreement_per_query(scores, choices).mean(axis=1)
     sums = correct_chance(agreement, read_languages(scores)[1])
     return Figure(["kappa"], np.column_stack(sums[:2]), divide)

@@ -16,6 +16,7 @@ from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report.finding import Finding
 from polyprobe.report.findings.versions import make_versions_finding
 from polyprobe.schema.run.folder import FinishedRun, Run, describe_differing, name_runs
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.rows import ALL_ROWS, Choice
 from polyprobe.system.messages import PolyprobeError, check_ending
 from polyprobe.system.options import check_arguments
@@ -156,7 +157,9 @@ def _check_results(finished: FinishedRun, decoded: bool) -> None:
             f"{run.folder} holds free predictions, other runs scores of candidates; report them "
             "apart"
         )
-    names = [figure.name for figure in HEADLINE if not figure.of_second]
+    choices = protocol_of(run.settings().scoring).choices
+    figures = [x for x in HEADLINE if not (x.of_second or (choices and x.input.ranked))]
+    names = [figure.name for figure in figures]
     missing = [name for name in names if not isinstance(results.get(name), dict)]
     if missing and results.get("own_candidates"):
         raise PolyprobeError(

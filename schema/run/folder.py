@@ -87,7 +87,7 @@ _WEIGHTS = ("model", "base", "adapter", "quantize", "code")
 # What belongs to a model: runs of one protocol differ in these. `bos` is that of its family.
 OF_MODELS = {
     *(*_WEIGHTS, "revision", "tokenizer", "server", "handshake", "bos", "chat", "dtype", "device"),
-    *("attention", "path", "product", "polyprobe", "torch", "transformers"),
+    *("attention", "path", "product", "polyprobe", "torch", "transformers", "imported", "unknown"),
 }
 _MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
 

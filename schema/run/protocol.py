@@ -21,6 +21,7 @@ class Protocol(NamedTuple):
     kind: str = "scores"  # of candidates, or free `predictions`
     whole_relation: bool = False  # candidates are all objects of the relation, templates are bare
     contrasts: bool = False  # compares first sub-words, the fact's with the mean of the others'
+    choices: bool = False  # chosen candidates without scores of the others
     options: bool = False  # the candidates are options with letters, whose positions have effects
     columns: tuple[str, ...] = ()  # further columns that its scores depend on
 
@@ -33,6 +34,8 @@ PROTOCOLS = {
     "letters": Protocol(options=True),
     "pll": Protocol(),
     "mpararel": Protocol(whole_relation=True, columns=("object_id", "subject")),
+    "scores": Protocol(),  # imported, of an unknown protocol
+    "choice": Protocol(choices=True),
     "xfactr": Protocol(kind="predictions", columns=("answer_forms",)),
 }
 

@@ -126,6 +126,14 @@ def choose_rows(
     return [row for row, name in zip(among, ids, strict=True) if name in facts_of_sample]
 
 
+def find_rows(table: pa.Table, options: Any) -> tuple[list[int], dict[str, Any]]:
+    """Find the rows of `DatasetOptions`, in order, and the settings that say their choice."""
+    choice = choose_to_score(table, options.relations, options.exclude)
+    rows, excluded = apply_choice(table, choice)
+    numbers = choose_rows(table, options.limit, options.sample, rows)
+    return numbers, {**choice.as_json(), "left_out": excluded}
+
+
 def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:
     """Refuse rows that hide that languages have their own candidates, whose rankings differ."""
     differ = find_different(tables.values())

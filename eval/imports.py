@@ -1,0 +1,432 @@
+"""Make a run of scores that were computed elsewhere: `polyprobe import`."""
+
+import json
+import os
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from importlib.metadata import version
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+from unicodedata import normalize
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from polyprobe.analysis.figures.compute import compute_results
+from polyprobe.metrics.space.sheet import read_file
+from polyprobe.schema.columns import SLOT, fingerprint, has_prompts
+from polyprobe.schema.languages import find_language, find_split, refuse_languages
+from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
+from polyprobe.schema.locate import make_absolute
+from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
+from polyprobe.schema.run.rows import check_comparable, find_rows
+from polyprobe.schema.run.settings import Settings
+from polyprobe.scoring.options import LETTERS
+from polyprobe.system.files import HASH, hash_files, hash_json, locked, read_user_text
+from polyprobe.system.messages import PolyprobeError, guess, list_first, one_line, quote, report
+from polyprobe.system.options import with_keywords
+
+from .donors import deal_donors
+from .options import ImportOptions
+from .questions import DONOR_PROMPT, NO_DONORS, annotate
+
+# Columns that name a fact, and other names of columns.
+KEYS = ("fact_id", "template_id", "row", "fact", "query", "question", "prompt", "sentence")
+IDS = ("fact_id", "template_id", "dataset_id", "row")
+ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probability"), "scores")
+ALIASES |= dict.fromkeys(("choice", "prediction", "chosen", "answer"), "choice")
+ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
+CHOICE, SCORED, SENTENCES, OBJECTS = "choice", "scores", "bmlama", "object"
+FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of other contents
+FEW = 4  # files that a signature names
+_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")  # in the names of lm-eval's files
+_SLOT = re.compile(r"\[Y\]|_+|\[MASK\]|<mask>")
+Row = Mapping[Any, Any]
+Lists = Sequence[Sequence[str]]
+
+
+class Reply(NamedTuple):
+    """The scores of a fact's candidates in a language, or the choice among them."""
+
+    rows: Sequence[int]  # of the source from 1: one, or that of each candidate
+    language: Any  # None if the source names none
+    keys: Row  # what names the fact, by column
+    names: Sequence[Any] | None  # of the candidates; None: all in order
+    values: Sequence[Any] | None  # None for a choice, whose name is the only one
+    tokens: Sequence[int] | None = None
+    donor: str | None = None  # the fact in whose sentence the candidates are instead
+    context: str | None = None  # what a harness had in front of them
+
+
+class RowScores(NamedTuple):
+    """What a reply says of a row of the dataset."""
+
+    place: str  # file, row, language and fact, for messages
+    scoring: str
+    scores: list[float]  # in the order of the candidates; of a choice 1 for it, else 0
+    tokens: Sequence[int] | None = None
+
+
+Scores = dict[tuple[str, bool, int], RowScores]  # by language, whether with a donor, row
+
+
+@with_keywords(ImportOptions)
+def import_scores(
+    scores: Any,
+    dataset: str | Splits,
+    config: str | None = None,
+    *,
+    output: str | Path | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Make a run of scores that were computed elsewhere; return the content of results.json.
+
+    Args:
+        scores: a file or several, as for `polyprobe import`; rows, columns or a data frame with the
+            same names; or {language: scores of all facts}, of which each has {candidate: score},
+            a list in the order of its candidates, or the chosen candidate. Facts have ids, row
+            numbers or prompts; a list or an array of them is in the order of the dataset's rows.
+        dataset: as in `evaluate_model`.
+        config: its configuration; default: its own default.
+        output: run folder; without one nothing is written.
+        options: the options of `polyprobe import` by name, with underscores.
+
+    Raises:
+        PolyprobeError: rows that are not of the dataset, no numbers, twice or missing, in one line.
+    """
+    settings = ImportOptions.from_keywords(options, import_scores)
+    with TemporaryDirectory(prefix="polyprobe-") as folder:
+        return import_run(scores, dataset, config, Path(output or folder), settings).results
+
+
+def import_run(
+    scores: Any, dataset: str | Splits, config: str | None, output: Path, options: ImportOptions
+) -> FinishedRun:
+    """Write the run of some scores, see `import_scores`, and its results."""
+    run, items = Run(output), scores if isinstance(scores, list | tuple) else [scores]
+    run.check_free()
+    paths = sorted({Path(item) for item in items if isinstance(item, str | os.PathLike)})
+    sources = {str(path): path for path in paths} or {"scores": scores}
+    splits = load_facts(dataset, config, options.languages)
+    if any(map(has_prompts, splits.values())):
+        raise PolyprobeError("rows with a prompt for each candidate (prompts) cannot be imported")
+    some = options.languages is not None
+    replies = {x: _read_source(x, y, tuple(splits), some) for x, y in sources.items()}
+    languages = {language for source in replies.values() for language, _ in source}
+    tables = {language: splits[language] for language in splits if language in languages}
+    if not tables:
+        raise PolyprobeError(f"no scores in {list_first(splits)}; name other files or --languages")
+    rows, choice = find_rows(next(iter(tables.values())), options)
+    check_comparable(tables, rows)
+    donor = any(reply.donor for source in replies.values() for _, reply in source)
+    donors = deal_donors(next(iter(tables.values()))) if donor else NO_DONORS
+    annotated = annotate(tables, donors)
+    scoring, scored = _join_sources(replies, FactIndex(annotated), options)
+    lost = _find_missing(scored, rows, [*tables], options.allow_missing)
+    settings = Settings(
+        model=options.model or output.name,
+        revision="unknown",
+        dataset=make_absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
+        config=config or find_default(dataset),
+        fingerprint={language: fingerprint(table) for language, table in tables.items()},
+        languages=[*tables],
+        limit=options.limit,
+        sample=options.sample,
+        scoring=scoring,
+        bos=None,
+        dtype="unknown",
+        device="unknown",
+        donor=donor,
+        **choice,
+        further=_describe_files(paths, scored) | ({"missing": str(len(lost))} if lost else {}),
+        versions={"polyprobe": version("polyprobe")},
+    )
+    settings.left_out.update({"not imported": len(lost)} if lost else {})
+    rows = [row for row in rows if row not in lost]
+    with locked(run.folder):
+        run.open(settings)
+        for language in run.missing(tables):
+            run.write(language, _make_table(annotated[language], language, rows, scored))
+        return FinishedRun(run, compute_results(run), tables)
+
+
+def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
+    """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
+    names = [path.name for path in paths[:FEW]] + ["…"] * (len(paths) > FEW) or ["python"]
+    digest = hash_files((path.name, path) for path in paths)
+    if not paths:
+        digest = hash_json({str(key): replies[key].scores for key in sorted(replies)})
+    return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}
+
+
+def _read_source(
+    name: str, source: Any, splits: tuple[str, ...], some: bool
+) -> list[tuple[str, Reply]]:
+    """Read the replies of a file or object with their languages, only `some` of which it may be."""
+    parts, replies = re.split("[._-]", _DATE.sub("", Path(name).stem)), []
+    ends = ["_".join(parts[-2:]), *parts[-1:]]  # zh_hant before hant
+    default = next((x for x in ends if find_split(x, splits)), None)
+    default = default or (ends[1] if find_language(ends[1]) or splits[1:] else splits[0])
+    try:
+        for reply in _read_replies(_read_table(source), partial(find_split, splits=splits)):
+            code = default if reply.language is None else str(reply.language).strip()
+            if split := find_split(code, splits):
+                replies.append((split, reply))
+            elif not some:
+                place = f"{name}, row {reply.rows[0]}: its column language, or the file's name"
+                refuse_languages([code], f"the dataset ({place})", splits)
+    except FAULTS as error:
+        text = "expected rows or columns of a table, or {language: {fact: scores}}"
+        raise PolyprobeError(f"{name}: {text} ({one_line(error)})") from error
+    return replies
+
+
+def _read_table(source: Any) -> pd.DataFrame:
+    """Read a file, rows, columns, a data frame or {language: {fact: scores}} as a table."""
+    if isinstance(source, Path) and source.suffix.lower() == ".jsonl":
+        source = [*map(json.loads, filter(str.strip, read_user_text(source).split("\n")))]
+    elif isinstance(source, Path):
+        is_json = source.suffix.lower() == ".json"
+        source = json.loads(read_user_text(source)) if is_json else read_file(source)
+    if isinstance(source, Mapping) and "results" in source:  # of a harness, without rows
+        source = []
+    if hasattr(source, "to_pandas"):  # of polars or pyarrow
+        source = source.to_pandas()
+    elif isinstance(source, Mapping) and any(isinstance(x, Mapping) for x in source.values()):
+        pairs = [(language, fact) for language, facts in source.items() for fact in facts]
+        source = [{"language": x, "fact": y, "scores": source[x][y]} for x, y in pairs]
+    elif isinstance(source, Mapping):
+        source = {column: [*cells] for column, cells in source.items()}
+    table = pd.DataFrame(source)
+    names = {column: str(column).strip().casefold() for column in table}
+    return table.rename(columns={x: ALIASES.get(name, name) for x, name in names.items()})
+
+
+def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) -> Iterator[Reply]:
+    """Yield the replies of a table, or of a harness; `find_split` finds columns of languages."""
+    for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
+        if column in table:
+            rows = enumerate(table.to_dict("records"), start=1)
+            # of several filters of lm-eval the first
+            yield from (reader([n], x) for n, x in rows if x.get("filter", "none") == "none")
+            return
+    if "id" in table and not {*KEYS} & {*table} and not isinstance(table["id"].iloc[0], list):
+        table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
+    table = table.assign(number=range(1, len(table) + 1))
+    if "scores" not in table:
+        table = table.rename(columns={"choice": "scores"})
+    if "scores" not in table:
+        languages = [x for x in table if x not in KEYS and find_split(x)]
+        rest = [x for x in table if x not in languages]
+        table = table.melt(rest, languages, "language", "scores")
+    if "candidate" in table:  # a row for each candidate
+        labels = [x for x in ("language", *KEYS) if x in table]
+        groups = table.groupby(labels, sort=False, dropna=False)
+        table = groups[["number", "candidate", "scores"]].agg(list).reset_index()
+    for row in table.to_dict("records"):
+        names, values, language = row.get("candidate"), row["scores"], row.get("language")
+        numbers = row["number"] if isinstance(row["number"], list) else [row["number"]]
+        keys: Row = {key: row[key] for key in KEYS if key in row} or {"row": numbers[0] - 1}
+        if isinstance(values, Mapping):
+            names, values = [*values], [*values.values()]
+        elif isinstance(values, str) or not hasattr(values, "__len__"):
+            names, values = [values], None
+        tokens = row["n_tokens"] if isinstance(row.get("n_tokens"), list) else None
+        reply = Reply(numbers, language, keys, names, values, tokens)
+        yield reply
+        if row.get("donor_scores"):  # of a run
+            yield reply._replace(values=row["donor_scores"], donor=row["donor"])
+
+
+def _read_lm_eval(numbers: Sequence[int], row: Row) -> Reply:
+    """Read a sample of lm-evaluation-harness 0.4."""
+    pairs = [[*request.values()] for request in row["arguments"].values()]
+    keys, donor = _name_fact(row["doc"], row["row"])
+    names, values = [choice for _, choice in pairs], row["filtered_resps"]
+    return Reply(numbers, None, keys, names, values, None, donor, str(pairs[0][0]))
+
+
+def _read_lighteval(numbers: Sequence[int], row: Row) -> Reply:
+    """Read a detail of lighteval 0.13; behind the choices of exported tasks is a filler."""
+    doc, response = row["doc"], row["model_response"]
+    specific, task = doc["specific"] or {}, re.search(r":([^|]+)\|", doc["task_name"])
+    n = specific.get("n_choices") or len(doc["choices"])
+    keys, donor = _name_fact(specific, doc["id"])
+    values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
+    tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
+    language, names = task and task[1], doc["choices"][:n]
+    return Reply(numbers, language, keys, names, values, tokens, donor, doc["query"])
+
+
+def _name_fact(doc: Row, number: Any) -> tuple[Row, str | None]:
+    """Name the fact of a document of a harness, and its donor; rows of our tasks are in order."""
+    keys = {key: doc[key] for key in KEYS if doc.get(key)}
+    in_order = not keys or ("fact_id" in keys and not doc.get("donor"))
+    return {**keys, **({"row": number} if in_order else {})}, doc.get("donor")
+
+
+class FactIndex:
+    """The rows of a dataset by language, and by what names them."""
+
+    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+        self.rows: dict[str, list[dict[str, Any]]] = {}
+        self._numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
+        names = {*IDS, "prompt", DONOR_PROMPT, "candidates", "candidate_ids"}
+        for language, table in tables.items():
+            self.rows[language] = table.select(names & {*table.column_names}).to_pylist()
+            for number, row in enumerate(self.rows[language]):
+                row["row"] = str(number)
+                for column in (x for x in (*IDS, "prompt", DONOR_PROMPT) if row.get(x)):
+                    self._numbers[column, _tidy(row[column])].add(number)
+
+    def find_row(self, reply: Reply, place: str) -> int:
+        """Find the number of the row that all keys of a reply name."""
+        numbers, prompt = list[set[int]](), DONOR_PROMPT if reply.donor else "prompt"
+        for name, key in reply.keys.items():
+            columns = [name] if name in IDS else [*IDS, prompt]
+            numbers.append(set[int]().union(*(self._numbers[x, _tidy(key)] for x in columns)))
+        common = set.intersection(*numbers)
+        if len(common) != 1:
+            rows = next(iter(self.rows.values()))
+            keys = " and ".join(f"{name} {quote(key)}" for name, key in reply.keys.items())
+            hint = f"its rows are 0 to {len(rows) - 1}, ids as {rows[0]['fact_id']!r}"
+            hint = "add a column 'row' or 'template_id'" if common else f"{hint}; another dataset?"
+            text = f"{len(common) or 'no'} rows of the dataset have {keys}; {hint}"
+            raise PolyprobeError(f"{place}: {text}")
+        return common.pop()
+
+
+def _join_sources(
+    sources: Mapping[str, Sequence[tuple[str, Reply]]], facts: FactIndex, options: ImportOptions
+) -> tuple[str, Scores]:
+    """Join the replies of all sources with the rows of the dataset; find their scoring."""
+    tokenizer, scores = None, Scores()
+    if options.tokenizer:
+        from polyprobe.scoring.weights.places import find_tokenizer, load_tokenizer
+
+        tokenizer = load_tokenizer(find_tokenizer(options.tokenizer))
+    for name, source in sources.items():
+        names = {_tidy(label) for _, reply in source for label in reply.names or ()}
+        # A letter or number is a candidate's only if all names of the source are such.
+        codes = [*LETTERS] if names <= {*LETTERS} else []
+        codes = codes or [*map(str, range(1000))] * all(map(str.isdigit, names))
+        for language, reply in source:
+            place = f"{name}, row {reply.rows[0]}, {language}"
+            number = facts.find_row(reply, place)
+            row = facts.rows[language][number]
+            place = f"{place}, fact {row['fact_id']}"
+            labels, ids = row["candidates"], row.get("candidate_ids") or ()
+            elsewhere = [rows[number]["candidates"] for rows in facts.rows.values()]
+            # names of the candidates: labels, ids, codes, and labels of other languages
+            lists = [labels, ids, codes[: len(labels)], *elsewhere]
+            key = language, bool(reply.donor), number
+            scored = _join_answer(reply, place, row, lists, options, tokenizer)
+            if scores.setdefault(key, scored) is not scored:
+                raise PolyprobeError(f"{place} came before, in {scores[key].place}")
+    places = {scored.scoring: scored.place for scored in scores.values()}
+    places = {options.scoring or next(iter(places)): "--scoring", **places}
+    if len(places) > 1:
+        listed = " and ".join(f"{x} in {place}" for x, place in places.items())
+        raise PolyprobeError(f"{listed}: import them apart")
+    return next(iter(places)), scores
+
+
+def _find_missing(
+    replies: Scores, rows: Sequence[int], languages: Sequence[str], allow_missing: bool
+) -> set[int]:
+    """Find the chosen rows without scores in a language; refuse them unless it is allowed."""
+    missing = {x: [row for row in rows if (x, False, row) not in replies] for x in languages}
+    for language, lost in missing.items():
+        listed = ", ".join(map(str, lost[:3])) + ", …" * (len(lost) > 3)
+        text = f"{language}: {len(lost):,} of {len(rows):,} rows have no scores ({listed})"
+        if lost and (not allow_missing or len(lost) == len(rows)):
+            raise PolyprobeError(f"{text}; add --allow-missing to leave them out everywhere")
+        if lost:
+            report(text)
+    return {row for lost in missing.values() for row in lost}
+
+
+def _make_table(table: pa.Table, language: str, rows: Sequence[int], scores: Scores) -> pa.Table:
+    """Make the scores of some rows of a language with the columns of `SCORES`."""
+    columns = table.select({*SCORES.names} & {*table.column_names}).take(rows).to_pydict()
+    of_donors = [scores.get((language, True, row)) for row in rows]
+    columns["scores"] = [scores[language, False, row].scores for row in rows]
+    columns["n_tokens"] = [scores[language, False, row].tokens for row in rows]
+    columns["donor_scores"] = [row and row.scores for row in of_donors]
+    return pa.table({x: pa.array(y, SCORES.field(x).type) for x, y in columns.items()})
+
+
+def _join_answer(
+    reply: Reply,
+    place: str,
+    row: Row,
+    lists: Lists,
+    options: ImportOptions,
+    tokenizer: Any,
+) -> RowScores:
+    """Bring what a reply says of a row into the order of its candidates, with these names."""
+    labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
+    names = labels if reply.names is None else [*map(_tidy, reply.names)]
+    scoring, n = options.scoring or SCORED, len(labels)
+    if values is None:
+        choice = _find_place(names[0], lists, place, True)
+        return RowScores(place, CHOICE, [float(k == choice) for k in range(n)])
+    scores = [_read_number(value, place) for value in values]
+    if reply.context is not None and options.scoring != SCORED:
+        prompt = row[DONOR_PROMPT if reply.donor else "prompt"]
+        start, texts = prompt.partition(SLOT)[0], [*map(str.strip, reply.names or ())]
+        if names == [_tidy(prompt.replace(SLOT, label)) for label in row["candidates"]]:
+            scoring, names = SENTENCES, labels
+        elif reply.context.strip().endswith(start.strip()):
+            scoring, texts = OBJECTS, [start[len(start.rstrip()) :] + text for text in texts]
+        if tokenizer:
+            tokens = [len(ids) for ids in tokenizer(texts, add_special_tokens=False)["input_ids"]]
+        if scoring == SENTENCES:
+            if not tokens:
+                text = "sums over the tokens of a sentence, whose number is not known"
+                raise PolyprobeError(f"{place}: {text}; add --tokenizer, or --scoring scores")
+            scores = [score / size for score, size in zip(scores, tokens, strict=True)]
+    places = [_find_place(name, lists, place) for name in names] if names != labels else [*range(n)]
+    if sorted(places) != [*range(n)] or {len(scores), len(tokens or labels)} != {n}:
+        lost = next((f"; none of {labels[k]!r}" for k in range(n) if k not in places), "")
+        text = f"{len(scores)} scores of {len({*places})} candidates, expected one of each of {n}"
+        raise PolyprobeError(f"{place}: {text}{lost}")
+    order = sorted(range(n), key=places.__getitem__)
+    tokens = tokens and [tokens[k] for k in order]
+    return RowScores(place, scoring, [scores[k] for k in order], tokens)
+
+
+def _find_place(name: str, lists: Lists, place: str, is_choice: bool = False) -> int:
+    """Find the candidate with a name; -1 for the choice of none, as of a letter beyond them."""
+    places = {k for names in lists[:3] for k, label in enumerate(names) if _tidy(label) == name}
+    if not places and is_choice and (name == "none" or (lists[2] and name in LETTERS)):
+        return -1
+    if not places:  # a table with a column for each language has the names of one of them
+        places = {k for names in lists for k, label in enumerate(names) if _tidy(label) == name}
+    if len(places) != 1:
+        text = "may be several candidates" if places else f"is no candidate;{guess(name, lists[0])}"
+        raise PolyprobeError(f"{place}: {quote(name)} {text}".rstrip(";"))
+    return places.pop()
+
+
+def _read_number(value: Any, place: str) -> float:
+    """Read a score, a number or its text; lm-eval has it in front of a mark."""
+    with suppress(TypeError, ValueError):
+        number = value[0] if isinstance(value, list | tuple) and len(value) == 2 else value
+        if not isinstance(number, bool | np.bool_) and isfinite(score := float(number)):
+            return score
+    raise PolyprobeError(f"{place}: the score {quote(value)} is not a finite number")
+
+
+@cache
+def _tidy(value: Any) -> str:
+    """Write a name as text with single blanks, in NFC, with one kind of slot; 3.0 as 3."""
+    value = int(value) if isinstance(value, float) and value.is_integer() else value
+    text = " ".join(str(value).split())
+    return _SLOT.sub(SLOT, normalize("NFC", text))
