@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.metrics.space.sheet import read_file
-from polyprobe.schema.columns import SLOT, fingerprint, has_prompts
+from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.languages import find_language, find_split, refuse_languages
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
@@ -43,9 +43,6 @@ ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probab
 ALIASES |= dict.fromkeys(("choice", "prediction", "chosen", "answer"), "choice")
 ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
 CHOICE, SCORED, SENTENCES, OBJECTS = "choice", "scores", "bmlama", "object"
-FAULTS = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # of other contents
-FEW = 4  # files that a signature names
-_DATE = re.compile(r"_\d{4}-\d\d-\d\dT[\d.-]+$")  # in the names of lm-eval's files
 _SLOT = re.compile(r"\[Y\]|_+|\[MASK\]|<mask>")
 Row = Mapping[Any, Any]
 Lists = Sequence[Sequence[str]]
@@ -54,7 +51,7 @@ Lists = Sequence[Sequence[str]]
 class Reply(NamedTuple):
     """The scores of a fact's candidates in a language, or the choice among them."""
 
-    rows: Sequence[int]  # of the source from 1: one, or that of each candidate
+    row: int  # of the source, from 1
     language: Any  # None if the source names none
     keys: Row  # what names the fact, by column
     names: Sequence[Any] | None  # of the candidates; None: all in order
@@ -114,14 +111,12 @@ def import_run(
     paths = sorted({Path(item) for item in items if isinstance(item, str | os.PathLike)})
     sources = {str(path): path for path in paths} or {"scores": scores}
     splits = load_facts(dataset, config, options.languages)
-    if any(map(has_prompts, splits.values())):
-        raise PolyprobeError("rows with a prompt for each candidate (prompts) cannot be imported")
     some = options.languages is not None
     replies = {x: _read_source(x, y, tuple(splits), some) for x, y in sources.items()}
     languages = {language for source in replies.values() for language, _ in source}
     tables = {language: splits[language] for language in splits if language in languages}
     if not tables:
-        raise PolyprobeError(f"no scores in {list_first(splits)}; name other files or --languages")
+        raise PolyprobeError("no scores; name other files or --languages")
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
     donor = any(reply.donor for source in replies.values() for _, reply in source)
@@ -158,10 +153,9 @@ def import_run(
 
 def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
     """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
-    names = [path.name for path in paths[:FEW]] + ["…"] * (len(paths) > FEW) or ["python"]
-    digest = hash_files((path.name, path) for path in paths)
-    if not paths:
-        digest = hash_json({str(key): replies[key].scores for key in sorted(replies)})
+    names = [path.name for path in paths[:4]] + ["…"] * (len(paths) > 4) or ["python"]
+    scores = {str(key): replies[key].scores for key in sorted(replies)}
+    digest = hash_files((path.name, path) for path in paths) if paths else hash_json(scores)
     return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}
 
 
@@ -169,21 +163,27 @@ def _read_source(
     name: str, source: Any, splits: tuple[str, ...], some: bool
 ) -> list[tuple[str, Reply]]:
     """Read the replies of a file or object with their languages, only `some` of which it may be."""
-    parts, replies = re.split("[._-]", _DATE.sub("", Path(name).stem)), []
+    stem = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", Path(name).stem)  # lm-eval adds the date
+    parts, replies = re.split("[._-]", stem), []
     ends = ["_".join(parts[-2:]), *parts[-1:]]  # zh_hant before hant
-    default = next((x for x in ends if find_split(x, splits)), None)
-    default = default or (ends[1] if find_language(ends[1]) or splits[1:] else splits[0])
+    endings = [x for x in ends if find_split(x, splits)] or [*filter(find_language, ends[1:])]
+    default = next(iter(endings or (splits if len(splits) == 1 else ())), None)
     try:
-        for reply in _read_replies(_read_table(source), partial(find_split, splits=splits)):
-            code = default if reply.language is None else str(reply.language).strip()
+        table = _read_table(source)
+        for reply in _read_replies(table, partial(find_split, splits=splits)):
+            code = reply.language.strip() if isinstance(reply.language, str) else default
+            place = f"{name}, row {reply.row}"
+            if code is None:
+                raise PolyprobeError(f"{place}: no language in a column, its name or --languages")
             if split := find_split(code, splits):
                 replies.append((split, reply))
             elif not some:
-                place = f"{name}, row {reply.rows[0]}: its column language, or the file's name"
                 refuse_languages([code], f"the dataset ({place})", splits)
-    except FAULTS as error:
-        text = "expected rows or columns of a table, or {language: {fact: scores}}"
-        raise PolyprobeError(f"{name}: {text} ({one_line(error)})") from error
+        if not (replies or some or table.empty):
+            raise PolyprobeError(f"{name}: no scores or predictions in {list_first([*table])}")
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
+        text = f"expected rows, columns or {{language: {{fact: scores}}}} ({one_line(error)})"
+        raise PolyprobeError(f"{name}: {text}") from error
     return replies
 
 
@@ -194,8 +194,7 @@ def _read_table(source: Any) -> pd.DataFrame:
     elif isinstance(source, Path):
         is_json = source.suffix.lower() == ".json"
         source = json.loads(read_user_text(source)) if is_json else read_file(source)
-    if isinstance(source, Mapping) and "results" in source:  # of a harness, without rows
-        source = []
+    source = [] if isinstance(source, Mapping) and "results" in source else source  # of a harness
     if hasattr(source, "to_pandas"):  # of polars or pyarrow
         source = source.to_pandas()
     elif isinstance(source, Mapping) and any(isinstance(x, Mapping) for x in source.values()):
@@ -203,24 +202,24 @@ def _read_table(source: Any) -> pd.DataFrame:
         source = [{"language": x, "fact": y, "scores": source[x][y]} for x, y in pairs]
     elif isinstance(source, Mapping):
         source = {column: [*cells] for column, cells in source.items()}
-    table = pd.DataFrame(source)
-    names = {column: str(column).strip().casefold() for column in table}
-    return table.rename(columns={x: ALIASES.get(name, name) for x, name in names.items()})
+    table = pd.DataFrame(source).rename(columns=lambda x: str(x).strip().casefold())
+    table = table.rename(columns=ALIASES)
+    if not table.columns.is_unique:
+        raise ValueError(f"columns of one meaning: {table.columns[table.columns.duplicated()][0]}")
+    return table
 
 
 def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) -> Iterator[Reply]:
     """Yield the replies of a table, or of a harness; `find_split` finds columns of languages."""
     for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
         if column in table:
-            rows = enumerate(table.to_dict("records"), start=1)
-            # of several filters of lm-eval the first
-            yield from (reader([n], x) for n, x in rows if x.get("filter", "none") == "none")
+            rows = enumerate(table.to_dict("records"), start=1)  # lm-eval may have several filters
+            yield from (reader(n, x) for n, x in rows if x.get("filter", "none") == "none")
             return
     if "id" in table and not {*KEYS} & {*table} and not isinstance(table["id"].iloc[0], list):
         table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
     table = table.assign(number=range(1, len(table) + 1))
-    if "scores" not in table:
-        table = table.rename(columns={"choice": "scores"})
+    table = table if "scores" in table else table.rename(columns={"choice": "scores"})
     if "scores" not in table:
         languages = [x for x in table if x not in KEYS and find_split(x)]
         rest = [x for x in table if x not in languages]
@@ -228,31 +227,32 @@ def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) 
     if "candidate" in table:  # a row for each candidate
         labels = [x for x in ("language", *KEYS) if x in table]
         groups = table.groupby(labels, sort=False, dropna=False)
-        table = groups[["number", "candidate", "scores"]].agg(list).reset_index()
+        table = groups.agg({"number": "first", "candidate": list, "scores": list}).reset_index()
     for row in table.to_dict("records"):
         names, values, language = row.get("candidate"), row["scores"], row.get("language")
-        numbers = row["number"] if isinstance(row["number"], list) else [row["number"]]
-        keys: Row = {key: row[key] for key in KEYS if key in row} or {"row": numbers[0] - 1}
+        keys: Row = {key: row[key] for key in KEYS if key in row} or {"row": row["number"] - 1}
         if isinstance(values, Mapping):
             names, values = [*values], [*values.values()]
+        elif isinstance(values, float):
+            values = [values]  # a choice is no number with a point
         elif isinstance(values, str) or not hasattr(values, "__len__"):
             names, values = [values], None
         tokens = row["n_tokens"] if isinstance(row.get("n_tokens"), list) else None
-        reply = Reply(numbers, language, keys, names, values, tokens)
+        reply = Reply(row["number"], language, keys, names, values, tokens)
         yield reply
         if row.get("donor_scores"):  # of a run
             yield reply._replace(values=row["donor_scores"], donor=row["donor"])
 
 
-def _read_lm_eval(numbers: Sequence[int], row: Row) -> Reply:
+def _read_lm_eval(number: int, row: Row) -> Reply:
     """Read a sample of lm-evaluation-harness 0.4."""
     pairs = [[*request.values()] for request in row["arguments"].values()]
     keys, donor = _name_fact(row["doc"], row["row"])
     names, values = [choice for _, choice in pairs], row["filtered_resps"]
-    return Reply(numbers, None, keys, names, values, None, donor, str(pairs[0][0]))
+    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]))
 
 
-def _read_lighteval(numbers: Sequence[int], row: Row) -> Reply:
+def _read_lighteval(number: int, row: Row) -> Reply:
     """Read a detail of lighteval 0.13; behind the choices of exported tasks is a filler."""
     doc, response = row["doc"], row["model_response"]
     specific, task = doc["specific"] or {}, re.search(r":([^|]+)\|", doc["task_name"])
@@ -261,7 +261,7 @@ def _read_lighteval(numbers: Sequence[int], row: Row) -> Reply:
     values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
     tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
     language, names = task and task[1], doc["choices"][:n]
-    return Reply(numbers, language, keys, names, values, tokens, donor, doc["query"])
+    return Reply(number, language, keys, names, values, tokens, donor, doc["query"])
 
 
 def _name_fact(doc: Row, number: Any) -> tuple[Row, str | None]:
@@ -317,14 +317,13 @@ def _join_sources(
         codes = [*LETTERS] if names <= {*LETTERS} else []
         codes = codes or [*map(str, range(1000))] * all(map(str.isdigit, names))
         for language, reply in source:
-            place = f"{name}, row {reply.rows[0]}, {language}"
+            place = f"{name}, row {reply.row}, {language}"
             number = facts.find_row(reply, place)
             row = facts.rows[language][number]
             place = f"{place}, fact {row['fact_id']}"
             labels, ids = row["candidates"], row.get("candidate_ids") or ()
             elsewhere = [rows[number]["candidates"] for rows in facts.rows.values()]
-            # names of the candidates: labels, ids, codes, and labels of other languages
-            lists = [labels, ids, codes[: len(labels)], *elsewhere]
+            lists = [labels, ids, codes[: len(labels)], *elsewhere]  # names of the candidates
             key = language, bool(reply.donor), number
             scored = _join_answer(reply, place, row, lists, options, tokenizer)
             if scores.setdefault(key, scored) is not scored:
@@ -377,7 +376,7 @@ def _join_answer(
     if values is None:
         choice = _find_place(names[0], lists, place, True)
         return RowScores(place, CHOICE, [float(k == choice) for k in range(n)])
-    scores = [_read_number(value, place) for value in values]
+    scores = [_read_number(x, f"{place}, score {k}") for k, x in enumerate(values, start=1)]
     if reply.context is not None and options.scoring != SCORED:
         prompt = row[DONOR_PROMPT if reply.donor else "prompt"]
         start, texts = prompt.partition(SLOT)[0], [*map(str.strip, reply.names or ())]
@@ -417,16 +416,18 @@ def _find_place(name: str, lists: Lists, place: str, is_choice: bool = False) ->
 
 def _read_number(value: Any, place: str) -> float:
     """Read a score, a number or its text; lm-eval has it in front of a mark."""
-    with suppress(TypeError, ValueError):
+    with suppress(OverflowError, TypeError, ValueError):
         number = value[0] if isinstance(value, list | tuple) and len(value) == 2 else value
         if not isinstance(number, bool | np.bool_) and isfinite(score := float(number)):
             return score
     raise PolyprobeError(f"{place}: the score {quote(value)} is not a finite number")
 
 
-@cache
 def _tidy(value: Any) -> str:
     """Write a name as text with single blanks, in NFC, with one kind of slot; 3.0 as 3."""
-    value = int(value) if isinstance(value, float) and value.is_integer() else value
-    text = " ".join(str(value).split())
-    return _SLOT.sub(SLOT, normalize("NFC", text))
+    return _tidy_text(f"{value:g}" if isinstance(value, float) else str(value))
+
+
+@cache
+def _tidy_text(text: str) -> str:
+    return _SLOT.sub(SLOT, normalize("NFC", " ".join(text.split())))

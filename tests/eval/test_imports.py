@@ -12,6 +12,7 @@ import pytest
 from polyprobe.eval import import_scores
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
+from polyprobe.system.messages import PolyprobeError
 from tests.making.facts import number_subjects, write_facts
 
 NAMES = {"en": "English", "ru": "Russian", "zh_hans": "zh-Hans"}
@@ -144,3 +145,93 @@ def test_a_letter_beyond_the_candidates_is_never_right_and_equals_no_other(facts
     assert four == 4
     assert results["accuracy"]["en"] == right / 8
     assert results["agreement"]["en-ru"] == four / 8
+
+
+FACT = "P36:C0:0"  # in English, with the candidates Paris, Berlin, Rome and Moscow
+
+
+def spoil(rows, change):
+    """Return dictionaries of scores whose first fact in English is changed."""
+    scores = by_fact(rows, lambda x: dict(zip(x["candidates"], x["scores"], strict=True)))
+    scores["en"][FACT] = change(scores["en"][FACT])
+    return scores
+
+
+def edit(**changes):
+    return lambda rows: spoil(rows, lambda scores: scores | changes)
+
+
+def repeat(table):
+    return lambda rows: [{"fact_id": FACT, "language": "en", **row} for row in table]
+
+
+PLACE = f"scores, row 1, en, fact {FACT}"
+MISTAKES = {
+    "text": (edit(Paris="abc"), f"{PLACE}, score 1: the score 'abc' is not a finite number"),
+    "NaN": (edit(Rome=float("nan")), f"{PLACE}, score 3: the score nan is not a finite number"),
+    "infinite": (edit(Paris="1e400"), f"{PLACE}, score 1: the score '1e400' is not a finite"),
+    "too large": (edit(Paris=10**400), f"{PLACE}, score 1: the score 1000000"),
+    "mark": (edit(Paris=True), f"{PLACE}, score 1: the score True is not a finite number"),
+    "a candidate too many": (
+        edit(Pariss=1),
+        f"{PLACE}: 'Pariss' is no candidate; did you mean 'Paris'?",
+    ),
+    "a candidate too few": (
+        lambda rows: spoil(rows, lambda scores: {"Paris": 1, "Rome": 1, "Moscow": 1}),
+        f"{PLACE}: 3 scores of 3 candidates, expected one of each of 4; none of 'Berlin'",
+    ),
+    "a score too many": (
+        lambda rows: spoil(rows, lambda scores: [1, 2, 3, 4, 5]),
+        f"{PLACE}: 5 scores of 4 candidates, expected one of each of 4",
+    ),
+    "no candidate": (
+        repeat([{"score": -1.5}]),
+        f"{PLACE}: 1 scores of 4 candidates, expected one of each of 4",
+    ),
+    "a candidate twice": (
+        repeat([{"candidate": x, "score": 1} for x in ("Paris", "Rome", "Rome", "Moscow")]),
+        f"{PLACE}: 4 scores of 3 candidates, expected one of each of 4; none of 'Berlin'",
+    ),
+    "a fact twice": (
+        repeat(2 * [{"scores": [1, 2, 3, 4]}]),
+        f"scores, row 2, en, fact {FACT} came before, in {PLACE}",
+    ),
+    "another dataset": (
+        repeat([{"fact_id": "P19:Q1:Q2", "scores": [1]}]),
+        "scores, row 1, en: no rows of the dataset have fact_id 'P19:Q1:Q2'; its rows are 0 to 7",
+    ),
+    "two keys": (
+        repeat([{"row": 3, "scores": [1]}]),
+        f"scores, row 1, en: no rows of the dataset have fact_id '{FACT}' and row 3",
+    ),
+    "another language": (
+        repeat([{"language": "fr", "scores": [1]}]),
+        "unknown language 'fr' in the dataset (scores, row 1); available: en, ru, zh_hans",
+    ),
+    "no language": (lambda rows: [{"fact_id": FACT, "scores": [1]}], "scores, row 1: no language"),
+    "no scores": (lambda rows: [{"a": 1, "b": 2}], "scores: no scores or predictions in a, b"),
+    "two columns": (
+        lambda rows: [{"prediction": "A", "answer": "B"}],
+        "scores: expected rows, columns or {language: {fact: scores}} (columns of one meaning",
+    ),
+    "scores and choices": (
+        lambda rows: {"en": by_fact(rows, lambda x: x["scores"])["en"] | {FACT: "none"}},
+        "choice in scores, row 1",
+    ),
+    "no row": (
+        lambda rows: {"ru": {FACT: rows["ru"][0]["scores"]}},
+        "ru: 7 of 8 rows have no scores (1, 2, 3, …); add --allow-missing",
+    ),
+    "no choice": (repeat([{"prediction": ""}]), f"{PLACE}: '' is no candidate"),
+    "a table of another form": (lambda rows: 5, "scores: expected rows, columns or"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_one_line(name, facts, rows, tmp_path):
+    make, text = MISTAKES[name]
+    with pytest.raises(PolyprobeError) as error:
+        import_scores(make(rows), facts, output=tmp_path / "run")
+    assert str(error.value).startswith(text)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "run").exists()
