@@ -18,6 +18,7 @@ from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import POLYPROBE
 from tests.making.waiting import wait_until
+from tests.scoring.plain import object_pieces
 
 from .stand_in import GEOLM
 
@@ -101,8 +102,9 @@ def test_llama_gives_the_scores_of_its_own_plain_route():
         scorer = load_scorer(str(model), server=url, scoring="object")
         found = scorer.score(*zip(*rows, strict=True))
         for (prompt, row), ours in zip(rows, found, strict=True):
-            [start] = scorer.prefixes([prompt[: prompt.index("[Y]")]])
-            ids = scorer.tokenizer(row, add_special_tokens=False)["input_ids"]
+            before = prompt[: prompt.index("[Y]")]
+            [start] = scorer.prefixes([before.rstrip()])
+            ids = [object_pieces(scorer.tokenizer, before, candidate) for candidate in row]
             plain = [sum(_one_by_one(url, start, pieces)) for pieces in ids]
             assert np.abs(np.subtract(ours, plain)).max() < PLAIN
             assert [*np.argsort(ours)] == [*np.argsort(plain)]
