@@ -153,7 +153,7 @@ def import_run(
 
 def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
     """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
-    names = [path.name for path in paths[:4]] + ["…"] * (len(paths) > 4) or ["python"]
+    names = [x.name for x in paths[:2]] + [f"{len(paths)} files"] * (len(paths) > 2) or ["python"]
     scores = {str(key): replies[key].scores for key in sorted(replies)}
     digest = hash_files((path.name, path) for path in paths) if paths else hash_json(scores)
     return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}

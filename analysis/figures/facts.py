@@ -230,8 +230,8 @@ def read_scored(
         return ScoredFacts(tables, options, *kinds, with_parts)
     except ValueError as error:
         raise PolyprobeError(
-            f"{run.folder}/scores: {error}; delete that language's file and run the same "
-            "`polyprobe eval` again"
+            f"{run.folder}/scores: {error}; delete that language's file and repeat the "
+            "command of the run"
         ) from error
 
 

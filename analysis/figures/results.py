@@ -141,7 +141,8 @@ def list_by_language(results: Mapping[str, Any], figure: RunFigure) -> dict[str,
 def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
     """List the columns of a table of languages: headline figures, and named ones of some only."""
     names = MetricOptions.read(results).figures or ()
-    extra = () if EVERY in names else names
+    extra = ("agreement",) if not names and "rankc" not in results else names  # of choices
+    extra = () if EVERY in names else extra
     figures = (*HEADLINE, *(f for f in SEPARATE if f.name in extra))
     return [f for f in dict.fromkeys(figures) if f.name in results]
 

@@ -40,7 +40,7 @@ from polyprobe.report.show import (
     name_units,
     with_interval,
 )
-from polyprobe.schema.run.folder import shorten_signature
+from polyprobe.schema.run.folder import shorten_signature, split_signature
 from polyprobe.schema.run.rows import describe_choice, make_choice
 
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
@@ -95,7 +95,12 @@ def _make_languages_table(results: Mapping[str, Any], figures: Sequence[RunFigur
         floors = [levels.get(figure.name) for figure in figures]
         if any(value is not None for value in floors):
             rows.append([title, *floors, ""])
-    columns = [Column("language", Role.NAME), *(Column(figure.heading) for figure in figures)]
+    counts, n = results["left_out"], results["n_queries"]
+    heads = [figure.heading for figure in figures]
+    if "not imported" in counts.get("rows", {}):  # how many facts each column has
+        numbers = [n - counts.get(CENTRED.name, 0) if x.of_second else n for x in figures]
+        heads = [f"{head}\nn = {x:,}" for head, x in zip(heads, numbers, strict=True)]
+    columns = [Column("language", Role.NAME), *map(Column, heads)]
     columns.append(Column("95% of accuracy", Role.INTERVAL, width=WIDE if bounds else None))
     return Table(columns, rows, ruled=True, sections=sections)
 
@@ -260,6 +265,7 @@ def _list_means(
     """Yield the means of noted and named figures that are not in the table."""
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
     noted = {figure.name for figure in FIGURES if figure.display.noted}
+    noted |= {"kappa"} if "rankc" not in results else {*()}  # of choices
     names = (({*names} | noted) - elsewhere) & {*results}
     bounds = results["intervals"].get("mean", {})
     for figure in FIGURES:
@@ -327,6 +333,10 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     """List options that are not the default, rows left out, and counts of undefined values."""
     counts, options = results["left_out"], describe_options(results)
     lines = [f"options: {options}"] if options else []
+    source = split_signature(results["signature"])
+    if "imported" in source:
+        unknown = source["unknown"].replace("+", ", ")
+        lines.append(f"scores from elsewhere: {source['imported']}; unknown: {unknown}")
     lines += [f"{n:,} rows left out: {name}" for name, n in counts.get("rows", {}).items()]
     if not list_undefined(results):  # explained with their values
         lines += filter(None, [explain_missing(results)])

@@ -178,7 +178,7 @@ class Run:
     def read(self, language: str) -> pa.Table:
         """Read a language's scores or predictions, whose hash, columns and values are checked."""
         schema, file = SCHEMAS[self.settings().kind], self._file(language)
-        remedy = "delete it and run the same `polyprobe eval` again: the other languages are kept"
+        remedy = "delete it and repeat the command of the run: the other languages are kept"
         try:
             content = file.read_bytes()
             if hashlib.sha256(content).hexdigest() != self._files.get(language):
@@ -187,7 +187,7 @@ class Run:
             table = pq.ParquetFile(pa.BufferReader(content)).read(use_threads=False)
         except FileNotFoundError:
             raise PolyprobeError(
-                f"{file} is missing; run the same `polyprobe eval` again to score '{language}'"
+                f"{file} is missing; repeat the command of the run to score '{language}'"
             ) from None
         except UNREADABLE as error:
             raise PolyprobeError(f"{file} is not readable Parquet ({error}); {remedy}") from error
@@ -207,7 +207,7 @@ class Run:
     def remedy(self) -> str:
         """Explain how to make results.json: by the metrics, or first by the missing scores."""
         if missing := self.missing(self.settings().languages):
-            return f"scores of {missing[0]!r} are missing: run the same `polyprobe eval` again"
+            return f"scores of {missing[0]!r} are missing: repeat the command of the run"
         return f"make it with `polyprobe metrics {self.folder}`"
 
     def read_results(self) -> dict[str, Any]:
@@ -284,8 +284,8 @@ def read_run_tables(run: Run) -> dict[str, pa.Table]:
             if tables[language][column] != tables[first][column]:
                 raise PolyprobeError(
                     f"{run.folder}/{settings.kind}/{language}.parquet has other facts than "
-                    f"{settings.kind}/{first}.parquet ({column} differs); delete it and run the "
-                    "same `polyprobe eval` again"
+                    f"{settings.kind}/{first}.parquet ({column} differs); delete it and repeat "
+                    "the command of the run"
                 )
     return tables
 

@@ -9,11 +9,16 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from polyprobe.analysis.figures.results import read_results
 from polyprobe.eval import import_scores
+from polyprobe.report.findings.run import make_run_finding
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
+from tests.hub.client import run_polyprobe
 from tests.making.facts import number_subjects, write_facts
+from tests.making.runs import write_run
+from tests.making.subjects import write_subjects
 
 NAMES = {"en": "English", "ru": "Russian", "zh_hans": "zh-Hans"}
 
@@ -235,3 +240,76 @@ def test_mistakes_are_one_line(name, facts, rows, tmp_path):
     assert str(error.value).startswith(text)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_the_scores_of_a_run_give_its_figures(tmp_path):
+    """Also those in the donors' sentences."""
+    dataset = write_subjects(tmp_path / "facts")
+    tables = {x: table["candidates"].to_pylist() for x, table in load_facts(str(dataset)).items()}
+    rng = np.random.default_rng(1)
+    own, others = (
+        {x: [rng.normal(size=len(row)).tolist() for row in table] for x, table in tables.items()}
+        for _ in range(2)
+    )
+    run = write_run(tmp_path / "run", dataset, own, donor_scores=others)
+    files = sorted((run.folder / "scores").iterdir())
+    results = import_scores(files, str(dataset), model="synthetic")
+    expected = read_results(run)
+    for name in ("accuracy", "accuracy_gain", "rankc_subject", "rankc", "p_values", "donors"):
+        assert results[name] == expected[name]
+    assert results["signature"].count("imported:en.parquet+ru.parquet+3 files@sha256-") == 1
+
+
+def test_missing_rows_are_left_out_in_all_languages_and_counted(facts, rows, tmp_path, capsys):
+    scores = by_fact(rows, lambda row: row["scores"])
+    del scores["ru"][FACT]
+    with pytest.raises(PolyprobeError, match="ru: 1 of 8 rows have no scores .0.; add --allow-"):
+        import_scores(scores, facts)
+    results = import_scores(scores, facts, allow_missing=True, output=tmp_path / "run")
+    assert "ru: 1 of 8 rows have no scores (0)" in capsys.readouterr().err
+    assert results["n_queries"] == 7
+    assert results["left_out"]["rows"] == {"not imported": 1}
+    assert "|missing:1|" in results["signature"]
+    finding = make_run_finding(results)
+    heads = [column.head for column in finding.parts[0].blocks[0].columns]
+    assert heads[:2] == ["language", "accuracy\nn = 7"]
+    assert any("scores from elsewhere: python@sha256-" in note for note in finding.notes)
+
+
+def test_an_import_is_repeated_to_complete_it(facts, rows, tmp_path, monkeypatch):
+    scores, folder = by_fact(rows, lambda row: row["scores"]), tmp_path / "run"
+    write, n_calls = Run.write, []
+
+    def interrupt(run, *arguments):
+        n_calls.append(arguments)
+        if len(n_calls) == 2:
+            raise KeyboardInterrupt
+        write(run, *arguments)
+
+    monkeypatch.setattr(Run, "write", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        import_scores(scores, facts, output=folder)
+    assert Run(folder).remedy == "scores of 'ru' are missing: repeat the command of the run"
+    results = import_scores(scores, facts, output=folder)
+    assert len(n_calls) == 4  # the first language is kept
+    assert results == import_scores(scores, facts, output=folder, model="run")
+    scores["en"][FACT][0] += 1
+    with pytest.raises(PolyprobeError, match="holds another run .imported: 'python@sha256-"):
+        import_scores(scores, facts, output=folder)
+
+
+def test_the_command(facts, rows, tmp_path):
+    write(lines(rows, "fact_id"), tmp_path / "scores.csv")
+    command = ["import", tmp_path / "scores.csv", "--dataset", facts, "--output", tmp_path / "run"]
+    result = run_polyprobe(
+        *map(str, command), home=tmp_path / "home", folder=tmp_path, offline=True
+    )
+    assert result.returncode == 0, result.stderr
+    assert "scores from elsewhere: scores.csv@sha256-" in result.stdout
+    assert (tmp_path / "run" / "report.html").exists()
+    result = run_polyprobe(
+        *map(str, command[:-1]), str(tmp_path), home=tmp_path / "home", folder=tmp_path
+    )
+    assert result.stderr == f"error: {tmp_path} is not empty and holds no run.json; " + (
+        "choose another --output\n"
+    )

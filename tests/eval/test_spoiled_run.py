@@ -55,7 +55,7 @@ def drop_row(file):
     [
         (cut, "scores/ru.parquet was changed after it was written; delete it and run the same"),
         (put_nan, "scores/ru.parquet was changed after it was written"),
-        (os.unlink, "scores/ru.parquet is missing; run the same `polyprobe eval` again"),
+        (os.unlink, "scores/ru.parquet is missing; repeat the command of the run"),
     ],
 )
 def test_changed_scores_are_named(spoil, message, tmp_path):

@@ -35,7 +35,7 @@ def test_without_results_the_command_is_reported(run, tmp_path):
     (copy / "results.json").unlink()
     refused(f"has no results.json; make it with `polyprobe metrics {copy}`", copy, "csv")
     (copy / "scores" / "ru.parquet").unlink()
-    refused("scores of 'ru' are missing: run the same `polyprobe eval` again", copy, "csv")
+    refused("scores of 'ru' are missing: repeat the command of the run", copy, "csv")
 
 
 def test_results_of_another_state_of_the_run(run, tmp_path):
