@@ -53,7 +53,7 @@ def drop_row(file):
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (cut, "scores/ru.parquet was changed after it was written; delete it and run the same"),
+        (cut, "scores/ru.parquet was changed after it was written; delete it and repeat"),
         (put_nan, "scores/ru.parquet was changed after it was written"),
         (os.unlink, "scores/ru.parquet is missing; repeat the command of the run"),
     ],
