@@ -19,7 +19,7 @@ import pandas as pd
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.metrics.space.sheet import read_file
+from polyprobe.metrics.space.sheet import read_file, read_text
 from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.languages import find_language, find_split, refuse_languages
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
@@ -29,7 +29,7 @@ from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.files import HASH, hash_files, hash_json, locked, read_user_text
-from polyprobe.system.messages import PolyprobeError, guess, list_first, one_line, quote, report
+from polyprobe.system.messages import PolyprobeError, guess, one_line, quote, report
 from polyprobe.system.options import with_keywords
 
 from .donors import deal_donors
@@ -40,7 +40,7 @@ from .questions import DONOR_PROMPT, NO_DONORS, annotate
 KEYS = ("fact_id", "template_id", "row", "fact", "query", "question", "prompt", "sentence")
 IDS = ("fact_id", "template_id", "dataset_id", "row")
 ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probability"), "scores")
-ALIASES |= dict.fromkeys(("choice", "prediction", "chosen", "answer"), "choice")
+ALIASES |= dict.fromkeys(("prediction", "chosen"), "choice")
 ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
 CHOICE, SCORED, SENTENCES, OBJECTS = "choice", "scores", "bmlama", "object"
 _SLOT = re.compile(r"\[Y\]|_+|\[MASK\]|<mask>")
@@ -111,8 +111,7 @@ def import_run(
     paths = sorted({Path(item) for item in items if isinstance(item, str | os.PathLike)})
     sources = {str(path): path for path in paths} or {"scores": scores}
     splits = load_facts(dataset, config, options.languages)
-    some = options.languages is not None
-    replies = {x: _read_source(x, y, tuple(splits), some) for x, y in sources.items()}
+    replies = {x: _read_source(x, y, tuple(splits), options) for x, y in sources.items()}
     languages = {language for source in replies.values() for language, _ in source}
     tables = {language: splits[language] for language in splits if language in languages}
     if not tables:
@@ -160,9 +159,9 @@ def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
 
 
 def _read_source(
-    name: str, source: Any, splits: tuple[str, ...], some: bool
+    name: str, source: Any, splits: tuple[str, ...], options: ImportOptions
 ) -> list[tuple[str, Reply]]:
-    """Read the replies of a file or object with their languages, only `some` of which it may be."""
+    """Read the replies of a file or object with their languages; of some, others are ignored."""
     stem = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", Path(name).stem)  # lm-eval adds the date
     parts, replies = re.split("[._-]", stem), []
     ends = ["_".join(parts[-2:]), *parts[-1:]]  # zh_hant before hant
@@ -177,23 +176,25 @@ def _read_source(
                 raise PolyprobeError(f"{place}: no language in a column, its name or --languages")
             if split := find_split(code, splits):
                 replies.append((split, reply))
-            elif not some:
+            elif options.languages is None:
                 refuse_languages([code], f"the dataset ({place})", splits)
-        if not (replies or some or table.empty):
-            raise PolyprobeError(f"{name}: no scores or predictions in {list_first([*table])}")
+        if not replies and options.languages is None and len(table.columns):
+            raise PolyprobeError(f"{name}: no rows with scores or predictions; columns: {[*table]}")
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        text = f"expected rows, columns or {{language: {{fact: scores}}}} ({one_line(error)})"
-        raise PolyprobeError(f"{name}: {text}") from error
+        raise PolyprobeError(f"{name} is no table of scores: {one_line(error)}") from error
     return replies
 
 
 def _read_table(source: Any) -> pd.DataFrame:
     """Read a file, rows, columns, a data frame or {language: {fact: scores}} as a table."""
-    if isinstance(source, Path) and source.suffix.lower() == ".jsonl":
-        source = [*map(json.loads, filter(str.strip, read_user_text(source).split("\n")))]
-    elif isinstance(source, Path):
-        is_json = source.suffix.lower() == ".json"
-        source = json.loads(read_user_text(source)) if is_json else read_file(source)
+    suffix = source.suffix.lower() if isinstance(source, Path) else None
+    if suffix == ".jsonl":
+        lines = filter(str.strip, read_user_text(source).split("\n"))
+        source = json.loads("[" + ",\n".join(lines) + "]")
+    elif suffix in (".csv", ".tsv", ".txt", ".json"):
+        source = (json.loads if suffix == ".json" else read_text)(read_user_text(source))
+    elif suffix is not None:
+        source = read_file(source)
     source = [] if isinstance(source, Mapping) and "results" in source else source  # of a harness
     if hasattr(source, "to_pandas"):  # of polars or pyarrow
         source = source.to_pandas()
@@ -205,7 +206,7 @@ def _read_table(source: Any) -> pd.DataFrame:
     table = pd.DataFrame(source).rename(columns=lambda x: str(x).strip().casefold())
     table = table.rename(columns=ALIASES)
     if not table.columns.is_unique:
-        raise ValueError(f"columns of one meaning: {table.columns[table.columns.duplicated()][0]}")
+        raise ValueError(f"two columns mean {table.columns[table.columns.duplicated()][0]}")
     return table
 
 
@@ -290,7 +291,7 @@ class FactIndex:
         numbers, prompt = list[set[int]](), DONOR_PROMPT if reply.donor else "prompt"
         for name, key in reply.keys.items():
             columns = [name] if name in IDS else [*IDS, prompt]
-            numbers.append(set[int]().union(*(self._numbers[x, _tidy(key)] for x in columns)))
+            numbers.append(set[int]().union(*(self._numbers[x, _tidy(str(key))] for x in columns)))
         common = set.intersection(*numbers)
         if len(common) != 1:
             rows = next(iter(self.rows.values()))
@@ -312,7 +313,7 @@ def _join_sources(
 
         tokenizer = load_tokenizer(find_tokenizer(options.tokenizer))
     for name, source in sources.items():
-        names = {_tidy(label) for _, reply in source for label in reply.names or ()}
+        names = {_tidy(str(label)) for _, reply in source for label in reply.names or ()}
         # A letter or number is a candidate's only if all names of the source are such.
         codes = [*LETTERS] if names <= {*LETTERS} else []
         codes = codes or [*map(str, range(1000))] * all(map(str.isdigit, names))
@@ -371,7 +372,7 @@ def _join_answer(
 ) -> RowScores:
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
-    names = labels if reply.names is None else [*map(_tidy, reply.names)]
+    names = labels if reply.names is None else [_tidy(str(name)) for name in reply.names]
     scoring, n = options.scoring or SCORED, len(labels)
     if values is None:
         choice = _find_place(names[0], lists, place, True)
@@ -379,7 +380,7 @@ def _join_answer(
     scores = [_read_number(x, f"{place}, score {k}") for k, x in enumerate(values, start=1)]
     if reply.context is not None and options.scoring != SCORED:
         prompt = row[DONOR_PROMPT if reply.donor else "prompt"]
-        start, texts = prompt.partition(SLOT)[0], [*map(str.strip, reply.names or ())]
+        start, texts = prompt.partition(SLOT)[0], [str(name).strip() for name in reply.names or ()]
         if names == [_tidy(prompt.replace(SLOT, label)) for label in row["candidates"]]:
             scoring, names = SENTENCES, labels
         elif reply.context.strip().endswith(start.strip()):
@@ -423,11 +424,7 @@ def _read_number(value: Any, place: str) -> float:
     raise PolyprobeError(f"{place}: the score {quote(value)} is not a finite number")
 
 
-def _tidy(value: Any) -> str:
-    """Write a name as text with single blanks, in NFC, with one kind of slot; 3.0 as 3."""
-    return _tidy_text(f"{value:g}" if isinstance(value, float) else str(value))
-
-
 @cache
-def _tidy_text(text: str) -> str:
+def _tidy(text: str) -> str:
+    """Write a text with single blanks, in NFC, with one kind of slot."""
     return _SLOT.sub(SLOT, normalize("NFC", " ".join(text.split())))

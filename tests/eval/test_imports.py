@@ -214,10 +214,13 @@ MISTAKES = {
         "unknown language 'fr' in the dataset (scores, row 1); available: en, ru, zh_hans",
     ),
     "no language": (lambda rows: [{"fact_id": FACT, "scores": [1]}], "scores, row 1: no language"),
-    "no scores": (lambda rows: [{"a": 1, "b": 2}], "scores: no scores or predictions in a, b"),
+    "no scores": (
+        lambda rows: [{"a": 1, "b": 2}],
+        "scores: no rows with scores or predictions; columns: ['a', 'b']",
+    ),
     "two columns": (
-        lambda rows: [{"prediction": "A", "answer": "B"}],
-        "scores: expected rows, columns or {language: {fact: scores}} (columns of one meaning",
+        lambda rows: [{"prediction": "A", "chosen": "B"}],
+        "scores is no table of scores: two columns mean choice",
     ),
     "scores and choices": (
         lambda rows: {"en": by_fact(rows, lambda x: x["scores"])["en"] | {FACT: "none"}},
@@ -228,7 +231,7 @@ MISTAKES = {
         "ru: 7 of 8 rows have no scores (1, 2, 3, …); add --allow-missing",
     ),
     "no choice": (repeat([{"prediction": ""}]), f"{PLACE}: '' is no candidate"),
-    "a table of another form": (lambda rows: 5, "scores: expected rows, columns or"),
+    "a table of another form": (lambda rows: 5, "scores is no table of scores: "),
 }
 
 
@@ -313,3 +316,29 @@ def test_the_command(facts, rows, tmp_path):
     assert result.stderr == f"error: {tmp_path} is not empty and holds no run.json; " + (
         "choose another --output\n"
     )
+
+
+FILES = {
+    "folder": (None, " is no table of scores: "),
+    "a.xlsx": (b"PK", " is no table of scores: a.xlsx: expected a file that ends in .csv"),
+    "b.csv": (b"PK\x03\x04", " is an Excel workbook or an archive; save it as CSV UTF-8"),
+    "c.csv": ("é".encode("latin-1"), ", line 1: not UTF-8 text; save the file in UTF-8"),
+    "d.csv": (b"", " is no table of scores: the table is empty"),
+    "e.csv": (b"fact_id,candidate,score\n", ": no rows with scores or predictions; columns:"),
+    "f.json": (b'{"a": ', " is no table of scores: Expecting value: line 1"),
+    "g.jsonl": (b'{"a": 1}\n{"a": ', " is no table of scores: Expecting value: line 2"),
+    "h.parquet": (b"PAR1", " is no table of scores: h.parquet cannot be read: "),
+    "my.csv": (b"row,prediction\n0,A\n", ", row 1: no language in a column, its name or"),
+    "s_fr.csv": (b"row,prediction\n0,A\n", ", row 1); available: en, ru, zh_hans"),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_that_are_no_tables(name, facts, tmp_path):
+    content, text = FILES[name]
+    file = tmp_path / name
+    file.write_bytes(content) if content is not None else file.mkdir()
+    with pytest.raises(PolyprobeError) as error:
+        import_scores(file, facts)
+    assert f"{file}{text}" in str(error.value)
+    assert "\n" not in str(error.value)
