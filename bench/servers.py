@@ -45,6 +45,16 @@ def serve_vllm(folder: Path, name: str, *options: str) -> Iterator[str]:
 
 
 @contextmanager
+def serve_transformers(folder: Path) -> Iterator[str]:
+    """Yield the address of `transformers serve` of a folder, from this environment."""
+    port = _free_port()
+    command = ["-m", "transformers.cli.transformers", "serve", str(folder.resolve())]
+    command += ["--port", str(port), "--host", "127.0.0.1", "--device", "cpu"]
+    with _running(command, port, "/health", {"HF_HUB_OFFLINE": "1"}, sys.executable) as url:
+        yield url
+
+
+@contextmanager
 def serve_llama(file: Path, port: int | None = None, cache: str = "default") -> Iterator[str]:
     """Yield the address of llama.cpp's server of a GGUF file.
 
@@ -85,13 +95,15 @@ def start_llama(
 
 
 @contextmanager
-def _running(command: list[str], port: int, path: str, extra: dict[str, str]) -> Iterator[str]:
+def _running(
+    command: list[str], port: int, path: str, extra: dict[str, str], python: str = str(PYTHON)
+) -> Iterator[str]:
     url = f"http://127.0.0.1:{port}"
     log = ROOT / "build" / f"server-{port}.log"
     log.parent.mkdir(exist_ok=True)
     with log.open("w") as out:
         process = subprocess.Popen(
-            [str(PYTHON), *command],
+            [python, *command],
             cwd=ROOT,
             stdout=out,
             stderr=out,

@@ -232,7 +232,7 @@ class ScorerOptions(ScoringOptions):
     )
     server: str | None = _served(
         None,
-        "Address of a server that has MODEL: vLLM, llama.cpp, or OpenAI's completions with echo; "
+        "Address of a server that has MODEL: vLLM, llama.cpp, OpenAI's completions or chat; "
         "its key, if any, is read from POLYPROBE_API_KEY.",
         check=partial(check_address, "--server"),
     )

@@ -19,6 +19,7 @@ CHAT = "/chat/completions"  # the end of an address that names the chat route it
 # Without it small models begin their answers with a word: docs/served.md has the figures.
 SYSTEM = "Answer with the letter of the right option alone."
 VOCABULARY = 2**18  # tokens of a model, at most
+N_COUNTED = 5  # questions whose tokens are counted for a forecast
 # Of two tokens llama.cpp joins the bytes, and reports the second one.
 FORM = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": LOGPROBS}
 FIXES: dict[str, dict[str, Any]] = {  # what to change where a refusal has this word
@@ -52,12 +53,14 @@ class ChatServer(TopCompletions):
         return self._texts.setdefault(text, len(LETTERS) + len(self._texts))
 
     async def count_tokens(self, client: Any, prompts: Sequence[Prompt]) -> int:
-        """Estimate the tokens of prompts by their bytes, from the one of median length."""
-        sizes = [len(self._write(prompt.ids).encode()) for prompt in prompts]
-        middle = sorted(range(len(sizes)), key=sizes.__getitem__)[len(sizes) // 2]
-        usage = (await self._send(client, prompts[middle].ids)).get("usage") or {}
-        n_tokens = read_number(usage.get("prompt_tokens")) or sizes[middle] / 3  # about
-        return round(sum(sizes) * n_tokens / sizes[middle])
+        """Estimate the tokens of prompts by their bytes, from some of all lengths."""
+        sizes = {prompt.ids: len(self._write(prompt.ids).encode()) for prompt in prompts}
+        ordered, counts = sorted(sizes, key=sizes.__getitem__), dict[int, float]()
+        for k in np.linspace(0, len(ordered) - 1, N_COUNTED).round().astype(int):
+            usage = (await self._send(client, ids := ordered[k])).get("usage") or {}
+            counts[sizes[ids]] = read_number(usage.get("prompt_tokens")) or sizes[ids] / 3  # about
+        every = [sizes[prompt.ids] for prompt in prompts]
+        return int(np.interp(every, [*counts], [*counts.values()]).sum())
 
     async def top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
         """Return the most probable tokens behind a question; none where its answer has none."""

@@ -68,7 +68,7 @@ class Completions(Server):
             self.n_best = FEWER_LOGPROBS
             return await self.complete(client, prompts, **options | {"logprobs": self.n_best})
         name = answer.get("model") if isinstance(answer, dict) else None
-        if name not in (None, self.served.model, f"{self.served.model}@main"):
+        if name not in (None, self.served.model):
             raise BrokenAnswerError(f"the name of another model, {name!r}")
         try:
             choices = {choice["index"]: choice for choice in answer["choices"]}
@@ -123,7 +123,7 @@ class TopCompletions(Completions):
     name = "top"
     reach = Reach(path=False, children=10**6)
     exact = False
-    remedy = "its chat route may have them: end the address in /v1/chat/completions"
+    remedy = "try its chat route: end the address in /v1/chat/completions"
 
     def __init__(self, served: ServedModel, spell: Callable[[int], str]) -> None:
         super().__init__(served)

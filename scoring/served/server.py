@@ -203,7 +203,8 @@ def read_response(response: Any, url: str) -> Any:
 async def get(client: Any, url: str, absent: Sequence[int] = ABSENT) -> Any:
     """Return the JSON at an address, None if there is none, `PAGE` for a web page."""
     with http_failures(f"the server {hide_secrets(url)}"):
-        response = await client.get(url)
+        # `transformers serve` cuts a connection after its error 500, and a later request with it
+        response = await client.get(url, headers={"Connection": "close"})
         if response.status_code in absent:
             return None
         if response.is_success and "html" in response.headers.get("content-type", ""):
@@ -224,7 +225,6 @@ async def fetch_own(
 
 async def fetch_models(client: Any, url: str) -> dict[str, dict[str, Any]]:
     """Return what /v1/models lists, by name."""
-    # `transformers serve` answers 500 where it cannot ask the Hub
     answer = await get(client, extend(url, "/v1/models"), (*ABSENT, 500))
     if answer == PAGE:
         raise BrokenAnswerError(f"{PAGE} for /v1/models")

@@ -219,5 +219,7 @@ def test_completions_without_values_name_the_chat_route():
     """`transformers serve` has both routes, and log-probabilities in neither."""
     with serving("completions", {"no echo"}) as server:
         server.shown = 0
-        with pytest.raises(PolyprobeError, match="end the address in /v1/chat/completions"):
+        with pytest.raises(
+            PolyprobeError, match="try its chat route: end the address in /v1/chat/"
+        ):
             load_chat(server)
