@@ -25,6 +25,7 @@ from polyprobe.schema.languages import find_language, find_split, refuse_languag
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
+from polyprobe.schema.run.protocol import check_askable
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import LETTERS
@@ -122,6 +123,7 @@ def import_run(
     donors = deal_donors(next(iter(tables.values()))) if donor else NO_DONORS
     annotated = annotate(tables, donors)
     scoring, scored = _join_sources(replies, FactIndex(annotated), options)
+    check_askable(tables, scoring)
     lost = _find_missing(scored, rows, [*tables], options.allow_missing)
     settings = Settings(
         model=options.model or output.name,

@@ -145,6 +145,7 @@ def make_report(
     for name, (run, results, _) in zip(names, runs, strict=True):
         settings = run.settings()
         sizes = [f"{x} {n}" for x in ("limit", "sample") if (n := getattr(settings, x))]
+        sizes += [f"n = {results['n_queries']:,}"] if "missing" in settings.further else []
         subset = make_choice(**results.get("subset") or {})
         choices = (make_choice(settings.relations, settings.exclude), subset)
         rows = "; ".join(filter(None, [*sizes, *map(describe_choice, choices)]))

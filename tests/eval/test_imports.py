@@ -12,6 +12,7 @@ import pytest
 from polyprobe.analysis.figures.results import read_results
 from polyprobe.eval import import_scores
 from polyprobe.report.findings.run import make_run_finding
+from polyprobe.report.page import write_report
 from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
@@ -273,6 +274,8 @@ def test_missing_rows_are_left_out_in_all_languages_and_counted(facts, rows, tmp
     assert results["n_queries"] == 7
     assert results["left_out"]["rows"] == {"not imported": 1}
     assert "|missing:1|" in results["signature"]
+    write_report([tmp_path / "run"], tmp_path / "report.html")
+    assert "(n = 7)" in (tmp_path / "report.html").read_text()
     finding = make_run_finding(results)
     heads = [column.head for column in finding.parts[0].blocks[0].columns]
     assert heads[:2] == ["language", "accuracy\nn = 7"]
