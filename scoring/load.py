@@ -24,7 +24,7 @@ from .model_objects import check_object, configuration_of, identify_object, name
 from .options import PRODUCTS, SERVED, ScorerOptions, is_name
 from .scorers import CAUSAL, FAMILIES, SCORINGS, Family, Scorer
 from .scorers.letters import ServedLettersScorer
-from .served.chat import SYSTEM, VOCABULARY, ChatServer
+from .served.chat import SYSTEM, ChatServer
 from .served.engine import ServedEngine
 from .served.handshake import Handshake, LimitedServerError, connect, shake
 from .served.openai import TopCompletions
@@ -180,6 +180,7 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         )
     with explain_missing_extras("--server"):
         kind = run_async(connect(str(options.server), model))
+    say(f"checking the server {kind.where}")
     probe, source = earlier.probe if earlier else [], "server"
     if isinstance(kind, ChatServer):
         scorer, handshake = _engage_chat(kind, options, probe)
@@ -189,7 +190,6 @@ def _load_served(model: str, options: ScorerOptions, earlier: Settings | None) -
         chat = render_chat(tokenizer, options, model)
         n_tokens = max(tokenizer.get_vocab().values(), default=0) + 1
         engine = ServedEngine(kind, n_tokens, model_type)
-        say(f"checking the server {kind.where}")
         try:
             handshake = run_async(shake(engine, tokenizer, probe))
         except LimitedServerError:
@@ -221,8 +221,7 @@ def _engage_chat(
     system = SYSTEM if options.system is None else options.system or None
     chat = describe_messages(replace(options, chat=True, system=system))
     server.head = chat.head
-    engine = ServedEngine(server, VOCABULARY)
-    say(f"checking {where}")
+    engine = ServedEngine(server, 2**18)  # tokens of a model, at most
     handshake = run_async(shake(engine, None, probe))
     if options.scoring != "letters":
         raise PolyprobeError(f"{where} gives only the first token's values; use --scoring letters")

@@ -18,15 +18,15 @@ from .server import LimitedError, RefusedError, ServedModel, read_number
 CHAT = "/chat/completions"  # the end of an address that names the chat route itself
 # Without it small models begin their answers with a word: docs/served.md has the figures.
 SYSTEM = "Answer with the letter of the right option alone."
-VOCABULARY = 2**18  # tokens of a model, at most
 N_COUNTED = 5  # questions whose tokens are counted for a forecast
 # Of two tokens llama.cpp joins the bytes, and reports the second one.
 FORM = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": LOGPROBS}
-FIXES: dict[str, dict[str, Any]] = {  # what to change where a refusal has this word
-    "max_completion_tokens": {"max_tokens": None, "max_completion_tokens": 1},
-    "temperature": {"temperature": None},  # log-probabilities are the same without it
-    "logprobs": {"top_logprobs": FEWER_LOGPROBS},
-}
+# Where a refusal has a word, what it names is left out, or replaced; the first one that fits
+FIXES: tuple[tuple[str, str, dict[str, int]], ...] = (
+    ("max_completion_tokens", "max_tokens", {"max_completion_tokens": 1}),
+    ("temperature", "temperature", {}),  # log-probabilities are the same without it
+    ("logprobs", "top_logprobs", {"top_logprobs": FEWER_LOGPROBS}),
+)
 
 
 # A prompt is the number of a text; the numbers below are those of letters.
@@ -40,7 +40,7 @@ class ChatServer(TopCompletions):
 
     def __init__(self, served: ServedModel) -> None:
         super().__init__(served, LETTERS.__getitem__)
-        self._texts, self._form = dict[str, int](), FORM
+        self._numbers, self._texts, self._form = dict[str, int](), dict[int, str](), FORM
 
     @classmethod
     async def find(cls, client: Any, url: str, model: str) -> ServedModel | None:
@@ -50,7 +50,9 @@ class ChatServer(TopCompletions):
 
     def number(self, text: str) -> int:
         """Return the number of a question, by which prompts name it."""
-        return self._texts.setdefault(text, len(LETTERS) + len(self._texts))
+        number = self._numbers.setdefault(text, len(LETTERS) + len(self._numbers))
+        self._texts[number] = text
+        return number
 
     async def count_tokens(self, client: Any, prompts: Sequence[Prompt]) -> int:
         """Estimate the tokens of prompts by their bytes, from some of all lengths."""
@@ -63,45 +65,44 @@ class ChatServer(TopCompletions):
         return int(np.interp(every, [*counts], [*counts.values()]).sum())
 
     async def top(self, client: Any, prompts: Sequence[Any]) -> list[dict[str, float]]:
-        """Return the most probable tokens behind a question; none where its answer has none."""
-        answer = await self._send(client, prompts[0])
-        n, name = self._form["top_logprobs"], str(answer.get("model")).rpartition("/")[2]
-        if self.served.about not in ("", name):
-            raise BrokenAnswerError(f"the name of another model, {name!r}")
-        self.served = self.served._replace(version=f"top{n}", about=name)
-        # llama.cpp has no values where its token ends inside a character.
-        content = (answer["choices"][0].get("logprobs") or {}).get("content")
-        entries = content[0]["top_logprobs"] if content else []
-        # vLLM lists the token that it draws twice, or behind the most probable ones.
-        tops = sorted({(entry["logprob"], entry["token"]) for entry in entries}, reverse=True)
-        return [join_spellings(tops[:n])]
+        """Return the most probable tokens behind each question; none where an answer has none."""
+        rows = []
+        for ids in prompts:
+            answer, n = await self._send(client, ids), self._form["top_logprobs"]
+            name = str(answer.get("model") or "").rpartition("/")[2]
+            if self.served.about not in ("", name):
+                raise BrokenAnswerError(f"the name of another model, {name!r}")
+            self.served = self.served._replace(version=f"top{n}", about=name)
+            # llama.cpp has no values where its token ends inside a character.
+            content = (answer["choices"][0].get("logprobs") or {}).get("content")
+            entries = content[0]["top_logprobs"] if content else []
+            # vLLM lists the token that it draws twice, or behind the most probable ones.
+            tops = sorted({(entry["logprob"], entry["token"]) for entry in entries}, reverse=True)
+            rows.append(join_spellings(tops[:n]))
+        return rows
 
     def _write(self, ids: Sequence[int]) -> str:
-        text = json.dumps([*self._texts][ids[0] - len(LETTERS)], ensure_ascii=False)
+        text = json.dumps(self._texts[ids[0]], ensure_ascii=False)
         return self.head.replace(QUESTION, text[1:-1])
 
     async def _send(self, client: Any, ids: Sequence[int]) -> Any:
-        form = {name: value for name, value in self._form.items() if value is not None}
-        body = {"model": self.served.model, "messages": json.loads(self._write(ids)), **form}
+        body = {"model": self.served.model, "messages": json.loads(self._write(ids)), **self._form}
         try:
             return await self.post(client, "", body)
         except RefusedError as error:
             words = str(error)
-            fixes = [{**self._form, **fix} for word, fix in FIXES.items() if word in words]
-            fix = next((x for x in fixes if x != self._form), None)
-            if fix is None:
-                lacks = LimitedError(f"no log-probabilities ({words})")
-                raise (lacks if "logprobs" in words else error) from None
-            self._form = fix
-        return await self._send(client, ids)
+            for word, name, new in FIXES:
+                form = {x: value for x, value in self._form.items() if x != name} | new
+                if word in words and form != self._form:
+                    self._form = form
+                    return await self._send(client, ids)
+            if "logprobs" in words:
+                raise LimitedError(f"no log-probabilities ({words})") from error
+            raise
 
 
 def join_spellings(tops: Sequence[tuple[float, str]]) -> dict[str, float]:
-    """Return log-probabilities by text; those of a letter are added, with blanks and without.
-
-    >>> join_spellings([(-1.0, "B"), (-2.0, "b"), (-3.0, " C")])
-    {'B': -1.0, 'b': -2.0, 'C': -3.0}
-    """
+    """Return log-probabilities by text; those of `A` and ` A` are added, as of other letters."""
     values: dict[str, float] = {}
     for value, text in tops:
         name = text.strip() if text.strip() in [*LETTERS] else text

@@ -4,7 +4,7 @@ import asyncio
 import math
 from collections.abc import Sequence
 from functools import partial
-from itertools import chain, combinations, cycle, islice, permutations
+from itertools import chain, cycle, islice, permutations
 from random import Random
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -343,7 +343,7 @@ class ChatChecks(Checks):
     """The same for questions, where the server's tokens are not known."""
 
     _server: ChatServer
-    names = "counts numbers order questions values letters"
+    names = "counts numbers order values letters"
 
     def _choose_prompts(self, tokenizer: Any) -> None:
         self._prompts = [Prompt((self._server.number(text),)) for text in QUESTIONS]
@@ -351,15 +351,9 @@ class ChatChecks(Checks):
         # Equal questions are read from a cache; later ones differ by .08 on llama.cpp.
         self._rounding = AGREE / 4
 
-    async def check_questions(self, client: Any) -> str:
-        """Compare the answers to different questions, and to one with its options in two orders."""
-        if any(x.children == y.children for x, y in combinations(self._singles, 2)):
-            return "two questions have the same log-probabilities: it does not read them"
-        return ""
-
     async def check_letters(self, client: Any) -> str:
         """Look for the letters of the options among the most probable tokens."""
-        tops = [(await self._server.top(client, [ids]))[0] for ids in self._places]
+        tops = await self._server.top(client, self._places)
         if max(x.get(letter, -math.inf) for x in tops for letter in "ABCD") < LEAST_LETTER:
             begin = ", ".join(map(repr, [*tops[0]][:3]))
             remedy = "switch thinking off, or try --chat --system with another text"

@@ -1,6 +1,7 @@
 """Servers of a chat alone: letters equal those of the model here; servers that lie are refused."""
 
 import re
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.eval.evaluate import forecast_work
 from polyprobe.eval.options import EvaluationOptions, EvaluationRequest
 from polyprobe.schema.run.folder import Run, split_signature
+from polyprobe.scoring import load
 from polyprobe.scoring.served.chat import SYSTEM, join_spellings
 from polyprobe.system.messages import PolyprobeError
 
@@ -92,7 +94,7 @@ def test_a_chat_server_is_found_in_each_form(lie, end, tmp_path):
     parts = split_signature(settings.signature)
     top = 5 if lie == "five" else 20
     assert parts["server"] == f"chat-top{top}-geolm-2026-11-27"
-    assert parts["handshake"] == "numbers+order+questions+values+letters"
+    assert parts["handshake"] == "numbers+order+values+letters"
     assert (parts["path"], parts["tokenizer"]) == ("chat", "server")
     assert settings.chat["system"] == SYSTEM
     assert parts["chat"] in settings.scoring_name
@@ -103,7 +105,7 @@ REFUSED = {
     "logprobs": r"no log-probabilities \(You are not allowed to request logprobs from this model\)"
     ".*; only free answers are left",
     "wild": "alone than among others",
-    "deaf": "two questions have the same log-probabilities",
+    "deaf": "the least log-probabilities are all .*: unlikely tokens have one floor",
     "thinks": "its answers begin with '<think>', .*, not a letter; switch thinking off",
     "nan": "not finite",
     "other model": "the name of another model, 'geolm-",
@@ -120,8 +122,8 @@ def test_a_chat_server_that_lies_is_refused_in_one_sentence(lie):
 
 
 def test_base_two_is_noticed_where_all_tokens_are_shown(monkeypatch):
-    monkeypatch.setattr("polyprobe.scoring.served.chat.VOCABULARY", 100)
-    monkeypatch.setattr("polyprobe.scoring.load.VOCABULARY", 100)
+    engine = partial(load.ServedEngine, vocabulary=100)
+    monkeypatch.setattr(load, "ServedEngine", lambda server, vocabulary: engine(server))
     with serve_chat("base 2") as server, pytest.raises(PolyprobeError, match="add up to"):
         load_chat(server)
 
