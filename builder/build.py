@@ -1,8 +1,11 @@
 """Build datasets: from a name or a request to a folder of Parquet files and a card."""
 
+import json
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +20,9 @@ from .translators import Translator, load_translator
 with explain_missing_extras("building"):
     import polars as pl
 
+    from .facts import files
+    from .language import add_language
+    from .output.config import read_parquet
     from .output.folder import (
         check_folder,
         check_mirror,
@@ -52,6 +58,29 @@ def build_dataset(
     selection = choose_configs(name, configs)
     with open_folder(name, output, mirror) as folder:
         write_configs(folder, name, selection, mirror)
+    return folder
+
+
+@check_arguments
+def extend_dataset(
+    name: str, config: str, added: files.Addition, output: Path | None = None
+) -> Path:
+    """Write CONFIG-LANGUAGE beside a built configuration, with a contributor's language.
+
+    `added` are the files of `build_sheet`, filled in, as `read_addition(labels, templates)` reads
+    them. Rows that they do not complete are left out. Return the folder, see `build_dataset`.
+    """
+    with open_folder(name, output) as folder:
+        notes = {"command": f"polyprobe build {name} --config {config}"}
+        if name == BALANCED:
+            notes = read_notes(folder, config)
+        paths = sorted((folder / "data" / config).glob("*.parquet"))
+        parts = {path.stem: read_parquet(path) for path in paths}
+        tables, about = add_language(f"{name}/{config}", parts, added)
+        words = chain(*zip(("--labels", "--templates"), added.files, strict=True))
+        about["command"] = f"{notes['command']} {shlex.join(words)}"
+        write_config(folder, f"{config}-{added.language}", tables, json.dumps(notes | about))
+        write_card(folder, name, list_recipe_configs(name), load_recipe(name))
     return folder
 
 

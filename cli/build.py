@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from polyprobe.builder.recipes import BALANCED, OWN, RECIPES, REQUESTED
+from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, OWN, RECIPES, REQUESTED, load_recipe
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
@@ -20,6 +20,7 @@ from .options import one_of, say, take_options
 if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
+    from polyprobe.builder.facts.files import Addition
     from polyprobe.builder.recipes.balanced.build import Notes
 
 app = typer.Typer(
@@ -32,6 +33,9 @@ Mirror = Annotated[
 ]
 Output = Annotated[Path | None, typer.Option(help="Output folder (default: datasets/NAME).")]
 
+LABELS = "CSV file of a further language's labels (polyprobe build sheet)."
+TEMPLATES = "TOML file of that language's templates."
+MOST = "Maximum templates per relation, each of which adds a row per fact (default: 1)"
 HEAD = ("language", "facts so far", "lost", "relations", "labelled")
 LOST = ("language", "reason", "rows")
 OTHERS = ("if added alone", "facts", "lost", "relations", "labelled")
@@ -44,9 +48,10 @@ MEANING = (
 def add_recipe(name: str) -> None:
     """Add the subcommand of a published dataset."""
     configs, variants = RECIPES[name].configs, RECIPES[name].variants
+    hidden = name not in EXTENSIBLE
     names = ", ".join(configs) + (f"; by name only: {', '.join(variants)}" if variants else "")
 
-    def build(
+    def command(
         config: Annotated[
             Texts,
             typer.Option(
@@ -54,16 +59,23 @@ def add_recipe(name: str) -> None:
                 help=f"Comma-separated configurations (default: all): {names}.",
             ),
         ] = None,
+        labels: Annotated[Path | None, typer.Option(help=LABELS, hidden=hidden)] = None,
+        templates: Annotated[Path | None, typer.Option(help=TEMPLATES, hidden=hidden)] = None,
         mirror: Mirror = None,
         output: Output = None,
     ) -> None:
-        from polyprobe.builder.build import build_dataset
+        from polyprobe.builder import build
 
-        folder = build_dataset(name, split_list(config), mirror, output)
+        added = build.files.read_addition(labels, templates)
+        selection = split_list(config) or [load_recipe(name).DEFAULT_CONFIG] * bool(added)
+        folder = build.build_dataset(name, selection, mirror, output)
+        for base in selection:
+            if added:
+                build.extend_dataset(name, base, added, output)
         say(f"Wrote {name} to {folder}.")
 
     line = f"Example: polyprobe build {name} --config {configs[0]}"
-    app.command(name, help=f"Build {RECIPES[name].title}.", epilog=line)(build)
+    app.command(name, help=f"Build {RECIPES[name].title}.", epilog=line)(command)
 
 
 for name in RECIPES:
@@ -82,6 +94,8 @@ def balanced(
             "labels and templates are the first one's that has them."
         ),
     ],
+    labels: Annotated[Texts, typer.Option(help=f"Sources of further labels, or {LABELS}")] = None,
+    templates: Annotated[Texts, typer.Option(help=f"{MOST}, or {TEMPLATES}")] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
     ] = False,
@@ -90,10 +104,8 @@ def balanced(
     **options: Any,
 ) -> None:
     """Build the largest multi-parallel set of a source for some languages."""
-    request = BalancedRequest(source, **options)
+    request, added = make_request(source, labels, templates, options)
     request.check_names(plan)
-    if request.unimorph:  # its command is published: the folder is not relative to this one
-        request = replace(request, unimorph=request.unimorph.absolute())
     from polyprobe.builder import build
 
     if plan:
@@ -103,9 +115,33 @@ def balanced(
         request, mirror, output, lambda costs: show_costs(costs, limit=5)
     )
     show_notes(notes)
+    if added:
+        build.extend_dataset(BALANCED, notes.config, added, output)
     places = [f" --mirror {mirror}" if mirror else "", f" --output {output}" if output else ""]
     say(f"Wrote {BALANCED}/{notes.config} to {folder}.")
     say(f"To build it again: {notes.command}{''.join(places)}")
+
+
+def make_request(
+    source: str, labels: Texts, templates: Texts, options: dict[str, Any]
+) -> tuple[BalancedRequest, "Addition | None"]:
+    """Return the request for a balanced set, and a contributor's language among the options."""
+    names, counts = split_list(labels), split_list(templates)
+    files = [next((Path(x) for x in part if Path(x).suffix), None) for part in (names, counts)]
+    options["labels"] = [x for x in names if not Path(x).suffix]
+    number = next((x for x in counts if not Path(x).suffix), "1")
+    options["templates"] = int(number) if number.isdecimal() else number
+    request, added = BalancedRequest(source, **options), None
+    if any(files):
+        from polyprobe.builder import build
+
+        added = build.files.read_addition(*files)
+    if added:  # its labels are the contributor's, not those of a source
+        languages = tuple(x for x in request.languages if x != added.language)
+        request = replace(request, languages=languages)
+    if request.unimorph:  # its command is published: the folder is not relative to this one
+        request = replace(request, unimorph=request.unimorph.absolute())
+    return request, added
 
 
 @app.command(OWN, epilog="Example: polyprobe build own facts.csv --templates templates.toml")
@@ -184,6 +220,23 @@ def sentences(
     name = notes.settings.twin_of + "-sentence"
     say(f"Wrote {dataset}/{name} to {folder}.")
     say(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
+
+
+@app.command("sheet", epilog="Example: polyprobe build sheet bmlama --language eu --output eu.csv")
+def sheet(
+    dataset: Annotated[str, typer.Argument(help=f"{', '.join(EXTENSIBLE)}, or a built folder.")],
+    language: Annotated[str, typer.Option(help="Code of the new language, such as eu.")],
+    output: Annotated[Path, typer.Option(help="CSV file of the labels; the TOML file is beside.")],
+    config: Annotated[str | None, typer.Option(help="Configuration (default: its own).")] = None,
+    mirror: Mirror = None,
+) -> None:
+    """Write the files of a new language to fill in, or show how much is filled in.
+
+    What is in the files stays. Then: polyprobe build DATASET --labels eu.csv --templates eu.toml
+    """
+    from polyprobe.builder.language import build_sheet
+
+    say(build_sheet(dataset, language, output, config, mirror))
 
 
 def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:

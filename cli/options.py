@@ -45,7 +45,7 @@ def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
         options = [
             _make_parameter(part, declared[part.name])
             for part in fields(group)
-            if part.name in declared
+            if part.name in declared and part.name not in signature(function).parameters
         ]
         panels = list(dict.fromkeys([*PANELS, *(x.panel for x in declared.values())]))
         options.sort(key=lambda part: panels.index(declared[part.name].panel))

@@ -73,8 +73,8 @@ def render_card(
     # A build may say what its own facts need, such as the licence of a user's data.
     for config in configs:
         authored |= config.notes.get("card", {})
-    names = authored.pop("relations")
-    title = folder.absolute().name
+    authored |= add_licences(authored, configs)
+    names, title = authored.pop("relations"), folder.absolute().name
     main = default if default in [config.name for config in configs] else configs[0].name
     data = DatasetCardData(
         language=sorted({split.name.replace("_", "-") for c in configs for split in c.splits}),
@@ -95,7 +95,7 @@ def render_card(
     # `describe` returns the dataset-specific parts: {placeholder in the text: part}.
     parts = {
         "name": title,
-        "sentences": describe_sentences(configs, folder),
+        "sentences": describe_versions(configs, folder),
         **describe([config for config in configs if "twin_of" not in config.notes]),
         "columns": columns_table(configs),
         "statistics": statistics_table(configs),
@@ -133,8 +133,8 @@ def describe_feature(field: pa.Field) -> dict[str, str]:
     return {"name": field.name, "dtype": DTYPES.get(str(field.type), str(field.type))}
 
 
-def describe_sentences(configs: Sequence[Config], folder: Path) -> str:
-    """Return the part of the card on sentence versions in a folder, empty without one."""
+def describe_versions(configs: Sequence[Config], folder: Path) -> str:
+    """Return the parts of the card on sentence versions and on contributors' languages."""
     versions = []
     for config in configs:
         if "twin_of" in config.notes:
@@ -143,7 +143,11 @@ def describe_sentences(configs: Sequence[Config], folder: Path) -> str:
             # The card warns if the base configuration changed after the version was built.
             is_stale = notes["base"] != hash_base(folder, notes["twin_of"], languages)
             versions.append({**notes, "name": config.name, "is_stale": is_stale})
-    if not versions:
-        return ""
-    text = render_text(__package__, "sentences.md", versions=versions, head=SENTENCE_HEAD)
-    return f"\n\n{text}"
+    values = {"configs": configs, "versions": versions, "head": SENTENCE_HEAD}
+    return render_text(__package__, "versions.md", **values)
+
+
+def add_licences(authored: Mapping[str, Any], configs: Sequence[Config]) -> dict[str, list[str]]:
+    """Return the licence with those of contributors' languages; nothing without such a language."""
+    more = [config.notes["language"][3] for config in configs if "language" in config.notes]
+    return {"license": [*dict.fromkeys([authored["license"], *more])]} if more else {}

@@ -28,13 +28,13 @@ def list_configs(folder: Path) -> list[str]:
 
 
 def list_versions(folder: Path, recipe_configs: Sequence[str]) -> list[str]:
-    """Return the configurations of a recipe, then the sentence versions in the folder."""
+    """Return the configurations of a recipe, then versions of them in the folder."""
     present = list_configs(folder)
     # A balanced set has no recipe: all configurations in the folder are its versions.
     if not recipe_configs:
         return present
-    versions = [name for name in present if name.endswith(SENTENCE) and name not in recipe_configs]
-    return [*recipe_configs, *versions]
+    versions = [x for x in present if x.startswith(tuple(f"{y}-" for y in recipe_configs))]
+    return [*dict.fromkeys([*recipe_configs, *versions])]
 
 
 def check_mirror(mirror: Path | None) -> None:

@@ -26,6 +26,7 @@ class Recipe(NamedTuple):
 BALANCED = "balanced"
 OWN = "own"
 REQUESTED = (BALANCED, OWN)  # built by request, without configurations of their own
+EXTENSIBLE = ("bmlama", "geofacts", "klar")  # a contributor's files may add a language
 MPARAREL = (
     *("af", "ar", "az", "bg", "bn", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "fa"),
     *("fi", "fr", "ga", "gl", "he", "hr", "hu", "hy", "id", "is", "it", "ja", "ko", "lt", "lv"),

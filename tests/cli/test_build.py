@@ -32,14 +32,14 @@ def test_options_reach_the_builder(monkeypatch, tmp_path):
     assert calls == [("bmlama", ("17", "17-repaired", "53"), tmp_path, out)]
     assert result.stdout == f"Wrote bmlama to {out}.\n"
     CliRunner().invoke(app, ["geofacts"])
-    assert calls[1] == ("geofacts", (), None, None)
+    assert calls[1] == ("geofacts", [], None, None)
 
 
 COMMANDS = typer.main.get_command(app).commands
 
 
 def test_there_is_one_command_for_each_dataset_and_one_for_sentences():
-    assert list(COMMANDS) == [*RECIPES, *REQUESTED, "sentences"]
+    assert list(COMMANDS) == [*RECIPES, *REQUESTED, "sentences", "sheet"]
     assert CliRunner().invoke(app, ["nothing"]).exit_code == 2
 
 

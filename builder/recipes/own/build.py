@@ -1,12 +1,12 @@
 """Build a dataset from a user's own facts and templates: a balanced set of these facts."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 
 import polars as pl
 
 from polyprobe.builder.facts import TEMPLATES
+from polyprobe.builder.facts.files import TemplateTables, check_licence, read_template_tables
 from polyprobe.builder.recipes import OWN
 from polyprobe.builder.recipes.balanced.build import Balanced, balance, describe, dump
 from polyprobe.builder.recipes.balanced.material import Provenance, assemble
@@ -15,7 +15,7 @@ from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.files import hash_files
 from polyprobe.system.messages import PolyprobeError, report
 
-from .read import OwnTemplates, read_own_facts, read_own_templates
+from .read import read_own_facts
 
 __all__ = ["DEFAULT_CONFIG", "describe", "dump", "make"]
 
@@ -24,13 +24,8 @@ DEFAULT_CONFIG = "default"
 
 def make(request: OwnRequest) -> Balanced:
     """Return the balanced set of the facts that have labels and a template in all languages."""
-    # On the Hub, `other` also needs a name of the licence and a link to it.
-    if request.licence == "other" or not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", request.licence):
-        raise PolyprobeError(
-            f"--licence {request.licence!r}: expected an id of the Hub, such as cc-by-4.0, "
-            "cc0-1.0, mit or unknown (https://huggingface.co/docs/hub/repositories-licenses)"
-        )
-    templates = read_own_templates(request.templates)
+    check_licence("--licence", request.licence)
+    templates = read_template_tables(request.templates)
     content, languages = read_own_facts(request.facts, templates)
     request = replace(request, languages=check_languages(request, languages, templates))
     balanced_request = BalancedRequest(
@@ -58,7 +53,7 @@ def make(request: OwnRequest) -> Balanced:
 
 
 def check_languages(
-    request: OwnRequest, available: Sequence[str], templates: OwnTemplates
+    request: OwnRequest, available: Sequence[str], templates: TemplateTables
 ) -> tuple[str, ...]:
     """Return the requested languages, by default all; refuse fewer than two, or any mute one."""
     refuse_languages(request.languages, str(request.facts), available)
