@@ -133,6 +133,17 @@ def find_defects(english: pa.Table, rows: Mapping[int, Question], language: str)
     return defects
 
 
+def load_tables(dataset: str, config: str | None, mirror: Path | None) -> dict[str, pa.Table]:
+    """Return {language: rows} of a configuration of a folder or of a recipe."""
+    if dataset in RECIPES and config:
+        parts = load_recipe(dataset).build(config, mirror)
+    else:
+        from polyprobe.schema.load import read_splits  # its import takes seconds
+
+        parts = read_splits(dataset, config)
+    return {code: to_table(part) for code, part in parts.items()}
+
+
 @check_arguments
 def build_sheet(
     dataset: str, language: str, output: Path, config: str | None = None, mirror: Path | None = None
@@ -146,12 +157,7 @@ def build_sheet(
     check_ending("--output", output, (".csv",))
     if dataset in RECIPES:
         [config] = choose_configs(dataset, [config or load_recipe(dataset).DEFAULT_CONFIG])
-        parts = load_recipe(dataset).build(config, mirror)
-    else:
-        from polyprobe.schema.load import read_splits  # its import takes seconds
-
-        parts = read_splits(dataset, config)
-    tables = {code: to_table(part) for code, part in parts.items()}
+    tables = load_tables(dataset, config, mirror)
     questions = read_questions(f"{dataset}/{config or 'default'}", tables, language)
     pools: dict[str, set[str]] = defaultdict(set)
     for row in questions:
