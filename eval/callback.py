@@ -3,7 +3,7 @@
 import random
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import partial
@@ -40,10 +40,10 @@ from polyprobe.schema.columns import find_different
 from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.protocol import as_asked, protocol_of
 from polyprobe.schema.run.rows import find_rows
-from polyprobe.scoring.load import engage_object, family_of
-from polyprobe.scoring.model_objects import configuration_of, unwrap_model
+from polyprobe.scoring.load import engage_object
+from polyprobe.scoring.model_objects import unwrap_model
 from polyprobe.scoring.options import ScorerOptions, ScoringOptions
-from polyprobe.scoring.scorers import SCORINGS, Scorer
+from polyprobe.scoring.scorers import Scorer
 from polyprobe.scoring.weights.quantized import keep_unpacked
 from polyprobe.system.messages import PolyprobeError, naming_language
 from polyprobe.system.options import convert_value, with_keywords
@@ -109,10 +109,14 @@ class ConsistencyCallback(TrainerCallback):
                 "which ConsistencyCallback cannot measure; use `polyprobe eval` on its checkpoints"
             )
         self._trainer = trainer
-        self._make = _choose_scorer(self._options, self._model, _tokenizer_of(trainer))
+        values = {part.name: getattr(self._options, part.name) for part in fields(ScoringOptions)}
+        scorer_options = ScorerOptions(**values, tokenizer=_tokenizer_of(trainer))
+        self._make = partial(engage_object, options=scorer_options)
         self._figures: dict[str, float] | None = None  # of the current weights
         scoring = self._options.scoring
         protocol = protocol_of(scoring)
+        if protocol.kind != "scores":
+            raise PolyprobeError(f"scoring {scoring!r} cannot follow a training; choose another")
         tables = load_facts(dataset, config, self._options.languages, protocol.contrasts)
         self._own_candidates = bool(find_different(tables.values()).any())
         rows, _ = find_rows(next(iter(tables.values())), self._options)
@@ -219,22 +223,6 @@ def _tokenizer_of(trainer: Trainer) -> PreTrainedTokenizerBase:
         if isinstance(tokenizer, PreTrainedTokenizerBase):
             return tokenizer
     raise PolyprobeError("the trainer has no tokenizer; give it Trainer(processing_class=…)")
-
-
-def _choose_scorer(
-    options: CallbackOptions, model: Any, tokenizer: PreTrainedTokenizerBase
-) -> Callable[[Any], Scorer]:
-    config, scoring = configuration_of(model), options.scoring
-    family = family_of(config, config.name_or_path or type(model).__name__)
-    names = [name for name, families in SCORINGS.items() if family.name in families]
-    names = [name for name in names if protocol_of(name).kind == "scores"]
-    if scoring not in names:
-        raise PolyprobeError(
-            f"scoring {scoring!r} cannot follow the training of this {family.name} model; "
-            f"known: {', '.join(names)}"
-        )
-    values = {part.name: getattr(options, part.name) for part in fields(ScoringOptions)}
-    return partial(engage_object, options=ScorerOptions(**values, tokenizer=tokenizer))
 
 
 def _check_tasks(scorer: Scorer, tasks: list[Task]) -> None:

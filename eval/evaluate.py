@@ -17,11 +17,12 @@ from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import FinishedRun, Run
 from polyprobe.schema.run.protocol import Protocol, as_asked, check_askable, protocol_of
-from polyprobe.schema.run.rows import check_comparable, find_rows
+from polyprobe.schema.run.rows import check_comparable, choose_examples, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, load
 from polyprobe.scoring.model_objects import check_object, name_of
 from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, ScorerOptions, is_name
+from polyprobe.scoring.scorers.shots import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import locked
 from polyprobe.system.messages import PolyprobeError
@@ -134,7 +135,7 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if scorer.model is not None:
         return fill
-    check_same_model(evaluation.run, scorer, questions.texts, evaluation.rows)
+    check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
     # requests may cost money
     return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
 
@@ -150,6 +151,8 @@ class Questions(NamedTuple):
 
     # The whole split of each language, that of the run's first language among them
     texts: Mapping[str, pa.Table]
+    # The same with their examples in front, without the rows of these
+    prompts: Mapping[str, pa.Table]
     # The rows to score, with all questions, of each language that has no scores
     missing: Mapping[str, pa.Table]
 
@@ -163,7 +166,8 @@ class Evaluation(NamedTuple):
     dataset: str
     config: str | None  # None for a dataset in memory
     tables: Mapping[str, pa.Table]  # the split of each language, whole
-    rows: Sequence[int]  # to score, the same in every language
+    shots: Shots
+    rows: Sequence[int]  # to score, of those that `shots` leaves, the same in every language
     choice: Mapping[str, Any]  # the settings of the run that say how they were chosen
     run: Run
     earlier: Settings | None  # of a run to resume with the same model
@@ -219,15 +223,17 @@ class Evaluation(NamedTuple):
             except PolyprobeError:
                 if needs_first:
                     raise
-            check_comparable(tables, self.rows)
         stop = settings.further.get(FINAL_STOP, "none")
         texts = as_asked(tables, settings.scoring, first, stop)
-        missing = {language: texts[language] for language in self.run.missing(self.tables)}
+        prompts = {x: self.shots.put_in_front(y, protocol.options) for x, y in texts.items()}
+        check_comparable(prompts, self.rows)
+        missing = {language: prompts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
-            missing = annotate(missing, deal_donors(texts[first]) if settings.donor else NO_DONORS)
+            donors = deal_donors(prompts[first]) if settings.donor else NO_DONORS
+            missing = annotate(missing, donors)
             missing = add_starts(missing) if settings.prompt_probability else missing
         missing = {language: table.take(self.rows) for language, table in missing.items()}
-        return Questions(texts, missing)
+        return Questions(texts, prompts, missing)
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
@@ -239,9 +245,13 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
         request = request._replace(options=replace(options, adapter=make_absolute(options.adapter)))
     tables = load_facts(dataset, config, options.languages, protocol_of(request.scoring).contrasts)
     config = config or find_default(dataset)
-    rows, choice = find_rows(next(iter(tables.values())), options)
-    check_comparable(tables, rows)
+    first, shots = next(iter(tables.values())), Shots()
+    if options.shots:
+        shots = Shots(*choose_examples(first, options, options.shots))
+    rows, choice = find_rows(shots.put_in_front(first), options)
+    if shots.rows is not None:
+        choice["left_out"]["examples"] = len(first) - len(shots.rows)
     run = Run(output)
     run.check_free()
     names = (model_name, dataset_name, config)
-    return Evaluation(request, *names, tables, rows, choice, run, run.before(model_name))
+    return Evaluation(request, *names, tables, shots, rows, choice, run, run.before(model_name))

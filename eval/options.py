@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
 IMPORTED = ("bmlama", "object", "scores")
+WITHOUT_SHOTS = ("mpararel", "pll", FREE)  # beginnings of scorings
 _worker = partial(option, panel="Workers")
 
 
@@ -140,6 +141,15 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
         needs="--server",
         check=read_price,
     )
+    shots: int = option(
+        0,
+        "Number of solved examples of the relation in front of each question; their facts are not "
+        "scored.",
+        minimum=0,
+        maximum=32,
+        excludes="--prompt-probability",
+        signed=True,
+    )
     final_stop: str = option(
         "none",
         "Full stop at the end of each prompt, for --scoring mpararel: none, . or 。.",
@@ -202,6 +212,11 @@ class EvaluationRequest(NamedTuple):
             raise PolyprobeError(
                 f"--final-stop is for --scoring mpararel, not {scoring}, which asks the templates "
                 "as they are; leave it out"
+            )
+        if options.shots and scoring.startswith(WITHOUT_SHOTS):
+            raise PolyprobeError(
+                f"--shots is for --scoring bmlama, object, contrastive and letters, not {scoring}; "
+                "leave it out"
             )
         if is_name(model):
             options.check_named(os.fspath(model))

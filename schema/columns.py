@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from polyprobe.system.messages import PolyprobeError
 
 SLOT = "[Y]"
+SENTENCE_START = "\x02"  # in a prompt behind a context, which is read and not scored
 # What reading a damaged Parquet file raises; ValueError for names that are not UTF-8.
 UNREADABLE = (pa.ArrowException, OSError, ValueError)
 

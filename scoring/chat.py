@@ -2,13 +2,14 @@
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple
 
+from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import Ids
 from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, guess, one_line
@@ -80,26 +81,26 @@ class Chat(NamedTuple):
         # without its last blanks, the tokens behind them that are not only blanks are the text's.
         # Otherwise both are tokenized separately, so that no token joins words of both. An empty
         # text has no own ids; the head is then without a blank at its end, which belongs to a word.
-        heads = [self.head] * len(texts)
+        # What is in front of SENTENCE_START belongs to the head.
+        parts = [text.rpartition(SENTENCE_START) for text in texts]
+        heads = [self.head + part[0] for part in parts]
         if questions is not None:
             heads = [self.head.replace(QUESTION, question) for question in questions]
-        fronts = {
-            head: _tokenize([head, head.rstrip(), head.rstrip(" ")], tokenizer)
-            for head in dict.fromkeys(heads)
-        }
+        texts = [part[2] for part in parts]
         sentences = _tokenize(list(map(str.__add__, heads, texts)), tokenizer)
-        return [
-            _split(ids, text, fronts[head], tokenizer)
-            for head, text, ids in zip(heads, texts, sentences, strict=True)
-        ]
+        encode = cache(lambda head: _tokenize([head], tokenizer)[0])
+        rows = zip(sentences, heads, texts, strict=True)
+        return [split_ids(ids, head, text, encode, tokenizer) for ids, head, text in rows]
 
 
-def _split(ids: Ids, text: str, fronts: Sequence[Ids], tokenizer: Any) -> tuple[Ids, Ids]:
-    # `fronts` are the ids of the head, and of the head without its last blanks: of all kinds, which
-    # begin a word, and of spaces alone
-    front, words, empty = fronts
+def split_ids(
+    ids: Ids, head: str, text: str, encode: Callable[[str], Ids], tokenizer: Any
+) -> tuple[Ids, Ids]:
+    """Split the ids of a text behind a head into those of its context and its own."""
+    # `encode` gives the ids of a head. Blanks of all kinds begin a word, but spaces alone do not.
+    front, words = encode(head), encode(head.rstrip())
     if not text:
-        return empty, ()
+        return encode(head.rstrip(" ")), ()
     if ids[: len(front)] == front:
         return front, ids[len(front) :]
     if ids[: len(words)] == words:

@@ -1,14 +1,14 @@
 """Choose rows by relation and flag, and a sample of these."""
 
-import hashlib
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, find_different
+from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, find_different, key_rows
 from polyprobe.schema.languages import split_list
+from polyprobe.system.files import hash_text
 from polyprobe.system.messages import PolyprobeError, refuse_unknown
 from polyprobe.system.options import check_arguments
 
@@ -115,7 +115,7 @@ def choose_rows(
     names = table["published_row" if "published_row" in table.schema.names else "fact_id"]
     ids = names.to_pylist()
     relation_of = dict(zip(ids, table["relation"].to_pylist(), strict=True))
-    digests = {name: hashlib.sha256(name.encode()).hexdigest() for name in relation_of}
+    digests = {name: hash_text(name) for name in relation_of}
     totals, counts, places = Counter(relation_of.values()), Counter[str](), {}
     for name in sorted(relation_of, key=digests.__getitem__):
         relation = relation_of[name]
@@ -132,6 +132,41 @@ def find_rows(table: pa.Table, options: Any) -> tuple[list[int], dict[str, Any]]
     rows, excluded = apply_choice(table, choice)
     numbers = choose_rows(table, options.limit, options.sample, rows)
     return numbers, {**choice.as_json(), "left_out": excluded}
+
+
+def choose_examples(table: pa.Table, options: Any, n: int) -> tuple[list[int], list[list[int]]]:
+    """Find the rows that are asked, and for each n solved examples of its relation.
+
+    The examples are among the rows of `DatasetOptions`, the last ones in the order of `choose_rows`
+    with different answers, by ids alone. Rows about their subjects are not asked, because they
+    have the same sentence. An example has the template of the row, if its fact has that.
+    """
+    scored, _ = apply_choice(table, choose_to_score(table, options.relations, options.exclude))
+    names = [x for x in table.column_names if not x.startswith("candidate")]  # long lists
+    rows = table.select(names).to_pylist()
+    subjects = [(row["relation"], row.get("subject_id") or row["fact_id"]) for row in rows]
+    places: dict[Any, int] = {subjects[k]: k for k in reversed(scored)}
+    ids = {x: rows[k].get("published_row") or rows[k]["fact_id"] for x, k in places.items()}
+    order = sorted(places, key=lambda subject: hash_text(ids[subject]), reverse=True)
+    answers = key_rows([f"{x[0]} {rows[places[x]].get('object_id') or x}" for x in order])
+    of_relations: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for _, subject in sorted(zip(answers, order, strict=True), key=lambda pair: pair[0][1]):
+        of_relations[subject[0]].append(subject)
+    if few := [f"{x} has {len(of)}" for x, of in of_relations.items() if len(of) < n + 2]:
+        raise PolyprobeError(
+            f"--shots {n} needs {n + 2} subjects of each relation; {', '.join(few)}: use fewer, or "
+            "leave these relations out (--exclude)"
+        )
+    examples = {subject for of in of_relations.values() for subject in of[:n]}
+    rest = [k for k, subject in enumerate(subjects) if subject not in examples]
+    places |= {(subjects[k], rows[k].get("template_id")): k for k in reversed(scored)}
+    return rest, [
+        [
+            places.get((subject, rows[k].get("template_id")), places[subject])
+            for subject in of_relations[rows[k]["relation"]][:n]
+        ]
+        for k in rest
+    ]
 
 
 def check_comparable(tables: Mapping[str, pa.Table], rows: Sequence[int]) -> None:

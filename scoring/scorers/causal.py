@@ -1,14 +1,14 @@
 """Decoder-only models: the mean log-probability of the whole sentence (BMLAMA eq. 10)."""
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from transformers import AutoModelForCausalLM
 from transformers.models.auto import modeling_auto
 
-from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.chat import Chat
+from polyprobe.schema.columns import SENTENCE_START, SLOT
+from polyprobe.scoring.chat import Chat, split_ids
 from polyprobe.scoring.engine import Ids, Input, Network, Plan
 from polyprobe.scoring.engine.forward import Full, Gathered, Tree
 from polyprobe.scoring.engine.prefix import Prefix
@@ -17,7 +17,7 @@ from polyprobe.system.messages import PolyprobeError, check_option
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, pieces_behind
-from .queries import Queries
+from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
 # Model types whose tokenizer adds no BOS; the code of BMLAMA's authors adds it.
@@ -84,9 +84,11 @@ class CausalScorer(Scorer):
         """Return the ids of texts whose continuation is scored."""
         # Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
         # usually an EOS, are dropped. An empty text without a BOS is refused.
-        appended = 0 if self.chat else self._n_appended
-        sentences = [context + tokens for context, tokens in self._encode(list(texts))]
-        prefixes = [ids[: len(ids) - appended] for ids in sentences]
+        joined = [*map(join_context, texts)]
+        if self.chat:
+            prefixes = [front + own for front, own in self.chat.encode(joined, self.tokenizer)]
+        else:
+            prefixes = self._prefix_ids(joined)
         if () in prefixes:
             raise PolyprobeError(
                 f"{texts[prefixes.index(())]!r} before the slot has no tokens, and there is no "
@@ -110,12 +112,22 @@ class CausalScorer(Scorer):
 
     def _encode(self, texts: list[str]) -> list[tuple[Ids, Ids]]:
         """Return the ids of each text's context, which are not scored, and those that are."""
-        # The context is the conversation's ids; without any it is the first token, such as a BOS
+        # The context is the conversation's ids, and what is in front of SENTENCE_START; without any
+        # it is the first token, such as a BOS
         if self.chat:
             pairs = self.chat.encode(texts, self.tokenizer)
             return [(c, tokens) if c else (tokens[:1], tokens[1:]) for c, tokens in pairs]
-        sentences = self._sentence_ids(texts)
-        return [(ids[:1], ids[1:]) for ids in sentences]
+        sentences = self._sentence_ids([*map(join_context, texts)])
+        parts = (text.rpartition(SENTENCE_START) for text in texts)
+        encode = cache(lambda head: self._prefix_ids([head])[0])
+        return [
+            split_ids(ids, head, own, encode, self.tokenizer) if head else (ids[:1], ids[1:])
+            for ids, (head, _, own) in zip(sentences, parts, strict=True)
+        ]
+
+    def _prefix_ids(self, texts: list[str]) -> list[Ids]:
+        """Return the ids of each text without tokens that the tokenizer appends."""
+        return [ids[: len(ids) - self._n_appended] for ids in self._sentence_ids(texts)]
 
     def _sentence_ids(self, sentences: list[str]) -> list[Ids]:
         """Return the ids of each sentence, with a BOS or without as `bos` says."""

@@ -12,7 +12,7 @@ from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
 from .part import FirstPieceScorer, first_pieces
-from .queries import Queries, list_queries
+from .queries import Queries, join_context, list_queries
 from .scorer import Scorer
 
 BLANK = "___"
@@ -50,7 +50,7 @@ class LettersScorer(FirstPieceScorer):
         rows = queries.candidates
         ids = self._read_letters(max(map(len, rows), default=0))
         orders = [choose_shifts(len(row), self.permutations) for row in rows]
-        triples = zip(queries.prompts, rows, orders, strict=True)
+        triples = zip(map(join_context, queries.prompts), rows, orders, strict=True)
         texts = [write_question(p, row, shift) for p, row, shifts in triples for shift in shifts]
         list_queries(texts, [["A"]] * len(texts))  # a candidate may hold a slot
         places, numbers = iter(self.places(texts)), []
@@ -72,11 +72,6 @@ class LettersScorer(FirstPieceScorer):
         return scores.tolist(), effects.tolist()
 
     def _read_letters(self, n: int) -> list[int]:
-        if n > len(LETTERS):
-            raise PolyprobeError(
-                f"--scoring letters has {len(LETTERS)} letters, a list has {n} candidates; "
-                "use another scoring"
-            )
         if self.tokenizer is None:
             return [*range(n)]
         letters = list(LETTERS[:n])
@@ -107,6 +102,11 @@ def write_question(prompt: str, candidates: Sequence[str], shift: int) -> str:
     'France is in ___.\nA. Europe\nB. Asia\nAnswer: [Y]'
     """
     n = len(candidates)
+    if n > len(LETTERS):
+        raise PolyprobeError(
+            f"--scoring letters has {len(LETTERS)} letters, a list has {n} candidates; "
+            "use another scoring"
+        )
     shifted = [candidates[(place - shift) % n] for place in range(n)]
     options = [f"{letter}. {text}" for letter, text in zip(LETTERS, shifted, strict=False)]
     return "\n".join([prompt.replace(SLOT, BLANK), *options, ANSWER])

@@ -17,7 +17,7 @@ from polyprobe.system.messages import PolyprobeError
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer
-from .queries import Queries
+from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
 _INSIDE = ("Mn", "Mc", "Me", "Cf")
@@ -67,7 +67,8 @@ class MaskedScorer(Scorer):
     def around_slot(self, prompt: str) -> tuple[Ids, Ids]:
         """Return the ids before and behind the mask, special tokens included."""
         # The mask token may absorb a blank in front of it (XLM-R): it is tokenized in the text.
-        ids = self.tokenizer(prompt.replace(SLOT, self.tokenizer.mask_token))["input_ids"]
+        text = join_context(prompt).replace(SLOT, self.tokenizer.mask_token)
+        ids = self.tokenizer(text)["input_ids"]
         if ids.count(self.mask) != 1:
             raise PolyprobeError(
                 f"the prompt becomes {ids.count(self.mask)} mask tokens, expected one: {prompt!r}"

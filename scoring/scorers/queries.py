@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from polyprobe.schema.columns import SLOT
+from polyprobe.schema.columns import SENTENCE_START, SLOT
 from polyprobe.scoring.engine import Ids
 from polyprobe.system.messages import PolyprobeError, quote
 
@@ -79,7 +79,7 @@ def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:
     # code drops it only for XLM-R in Chinese). A piece that contains the boundary (`▁Paris`) is
     # kept.
     before = prompt[: prompt.index(SLOT)]
-    if not before or before[-1].isspace():
+    if before[-1:] in ("", SENTENCE_START) or before[-1].isspace():
         return fillings
     return [
         pieces[1:]
@@ -87,6 +87,11 @@ def fit(prompt: str, fillings: list[Ids], tokenizer: Any) -> list[Ids]:
         else pieces
         for pieces in fillings
     ]
+
+
+def join_context(text: str) -> str:
+    """Return a text as the model reads it, with its context."""
+    return text.replace(SENTENCE_START, "")
 
 
 def only_unknown(pieces: Ids, tokenizer: Any) -> bool:

@@ -16,7 +16,7 @@ from polyprobe.system.messages import PolyprobeError
 
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
-from .queries import Queries
+from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
 SENTINEL = "<extra_id_0>"
@@ -102,7 +102,7 @@ class Seq2SeqScorer(Scorer):
     def _source(self, prompt: str) -> Ids:
         """Return the encoder's ids; mT5's sentinel piece begins with its own blank."""
         for sentinel in (SENTINEL, f" {SENTINEL}"):
-            ids = self.tokenizer(prompt.replace(SLOT, sentinel))["input_ids"]
+            ids = self.tokenizer(join_context(prompt).replace(SLOT, sentinel))["input_ids"]
             if ids.count(self._sentinel) == 1:
                 return tuple(ids)
         raise PolyprobeError(f"the sentinel is lost when this prompt is tokenized: {prompt!r}")
@@ -130,7 +130,7 @@ class Seq2SeqReleasedScorer(SettlingScorer, Seq2SeqContrastiveScorer):
 
     def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
         """Return each stem as the source, and the position of the decoder's start token."""
-        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        stems = [join_context(prompt[: prompt.index(SLOT)]).rstrip() for prompt in prompts]
         sources = self.tokenizer(stems)["input_ids"] if stems else []
         return [(Input((self._start,), tuple(ids)), 0) for ids in sources]
 

@@ -160,7 +160,11 @@ def test_a_training_that_measures_nothing_says_so(saved, facts, tmp_path):
     [
         ({"every": 0}, "every must be at least 1, got 0"),
         ({"languages": ["xx"]}, "'xx'.* available: en, ru, zh_hans"),
-        ({"scoring": "mpararel"}, "scoring 'mpararel' .* this causal model; known: bmlama, object"),
+        (
+            {"scoring": "mpararel"},
+            "--scoring mpararel is for masked models, .* for causal: bmlama, o",
+        ),
+        ({"scoring": "xfactr"}, "scoring 'xfactr' cannot follow a training; choose another"),
     ],
 )
 def test_mistakes_come_early_in_one_line(options, words, saved, facts, tmp_path):

@@ -66,6 +66,16 @@ MISTAKES = {
     "--prompt-probability is for --scoring object or object-released; got --scoring bmlama": {
         "prompt_probability": True
     },
+    "--shots must be 0 to 32, got 33": {"shots": 33},
+    "--shots is for --scoring bmlama, object, contrastive and letters, not mpararel;": {
+        "shots": 1,
+        "scoring": "mpararel",
+    },
+    "--prompt-probability and --shots were both given": {
+        "shots": 1,
+        "prompt_probability": True,
+        "scoring": "object",
+    },
     "unknown --final-stop '!'; known: none, ., 。": {"final_stop": "!"},
     "--final-stop is for --scoring mpararel, not bmlama, which asks the templates": {
         "final_stop": "."
