@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import import_module
@@ -22,6 +22,7 @@ from polyprobe.system.messages import (
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 # Languages whose nouns have no endings, or separate ones, by first subtag.
 UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
+SIMPLEMMA_CODES = "simplemma.strategies.dictionaries.dictionary_factory"
 SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
 UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
 # Optional accents, and the vowels of Hebrew and Arabic.
@@ -107,7 +108,9 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     if name == "stanza" or (name == "auto" and has_model):
         return load_stanza(language, stanza_dir)
     code = SIMPLEMMA_NAMES.get(language, language)
-    codes = simplemma_languages()
+    codes: Collection[str] = ()
+    with suppress(ModuleNotFoundError):  # `auto` does without
+        codes = import_module(SIMPLEMMA_CODES).SUPPORTED_LANGUAGES
     if name == "auto" and code not in codes:
         return Lemmatizer("none", read_runs)
     with explain_missing_extras("finding objects with simplemma", any_package=True):
@@ -116,15 +119,6 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
         raise unknown("language", language, "simplemma", codes)
     lemma = partial(simplemma.lemmatize, lang=code)
     return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
-
-
-def simplemma_languages() -> set[str]:
-    """Return the codes of simplemma, none if it is not installed."""
-    try:
-        from simplemma.strategies.dictionaries.dictionary_factory import SUPPORTED_LANGUAGES
-    except ModuleNotFoundError:
-        return set()
-    return set(SUPPORTED_LANGUAGES)
 
 
 @lru_cache(maxsize=4)  # called for each relation

@@ -7,17 +7,9 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, closing
 from typing import NamedTuple
 
+from polyprobe.system import sending
 from polyprobe.system.download import ContentStore, cache_folder
 from polyprobe.system.messages import PolyprobeError, explain_missing_extras, track
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    Pace,
-    Requests,
-    WrongNumberError,
-    run_async,
-    run_each,
-)
 
 Terms = Mapping[str, str]
 """{source label: target label} of the entities in a sentence."""
@@ -55,7 +47,7 @@ class Translator(ABC):
     concurrency: int = 4  # simultaneous requests
     per_second: float | None = None  # requests, None without a limit
     timeout: float | None = None  # seconds of a request from first to last byte
-    pace: Pace = Pace()  # retries of a failed request
+    pace: sending.Pace = sending.Pace()  # retries of a failed request
     advice: str = ""  # remedy at the end of the message of a run that stops
 
     @abstractmethod
@@ -137,7 +129,7 @@ class Translator(ABC):
                 relevant = dict(names) if self.uses_terms else {}
                 key = hash_job(signature, *pair, sentence, relevant)
                 questions.append(Job(key, sentence, relevant))
-            answers = run_async(run_jobs(self, questions, pair))
+            answers = sending.run_async(run_jobs(self, questions, pair))
         return [answers[question.key] for question in questions]
 
 
@@ -173,7 +165,7 @@ class _Run:
         self, engine: Translator, store: ContentStore, pair: tuple[str, str], steps: Iterator[int]
     ) -> None:
         self._engine, self._store, self._pair, self._steps = engine, store, pair, steps
-        self._requests = Requests(engine.pace, engine.per_second, engine.timeout)
+        self._requests = sending.Requests(engine.pace, engine.per_second, engine.timeout)
         self._answers: dict[bytes, Translation] = {}
         self._failed_in_a_row = 0
         self._total = 0
@@ -181,7 +173,7 @@ class _Run:
     async def work(self, pending: Sequence[Job]) -> dict[bytes, Translation]:
         size, self._total = self._engine.batch_size, len(pending)
         batches = (pending[at : at + size] for at in range(0, len(pending), size))
-        await run_each(self._translate_or_stop, batches, self._engine.concurrency)
+        await sending.run_each(self._translate_or_stop, batches, self._engine.concurrency)
         return self._answers
 
     async def _translate_or_stop(self, batch: Sequence[Job]) -> None:
@@ -201,9 +193,9 @@ class _Run:
         """Return why all sentences of a batch failed, "" if one succeeded."""
         try:
             texts = await self._requests.send(lambda: self._ask(batch))
-        except NoAnswerError as error:
+        except sending.NoAnswerError as error:
             return self._fail(batch, f"no answer: {error}")
-        except (BrokenAnswerError, WrongNumberError) as error:
+        except (sending.BrokenAnswerError, sending.WrongNumberError) as error:
             if len(batch) == 1:
                 return self._fail(batch, f"broken answer: {error}")
             # One bad sentence spoils a batch: each is sent alone to find it.
@@ -221,7 +213,7 @@ class _Run:
         terms = [question.terms for question in batch]
         texts = await self._engine.ask(sentences, *self._pair, terms)
         if len(texts) != len(batch):
-            raise WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
+            raise sending.WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts
 
     def _fail(self, batch: Sequence[Job], problem: str) -> str:

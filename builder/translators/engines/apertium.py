@@ -9,17 +9,8 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from polyprobe.system import sending
 from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    NoAnswerError,
-    Pace,
-    check_address,
-    extend,
-    http_failures,
-    open_client,
-    run_async,
-)
 from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code
@@ -45,12 +36,12 @@ class Apertium(Translator):
     batch_size = 20
     concurrency = 2
     timeout = 60.0
-    pace = Pace(tries=3, first_wait=0.5, give_up=3)  # a local service
+    pace = sending.Pace(tries=3, first_wait=0.5, give_up=3)  # a local service
 
     def __init__(self, url: str | None = None) -> None:
         """Use the service at `url` (default: APERTIUM_APY, then ADDRESS)."""
         address = url or os.environ.get("APERTIUM_APY") or ADDRESS
-        self.url = check_address(self.name, address)
+        self.url = sending.check_address(self.name, address)
         self._shown = hide_secrets(self.url)
         self.signature = f"apertium|{state_versions(self._shown)}"
 
@@ -70,24 +61,24 @@ class Apertium(Translator):
     def list_pairs(self) -> list[tuple[str, str]]:
         """Return the service's pairs, in its codes (ISO 639-3)."""
         try:
-            pairs = run_async(self._fetch_pairs())["responseData"]
+            pairs = sending.run_async(self._fetch_pairs())["responseData"]
             return [(str(pair["sourceLanguage"]), str(pair["targetLanguage"])) for pair in pairs]
-        except (NoAnswerError, BrokenAnswerError, KeyError, TypeError) as error:
+        except (sending.NoAnswerError, sending.BrokenAnswerError, KeyError, TypeError) as error:
             raise PolyprobeError(
                 f"no apertium-apy answers at {self._shown} ({error or 'no pairs'}); {START}, or "
                 "give its address (option url, or APERTIUM_APY)"
             ) from error
 
     async def _fetch_pairs(self) -> Any:
-        with http_failures(self.name):
-            async with open_client(self.timeout) as client:
-                answer = await client.get(extend(self.url, "/listPairs"))
+        with sending.http_failures(self.name):
+            async with sending.open_client(self.timeout) as client:
+                answer = await client.get(sending.extend(self.url, "/listPairs"))
                 return answer.raise_for_status().json()
 
     @asynccontextmanager
     async def connect(self) -> AsyncIterator[None]:
         """Hold the connections of a run open."""
-        async with open_client(self.timeout) as self._client:
+        async with sending.open_client(self.timeout) as self._client:
             yield
 
     async def ask(
@@ -102,32 +93,30 @@ class Apertium(Translator):
             if len(answers) != len(part):
                 answers = [await self._post(sentence, pair) for sentence in part]
             texts += answers
-        return [self._clean(*each) for each in zip(sentences, texts, strict=True)]
+        return [clean_text(*each) for each in zip(sentences, texts, strict=True)]
 
     async def _post(self, text: str, pair: str) -> str:
         fields = {"langpair": pair, "q": text, "format": "txt", "markUnknown": "yes"}
-        with http_failures(self.name):
-            answer = await self._client.post(extend(self.url, "/translate"), data=fields)
+        with sending.http_failures(self.name):
+            answer = await self._client.post(sending.extend(self.url, "/translate"), data=fields)
             content = answer.raise_for_status().json()
         try:
             return str(content["responseData"]["translatedText"])
         except (KeyError, TypeError) as error:
-            raise BrokenAnswerError("no translatedText") from error
-
-    def _clean(self, sentence: str, text: str) -> str:
-        """Return the text without the marks of unknown words (`*`), translations and forms."""
-        # Without `markUnknown` the service would remove `*`, but not `@` and `#`.
-        for mark in {*"*@#"} - {*sentence}:
-            text = text.replace(mark, "")
-        return fix_blanks(sentence, text)
+            raise sending.BrokenAnswerError("no translatedText") from error
 
 
-def fix_blanks(sentence: str, text: str) -> str:
-    """Return the text without double blanks and, unless the sentence has any, before punctuation.
+def clean_text(sentence: str, text: str) -> str:
+    """Return the text without marks, double blanks, and blanks before punctuation.
 
-    >>> fix_blanks("Oslo and Rome are cities.", "Oslo y Roma son  ciudades .")
+    Marks (of unknown words, translations and forms) and such blanks stay if the sentence has any.
+
+    >>> clean_text("Oslo and Rome are cities.", "*Oslo y Roma son  ciudades .")
     'Oslo y Roma son ciudades.'
     """
+    # Without `markUnknown` the service would remove `*`, but not `@` and `#`.
+    for mark in {*"*@#"} - {*sentence}:
+        text = text.replace(mark, "")
     text = " ".join(text.split())
     return text if MOVED.search(sentence) else MOVED.sub("", text)
 

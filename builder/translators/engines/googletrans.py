@@ -5,13 +5,7 @@ from contextlib import asynccontextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from polyprobe.system.sending import (
-    SMALL,
-    BrokenAnswerError,
-    check_address,
-    http_failures,
-    limit_answers,
-)
+from polyprobe.system import sending
 from polyprobe.system.text import hide_secrets
 
 from ..codes import check_pair, current
@@ -39,7 +33,7 @@ class Googletrans(Translator):
     def __init__(self, *, base_url: str = SERVICE) -> None:
         import googletrans  # noqa: F401 - fail early if it is missing
 
-        self._base = check_address(self.name, base_url)
+        self._base = sending.check_address(self.name, base_url)
         # The package's version does not matter: it only transfers the service's answers.
         suffix = "" if self._base == SERVICE else f" {hide_secrets(self._base)}"
         self.signature = f"googletrans{suffix}"
@@ -54,7 +48,7 @@ class Googletrans(Translator):
         import googletrans
 
         async with googletrans.Translator(raise_exception=True) as self._client:
-            http = limit_answers(self._client.client, SMALL)
+            http = sending.limit_answers(self._client.client, sending.SMALL)
             http.timeout = self.timeout
             http.event_hooks = {"request": [self._send_to_base], "response": [_refuse_errors]}
             yield
@@ -67,11 +61,11 @@ class Googletrans(Translator):
         # letters; the service gets `sl` and `tl`.
         codes = {"src": _known()[source], "dest": _known()[target], "sl": source, "tl": target}
         try:
-            with http_failures(self.name, REMEDIES):
+            with sending.http_failures(self.name, REMEDIES):
                 answer = await self._client.translate(batch[0], **codes)
                 return [read_answer_text(answer._response.json())]
         except (TypeError, LookupError, AttributeError) as error:  # of the package on odd JSON
-            raise BrokenAnswerError("no translation in it") from error
+            raise sending.BrokenAnswerError("no translation in it") from error
 
     async def _send_to_base(self, request: "httpx.Request") -> None:
         """Redirect a request to `base_url`; the package accepts only names of Google's hosts."""

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from polyprobe.builder.translators import Translation, load_translator
-from polyprobe.builder.translators.engines.apertium import CHARACTERS, fix_blanks, split_batch
+from polyprobe.builder.translators.engines.apertium import CHARACTERS, clean_text, split_batch
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.sending import Pace
 from tests.builder.translators.apy import find_port, needs_apertium, start_apy
@@ -198,7 +198,7 @@ def test_something_else_at_the_address_is_one_line(pairs, service):
     ],
 )
 def test_blanks_that_the_engine_moved(sentence, text, fixed):
-    assert fix_blanks(sentence, text) == fixed
+    assert clean_text(sentence, text) == fixed
 
 
 def test_requests_stay_below_what_the_service_cuts():
