@@ -136,12 +136,6 @@ def say(*lines: RenderableType) -> None:
         Console().print(line, soft_wrap=isinstance(line, str))
 
 
-def write_json(file: Path, data: Any) -> None:
-    """Write the file of --json."""
-    text = json.dumps(data, ensure_ascii=False, indent=1) + "\n"
-    write_text(file, text, "choose another --json")
-
-
 def _check_figure(file: Path) -> None:
     from polyprobe.report.pictures.draw import check_figure
 
@@ -233,7 +227,8 @@ class Outputs(Options):
 
         say(*render(finding, Console().width))
         if self.json_file:
-            write_json(self.json_file, as_json())
+            text = json.dumps(as_json(), ensure_ascii=False, indent=1) + "\n"
+            write_text(self.json_file, text, "choose another --json")
         if isinstance(self, PageOptions) and self.page:
             from polyprobe.report.page.page import write_finding
 

@@ -1,6 +1,5 @@
 """The accuracy that a dataset allows without a model: by chance, and by frequent answers."""
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -31,7 +30,14 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
     answers = [split.answers[row] for row in rows]
     chance = np.array([len(split.answers[row]) / len(names[row]) for row in rows])
     facts = [split.fact_id[row] or str(row) for row in rows]
-    letters = _rank_by_letters(split, rows)
+    letters = None  # how likely the name most like the subject's is right
+    if all(split.subject[row] for row in rows):
+        # it imports scipy
+        from polyprobe.metrics.accuracy_at_1.formulas import right_probability
+
+        pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
+        sizes = np.array([len(split.candidates[row]) for row in rows])
+        letters = right_probability(Rows(compare_names(pairs)[0], sizes), answers)
     frequency = answer_frequency(relations, facts, [names[row] for row in rows], answers)
     places = {"": list(range(len(rows)))}
     for place, relation in enumerate(relations):
@@ -46,17 +52,3 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
         )
         for relation, numbers in places.items()
     }
-
-
-def _rank_by_letters(split: Split, rows: Sequence[int]) -> np.ndarray | None:
-    """Compute how likely the name most like the subject's is right; None without names."""
-    if not all(split.subject[row] for row in rows):
-        return None
-    # it imports scipy
-    from polyprobe.metrics.accuracy_at_1.formulas import right_probability
-
-    pairs = [(split.subject[row], name) for row in rows for name in split.candidates[row]]
-    sizes = np.array([len(split.candidates[row]) for row in rows])
-    return right_probability(
-        Rows(compare_names(pairs)[0], sizes), [split.answers[row] for row in rows]
-    )

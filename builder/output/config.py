@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,6 +54,8 @@ def read_config(folder: Path, name: str) -> Config:
     tables = [read_parquet(path) for path in paths]
     first = tables[0]
     flagged = first["flags"].to_pylist() if "flags" in first.column_names else []
+    parts = [x["repairs"].to_pylist() for x in tables if "repairs" in x.column_names]
+    repairs = zip(*parts, strict=True)
     reference = next((n for n, path in enumerate(paths) if path.stem == "en"), 0)
     # A protocol adds the other candidates of rows of one, so their baseline is unknown here.
     baseline = Baseline(tables[reference].num_rows, None, None, None)
@@ -80,7 +82,7 @@ def read_config(folder: Path, name: str) -> Config:
         schema=first.schema.remove_metadata(),
         relations=count_values(first["relation"]),
         sizes=count_values(pc.list_value_length(first["candidates"])),
-        repairs=count_repairs([x["repairs"] for x in tables if "repairs" in x.column_names]),
+        repairs=Counter(code for row in repairs for code in set().union(*row)),
         flags=Counter(flag for row in flagged for flag in row),
         baseline=baseline,
         figures=figures,
@@ -100,17 +102,6 @@ def read_parquet(path: Path) -> pa.Table:
 def count_values(column: pa.ChunkedArray) -> Counter[Any]:
     """Return the number of each value, in the order of first occurrence."""
     return Counter({x["values"].as_py(): x["counts"].as_py() for x in pc.value_counts(column)})
-
-
-def count_repairs(columns: Sequence[pa.ChunkedArray]) -> Counter[str]:
-    """Return the number of queries with each code in at least one language's column."""
-    pairs = [
-        pa.table([pc.list_parent_indices(part), pc.list_flatten(part)], ["row", "code"])
-        for part in (column.combine_chunks() for column in columns)
-    ]
-    if not pairs:
-        return Counter()
-    return count_values(pa.concat_tables(pairs).group_by(["row", "code"]).aggregate([])["code"])
 
 
 def hash_base(folder: Path, config: str, languages: Iterable[str]) -> str:

@@ -223,7 +223,12 @@ def _measure(path: ForwardPath) -> tuple[int, int]:
     device = path.network.device
     if device.type != "cuda":
         return 0, 0
-    plan = _random_plan(path)
+    # Inputs of random ids; behind a source two ids are enough.
+    generator = torch.Generator().manual_seed(20)
+    plan = Plan()
+    for row in torch.randint(path.network.vocabulary, (ROWS, WIDTH), generator=generator).tolist():
+        ids, source = path.network.example(tuple(row), tuple(row))
+        plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
     torch.cuda.reset_peak_memory_stats(device)
     before = torch.cuda.memory_allocated(device)
     _run(path, plan)
@@ -231,16 +236,6 @@ def _measure(path: ForwardPath) -> tuple[int, int]:
     # torch keeps freed memory, which the driver counts as taken.
     cached = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
     return n_bytes, torch.cuda.mem_get_info(device)[0] + cached
-
-
-def _random_plan(path: ForwardPath) -> Plan:
-    """Return inputs of random ids; behind a source two ids are enough."""
-    generator = torch.Generator().manual_seed(20)
-    plan = Plan()
-    for row in torch.randint(path.network.vocabulary, (ROWS, WIDTH), generator=generator).tolist():
-        ids, source = path.network.example(tuple(row), tuple(row))
-        plan.read(Input(ids[:2] if source else ids, source), [1], (0,))
-    return plan
 
 
 @torch.inference_mode()

@@ -99,14 +99,9 @@ class Scorer(ABC):
             warnings.warn(f"{len(scored.unknown)} candidates are unknown tokens only", stacklevel=2)
         return scored.scores
 
-    def score_counted(
-        self,
-        prompts: Sequence[str],
-        candidates: Sequence[Sequence[str]],
-        progress: Progress | None = None,
-    ) -> Scored:
-        """Return scores with token counts; progress is called with (inputs done, inputs)."""
-        return self.score_prepared(self.prepare(prompts, candidates), progress)
+    def score_counted(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Scored:
+        """Return scores with token counts."""
+        return self.score_prepared(self.prepare(prompts, candidates))
 
     @without_collector()
     def prepare(self, prompts: Sequence[str], candidates: Sequence[Sequence[str]]) -> Prepared:
