@@ -89,11 +89,11 @@ def pieces_behind(
     words = {c for c, name in zip(bare, names, strict=True) if name.startswith(BOUNDARY)}
     rows = zip(blanks, queries.candidates, strict=True)
     pairs = dict.fromkeys((blank, candidate) for blank, row in rows for candidate in row)
-    own = [(x, c) for x, c in pairs if x and not (x == " " and c in words)]
-    texts = [blank + candidate for blank, candidate in own]
+    spaced = [(x, c) for x, c in pairs if x and not (x == " " and c in words)]
+    texts = [blank + candidate for blank, candidate in spaced]
     encoded = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
-    behind = zip(own, map(tuple, encoded), strict=True)
-    return {pair: bare[pair[1]] for pair in pairs} | dict(behind)
+    rest = zip(spaced, map(tuple, encoded), strict=True)
+    return {pair: bare[pair[1]] for pair in pairs} | dict(rest)
 
 
 def _first(candidate: str, ids: Sequence[int], tokenizer: Any) -> int:
