@@ -119,11 +119,11 @@ class Engine:
             return self.path.logits(states).float()[places], targets
 
     def read_all(
-        self, plan: Plan, read: Callable[[list[Input]], Read]
+        self, plan: Plan, compute: Callable[[list[Input]], Read]
     ) -> Iterator[tuple[list[Input], Read]]:
-        """Yield batches of all inputs with what `read` makes of each."""
+        """Yield batches of all inputs with what `compute` makes of each."""
         for batch in self.path.batches(plan.reads, lambda: self.batch_tokens):
-            yield from self.run_parts(batch, read)
+            yield from self.run_parts(batch, compute)
 
     def run_parts(
         self,

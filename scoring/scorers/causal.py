@@ -84,11 +84,11 @@ class CausalScorer(Scorer):
         """Return the ids of texts whose continuation is scored."""
         # Special tokens in front are kept and `bos` applies. Tokens that the tokenizer appends,
         # usually an EOS, are dropped. An empty text without a BOS is refused.
-        joined = [*map(join_context, texts)]
+        contexts = [*map(join_context, texts)]
         if self.chat:
-            prefixes = [front + own for front, own in self.chat.encode(joined, self.tokenizer)]
+            prefixes = [front + ids for front, ids in self.chat.encode(contexts, self.tokenizer)]
         else:
-            prefixes = self._prefix_ids(joined)
+            prefixes = self._prefix_ids(contexts)
         if () in prefixes:
             raise PolyprobeError(
                 f"{texts[prefixes.index(())]!r} before the slot has no tokens, and there is no "
@@ -121,8 +121,8 @@ class CausalScorer(Scorer):
         parts = (text.rpartition(SENTENCE_START) for text in texts)
         encode = cache(lambda head: self._prefix_ids([head])[0])
         return [
-            split_ids(ids, head, own, encode, self.tokenizer) if head else (ids[:1], ids[1:])
-            for ids, (head, _, own) in zip(sentences, parts, strict=True)
+            split_ids(ids, head, text, encode, self.tokenizer) if head else (ids[:1], ids[1:])
+            for ids, (head, _, text) in zip(sentences, parts, strict=True)
         ]
 
     def _prefix_ids(self, texts: list[str]) -> list[Ids]:

@@ -29,8 +29,8 @@ class Shots(NamedTuple):
                 "prompt for each candidate (column 'prompts'); leave it out"
             )
         places = [*{place: None for row in self.examples for place in row}]
-        written = [write_example(row, letters) for row in table.take(places).to_pylist()]
-        texts = dict(zip(places, written, strict=True))
+        lines = [write_example(row, letters) for row in table.take(places).to_pylist()]
+        texts = dict(zip(places, lines, strict=True))
         table = table.take(self.rows)
         rows = zip(self.examples, table["prompt"].to_pylist(), strict=True)
         prompts = ["".join(texts[x] for x in of) + SENTENCE_START + prompt for of, prompt in rows]
