@@ -16,7 +16,8 @@ def launch() -> None:
     try:
         from polyprobe.cli import run as run_command
     except (ImportError, MemoryError) as error:  # a damaged package, or little address space
-        sys.exit(f"error: cannot import polyprobe's packages: {error or 'out of memory'}")
+        sys.stderr.write(f"error: cannot import polyprobe's packages: {error or 'out of memory'}\n")
+        sys.exit(2)  # 1 is a lost figure of `compare --fail-if`
     signal.signal(signal.SIGINT, before)
     run_command()
 

@@ -45,12 +45,11 @@ def compare(
     order, it also measures the effect of wording: recall@k, mean rank, inflection, texts. Three
     wordings are shown side by side, with differences from the first of these.
     """
-    if wordings and (options.page or options.figure):
-        raise PolyprobeError(
-            f"{'--output' if options.page else '--figure'} shows two runs; compare the wordings "
-            "two at a time for pages and pictures"
-        )
+    flags = {"--output": options.page, "--figure": options.figure, "--fail-if": options.fail_if}
+    if wordings and (flag := next((x for x in flags if flags[x]), None)):
+        raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
     from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
+    from polyprobe.analysis.compare.gate import find_status
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run
@@ -66,6 +65,8 @@ def compare(
     if options.figure:
         finding = finding._replace(pictures=write(None))
     options.write(finding, outcome.as_json, lambda _, page: write(page))
+    if isinstance(outcome, PairOutcome) and outcome.verdicts:
+        raise typer.Exit(find_status(outcome.verdicts))
     if (options.gender or options.comet_python) and outcome.failures:
         raise typer.Exit(1)
 

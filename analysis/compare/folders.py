@@ -8,6 +8,7 @@ from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 
+from .gate import Verdict, decide
 from .match import WORDINGS, find_versions, split_wording
 from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
@@ -19,6 +20,7 @@ class PairOutcome(NamedTuple):
 
     comparison: Comparison
     wording: VersionComparison | None = None  # if the runs are two wordings of a configuration
+    verdicts: Sequence[Verdict] = ()  # on the figures of --fail-if
 
     @property
     def failures(self) -> list[str]:
@@ -28,7 +30,8 @@ class PairOutcome(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """List differences by figure, name or relation; `versions` is of two wordings."""
         versions = {"versions": self.wording.as_json()} if self.wording else {}
-        return {**self.comparison.as_json(), **versions}
+        gate = [verdict._asdict() for verdict in self.verdicts]
+        return {**self.comparison.as_json(), **versions, "gate": gate}
 
 
 class Several(NamedTuple):
@@ -72,7 +75,8 @@ def compare_folders(runs: Sequence[Run], options: ComparisonOptions) -> PairOutc
         )
     comparison = compare_runs(first, second, by_relation=options.by_relation, **keywords)
     wording = compare_versions(versions, options, **keywords) if versions else None
-    return PairOutcome(comparison, wording)
+    verdicts = decide(comparison, runs, options) if options.fail_if else []
+    return PairOutcome(comparison, wording, verdicts)
 
 
 def _compare_several(runs: Sequence[Run], options: ComparisonOptions) -> Several:

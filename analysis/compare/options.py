@@ -7,10 +7,13 @@ from typing import Any
 
 from polyprobe.analysis.options import BootstrapOptions
 from polyprobe.metrics.joint import CORRECTIONS, TESTS
+from polyprobe.schema.languages import split_list
+from polyprobe.system.messages import check_option
 from polyprobe.system.options import Options, option
 
 CHRF_UNITS = ("sentence", "prompt")
 REFERENCE_FREE = "Unbabel/wmt22-cometkiwi-da"
+_gate = partial(option, panel="Gate (status 0: kept, 1: lost, 2: not decidable)")
 _wording = partial(option, panel="Wordings (CONFIG, CONFIG-sentence, CONFIG-chatgpt)")
 
 
@@ -87,9 +90,36 @@ class WordingOptions(Options):
         return [flag for flag, value in values.items() if value]
 
 
+def check_figures(names: str) -> None:
+    """Refuse names of figures that `compare` does not test."""
+    from polyprobe.analysis.figures.figures import FIGURES
+
+    for name in split_list(names) or [""]:
+        check_option("--fail-if", name.partition(".")[0], [x.name for x in FIGURES if x.compared])
+
+
 @dataclass(frozen=True)
 class ComparisonOptions(WordingOptions, SignificanceOptions):
     """All options of a comparison of runs."""
+
+    fail_if: str | None = _gate(
+        None,
+        "Figures that RUN_B must not lose: their means, or accuracy.fr, rankc.en-fr for one value.",
+        metavar="FIGURE[,FIGURE]",
+        check=check_figures,
+    )
+    margin: float = _gate(
+        0.0,
+        "Loss that is accepted; a figure is lost if its loss is larger with 95% confidence.",
+        minimum=0,
+        maximum=1,
+        needs="--fail-if FIGURES",
+    )
+    strict: bool = _gate(
+        False,
+        "Lost also where a loss larger than the margin cannot be excluded with 95% confidence.",
+        needs="--fail-if FIGURES",
+    )
 
 
 NO_OPTIONS = WordingOptions()

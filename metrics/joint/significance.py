@@ -44,6 +44,8 @@ class Difference(NamedTuple):
     ci: list[float] | None  # its 95% bootstrap interval
     p: float | None
     p_adjusted: float | None  # over all names but `mean`, a single claim
+    # Each is a one-sided 95% bound: the ends of the 90% interval
+    bounds: list[float] | None = None
 
 
 def compare_figures(
@@ -91,10 +93,10 @@ def compare_figures(
         p = p_value(_randomise(figures, tables, n_resamples, seed), observed)
     # The last name is the mean of the others, not one more hypothesis.
     adjusted: np.ndarray = np.append(correct(p[:-1], correction), p[-1:])
-    bounds = [intervals.interval(column, freedom) for column in differences.T]
+    sides = [[intervals.interval(x, freedom, tail=t) for x in differences.T] for t in (0.025, 0.05)]
     columns = [np.where(np.isnan(x), None, x) for x in (*values, observed, p, adjusted)]
-    rows = zip(first.names, bounds, *columns, strict=True)
-    return [Difference(name, a, b, d, ci, raw, new) for name, ci, a, b, d, raw, new in rows]
+    rows = zip(first.names, *columns[:3], sides[0], *columns[3:], sides[1], strict=True)
+    return [Difference(*row) for row in rows]
 
 
 def withhold(figure: intervals.Figure, options: intervals.Resampling) -> intervals.Figure:
@@ -196,6 +198,7 @@ class Paired(NamedTuple):
     ci: list[float] | None  # from facts drawn for both runs and all languages at once
     p: float | None
     p_adjusted: float | None  # over the languages
+    bounds: list[float] | None = None
 
 
 Averages = dict[str, list[Paired]]
@@ -205,10 +208,10 @@ def swap_averages(averages: Averages) -> Averages:
     """Put the second run first; tests are two-sided and stay the same."""
 
     def swap(row: Paired) -> Paired:
-        name, first, first_ci, second, second_ci, difference, ci, p, p_adjusted = row
-        opposite = None if difference is None else -difference
-        bounds = None if ci is None else [-ci[1], -ci[0]]
-        return Paired(name, second, second_ci, first, first_ci, opposite, bounds, p, p_adjusted)
+        opposite = None if row.difference is None else -row.difference
+        ci, bounds = (None if x is None else [-x[1], -x[0]] for x in (row.ci, row.bounds))
+        sides = (row.second, row.second_ci, row.first, row.first_ci)
+        return Paired(row.name, *sides, opposite, ci, row.p, row.p_adjusted, bounds)
 
     return {name: [swap(row) for row in rows] for name, rows in averages.items()}
 

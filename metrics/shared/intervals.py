@@ -287,16 +287,16 @@ def resample(
     return Draws(figures, freedom, float(of_all[0]), within=False)
 
 
-def interval(samples: np.ndarray, freedom: float, value: float = np.nan) -> list[float] | None:
+def interval(
+    samples: np.ndarray, freedom: float, value: float = np.nan, tail: float = 0.025
+) -> list[float] | None:
     """Compute the 95% percentile interval of resampled figures, NaN left out; None for too few."""
-    # It is extended to the estimate `value`, if any: the resamples of a biased figure (Fleiss'
-    # kappa of few facts) may all be beside it.
+    # Extended to the estimate `value`: resamples of Fleiss' kappa of few facts may be beside it.
     finite = samples[~np.isnan(samples)]
     if freedom <= 0 or len(finite) < MIN_RESAMPLES:
         return None
-    # The level at which a normal quantile is as far out as Student's.
-    tail = ndtr(stdtrit(freedom, 0.025))
-    low, high = np.quantile(finite, [tail, 1 - tail])
+    level = ndtr(stdtrit(freedom, tail))  # at which a normal quantile is as far out as Student's
+    low, high = np.quantile(finite, [level, 1 - level])
     return [float(np.fmin(low, value)), float(np.fmax(high, value))]
 
 

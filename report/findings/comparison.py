@@ -44,6 +44,8 @@ def make_comparison_finding(outcome: PairOutcome | Several) -> Finding:
         changes = _make_relations_tables(wording) if comparison.relations else []
         notes = list_notes_of_wording(wording)
         parts.append(Part("Effect of wording", [table, *changes, *notes]))
+    if outcome.verdicts:
+        parts.append(Part("Gate", [*map(": ".join, outcome.verdicts)]))
     return Finding(" − ".join(names), parts, settings=comparison.runs)
 
 

@@ -141,7 +141,7 @@ def test_other_runs_are_refused(runs, tmp_path):
             compare_folders(wrong, OPTIONS)
     folders = [str(run.folder) for run in runs]
     result = CliRunner().invoke(app, ["compare", *folders, "--output", "page.html"])
-    assert "--output shows two runs" in str(result.exception)
+    assert "--output is for two runs" in str(result.exception)
 
 
 def test_runs_with_as_many_other_rows_are_refused(tmp_path):

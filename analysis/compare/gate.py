@@ -1,0 +1,91 @@
+"""Decide whether a run keeps the figures of an earlier one, for continuous integration.
+
+A figure is lost if its loss, that of the earlier run less that of the later one, is larger than a
+margin with 95% confidence: the one-sided bound of the paired bootstrap is above the margin. Strict,
+it is lost if a larger loss cannot be excluded with that confidence.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from polyprobe.analysis.comparable import find_differing
+from polyprobe.analysis.figures.declaration import ALL_SCORES, PAIR
+from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.schema.languages import split_list
+from polyprobe.schema.run.folder import Run
+
+from .options import ComparisonOptions
+from .runs import BESIDE, Comparison
+
+STATUS = {"lost": 1, "not decidable": 2, "kept": 0}  # the first of several ends the command
+
+
+class Verdict(NamedTuple):
+    """What is known of the loss of one figure."""
+
+    verdict: str  # a key of STATUS
+    figure: str
+    reason: str  # values and bounds, or why there are none
+
+
+def find_status(verdicts: Sequence[Verdict]) -> int:
+    """Find the exit status: 1 with a lost figure, else 2 with one that is not decidable, else 0."""
+    return next(STATUS[name] for name in STATUS if name in {x.verdict for x in verdicts})
+
+
+def exceeds(bounds: Sequence[float], margin: float, strict: bool = False) -> bool:
+    """Tell whether a loss with these one-sided 95% bounds is (strict: may be) above a margin."""
+    return bounds[strict] > margin + 1e-9  # sums of equal rows in another order may differ
+
+
+def decide(result: Comparison, runs: Sequence[Run], options: ComparisonOptions) -> list[Verdict]:
+    """Decide each figure of `--fail-if`; the first run is the earlier one."""
+    problems, verdicts = [*_list_problems(result, runs)], []
+    for figure in dict.fromkeys(split_list(options.fail_if)):
+        name, _, part = figure.partition(".")
+        rows = {row.name: row for row in result.differences.get(name, ())}
+        row, reasons = rows.get(part or "mean"), [*problems]
+        if row is None:
+            reasons.append(_explain(name, part, [*rows]))
+        elif row.name == "mean":
+            # else the mean would be that of other languages
+            absent = [x for x in runs[0].settings().languages if x in result.left_out_languages]
+            absent += [x for x, y in rows.items() if y.first is not None is y.second and y != row]
+            reasons += [f"{result.names[1]} has no value of {x}" for x in absent]
+        low, high = bounds = (row and row.bounds) or [0.0, 0.0]
+        if row and not row.bounds:
+            reasons.append("no interval: too few facts, values or --resamples")
+        elif row and options.strict and low == high and result.n_units * options.margin < 3:
+            # without a loss in n facts one of 3 / n cannot be excluded
+            reasons.append("too few facts: no resample differs")
+        if reasons or not row:
+            verdicts.append(Verdict("not decidable", figure, "; ".join(reasons)))
+            continue
+        text = (
+            f"{row.first:.3f} → {row.second:.3f}, loss {row.difference:.4f}, with 95% confidence "
+            f"at least {low:.4f}, at most {high:.4f} (margin {options.margin:g})"
+        )
+        verdict = "lost" if exceeds(bounds, options.margin, options.strict) else "kept"
+        verdicts.append(Verdict(verdict, figure, text))
+    return verdicts
+
+
+def _list_problems(result: Comparison, runs: Sequence[Run]) -> Iterator[str]:
+    """Yield what makes all figures of the two runs incomparable."""
+    if n := result.left_out[0]:
+        yield f"{result.names[1]} lacks {n:,} rows of {result.names[0]}"
+    differing = find_differing([run.settings() for run in runs], [[{"n_queries": 0}]] * 2)
+    # a figure of donors is missing without them, rows that were not imported are counted above
+    for name in sorted(differing.keys() - BESIDE - {"languages", "donor", "missing"}):
+        yield f"other {name} ({' / '.join(differing[name])})"
+
+
+def _explain(name: str, part: str, names: Sequence[str]) -> str:
+    """Explain why there is no value of a figure."""
+    if names:
+        return f"there is no {part or 'mean'} in both runs; they have {', '.join(names[:9])}"
+    figure = BY_NAME[name]
+    needs = [figure.input.needs, "several languages" if figure.per == PAIR else ""]
+    needs.append("the same candidates in every language" if figure.input.matched else "")
+    needs.append(ALL_SCORES if figure.input.ranked else "")
+    return f"not in both runs; it needs {', '.join(filter(None, needs))}"
