@@ -15,7 +15,7 @@ from huggingface_hub import DatasetCard, DatasetCardData
 from huggingface_hub.utils import yaml_dump
 
 from .config import Config, hash_base
-from .tables import columns_table, relations_table, render_text, statistics_table
+from .tables import columns_table, flags_table, relations_table, render_text, statistics_table
 
 MARK = "<!-- made by `polyprobe build {name}`"
 EDIT = " from builder/recipes/{folder}/card.md: edit there -->"
@@ -84,9 +84,7 @@ def render_card(
             {
                 "config_name": config.name,
                 **({"default": True} if config.name == main else {}),
-                "data_files": [
-                    {"split": split.name, "path": split.path} for split in config.splits
-                ],
+                "data_files": [{"split": x.name, "path": x.path} for x in config.splits],
             }
             for config in configs
         ],
@@ -98,6 +96,7 @@ def render_card(
         "sentences": describe_versions(configs, folder),
         **describe([config for config in configs if "twin_of" not in config.notes]),
         "columns": columns_table(configs),
+        "flags": flags_table(configs),
         "statistics": statistics_table(configs),
         "relations": relations_table(configs, names),
     }

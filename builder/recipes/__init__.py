@@ -5,13 +5,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
 
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import refuse_unknown, unknown
 
 
 class Recipe(NamedTuple):
     """A dataset: a short title, and the names of its configurations.
 
-    `variants` are earlier versions, other spellings and wider answers, built only by name.
+    `variants` are earlier versions, other spellings and wider answers, built only by name. They are
+    in recipes.toml.
 
     `recipes/NAME/build.py` defines DEFAULT_CONFIG, `build(config, mirror) -> {language: rows}` (an
     Arrow table with columns of `columns.RELEASED`, or a list of `Row`) and, if its card has parts
@@ -27,64 +29,13 @@ BALANCED = "balanced"
 OWN = "own"
 REQUESTED = (BALANCED, OWN)  # built by request, without configurations of their own
 EXTENSIBLE = ("bmlama", "geofacts", "klar")  # a contributor's files may add a language
-MPARAREL = (
-    *("af", "ar", "az", "bg", "bn", "ca", "cs", "cy", "da", "de", "el", "en", "es", "et", "fa"),
-    *("fi", "fr", "ga", "gl", "he", "hr", "hu", "hy", "id", "is", "it", "ja", "ko", "lt", "lv"),
-    *("ms", "nl", "pl", "pt", "ro", "ru", "sk", "sl", "sq", "sv", "th", "tr", "uk", "vi"),
-    *("zh-hans", "zh-hant"),
-)
-"""The languages of mParaRel's templates."""
 TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
 FLUENT_WIDE = "-wide"  # the object's aliases are correct
-_FLUENT = tuple(
-    language + wording
-    for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
-    for wording in ("", "-sentence", "-chatgpt")
-    if wording != "-chatgpt" or language in ("cs", "hr", "ru", "uk")
-)
 RECIPES = {
-    "bmlama": Recipe(
-        "BMLAMA as published and repaired",
-        ("17", "53", "17-repaired", "53-repaired"),
-        variants=(
-            *("17-repaired-1", "53-repaired-1", "17-repaired-hant", "53-repaired-hant"),
-            "17-repaired-entries",
-        ),
-    ),
-    "fluent-mlama": Recipe(
-        "the rows of Fluent-mLAMA, as templates and as sentences",
-        _FLUENT,
-        variants=tuple(config + FLUENT_WIDE for config in _FLUENT),
-    ),
-    "polyglot": Recipe(
-        "the rows of Polyglot or Not, with a stem for each counterfact",
-        (
-            *("bg", "ca", "cs", "da", "de", "en", "es", "fr", "hr", "hu"),
-            *("it", "nl", "pl", "pt", "ro", "ru", "sl", "sr", "sv", "uk"),
-            "parallel",
-        ),
-    ),
-    "geofacts": Recipe(
-        "geographic facts with labels of Unicode CLDR",
-        ("default",),
-    ),
-    "xfactr": Recipe(
-        "the facts of X-FACTR, one language a configuration",
-        (
-            *("bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg", "mr"),
-            *("nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh"),
-        ),
-    ),
-    "klar": Recipe(
-        "facts of BMLAMA-17 in the five questions of KLAR",
-        ("17-repaired", "15-repaired", "17", "15"),
-    ),
-    "mpararel": Recipe(
-        "the tuples and templates of mParaRel, as released",
-        MPARAREL,
-        variants=tuple(language + TRANSLATED for language in MPARAREL if language != "en"),
-    ),
+    name: Recipe(of["title"], *(tuple(of.get(key, "").split()) for key in Recipe._fields[1:]))
+    for name, of in read_toml(__package__, "recipes.toml").items()
 }
+MPARAREL = RECIPES["mpararel"].configs  # the languages of mParaRel's templates
 
 
 def load_recipe(name: str) -> ModuleType:

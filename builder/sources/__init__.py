@@ -18,22 +18,14 @@ from polyprobe.system.options import check_arguments
 if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts
 
-FACT_SOURCES = {
-    "bmlama": "polyprobe.builder.sources.bmlama.linked",
-    "fluent-mlama": "polyprobe.builder.sources.fluent_mlama",
-    "mlama": "polyprobe.builder.sources.mlama",
-    "mlama-hub": "polyprobe.builder.sources.mlama_hub",
-    "mpararel": "polyprobe.builder.sources.mpararel",
-    "polyglot": "polyprobe.builder.sources.polyglot",
-    "xfactr": "polyprobe.builder.sources.xfactr",
+FACT_SOURCES = {"bmlama": f"{__name__}.bmlama.linked"} | {
+    name: f"{__name__}.{name.replace('-', '_')}"
+    for name in ("fluent-mlama", "mlama", "mlama-hub", "mpararel", "polyglot", "xfactr")
 }
 # X-FACTR lists all objects of a subject: with it, 1,685 rows of BMLAMA-17 have a distractor that is
 # correct, 1,023 by the facts of mParaRel alone.
-TRUTH_SOURCES = {
-    "mpararel": "polyprobe.builder.sources.mpararel",
-    "xfactr": "polyprobe.builder.sources.xfactr",
-    "readers": "polyprobe.builder.sources.curated",
-}
+TRUTH_SOURCES = {x: FACT_SOURCES[x] for x in ("mpararel", "xfactr")}
+TRUTH_SOURCES["readers"] = f"{__name__}.curated"
 
 
 def load_source(name: str, languages: Iterable[str] = ()) -> ModuleType:

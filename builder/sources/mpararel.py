@@ -18,6 +18,7 @@ import polars as pl
 
 from polyprobe.builder.facts import LABELS, TEMPLATES, Facts, count_changed, is_template
 from polyprobe.system.download import Repository, read_files, read_sums
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import track
 
 LICENCE = (
@@ -48,19 +49,10 @@ REPAIRED = "templates with a stray bracket or zero-width space removed"
 DOUBLED = "templates excluded: equal to another one after repair"
 BROKEN = "templates excluded: a bracket remains that is not a slot"
 BLANKS = "labels with surrounding spaces removed"
-# Applied in this order; SLOT matches `[X]` and `[Y]`.
+# Applied in this order.
 REPAIRS = [
     (re.compile(pattern.replace("SLOT", r"\[[XY]\]")), replacement)
-    for pattern, replacement in (
-        (r"\u200b", ""),
-        (r"(?<=\w)\[ (?=SLOT)", " "),
-        (r"\[ (?=SLOT)", ""),  # ko, az: `[ [X] ]`
-        (r"(?<=SLOT) \]", ""),
-        (r"(?<=SLOT) ?(\w+)\]", r"\1"),  # fi: an ending of the slot, `[X] n]`
-        (r"^\[(\w+ SLOT)er ", r"\1 er "),  # is: the verb, without a space after the slot
-        (r"^\[(?!SLOT|[XY]\])", ""),
-        (r"(?<!\[[XY])\]$", ""),
-    )
+    for pattern, replacement in read_toml(__package__, "mpararel_repairs.toml")["repairs"]
 ]
 
 

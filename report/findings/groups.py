@@ -16,20 +16,11 @@ from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.show import format_p_value, format_value, name_units
 from polyprobe.schema.run.folder import name_runs
 from polyprobe.schema.run.rows import ALL_ROWS, describe_choice
+from polyprobe.system.files import read_toml
 
 ENOUGH = 5  # expected rows, for the chi-squared distribution
 LISTED = 20  # pairs in the terminal
-TERMS = {
-    "right, wrong": "Number of rows: a fact has one in each language. A tie counts with its "
-    "expectation.",
-    "share": "Right rows as a share of all rows, with the 95% bootstrap interval over facts.",
-    "errors": "100 (e/E − n/N) / (n/N): the percentage by which the group's share of the errors "
-    "e/E exceeds its share of the rows n/N (Polyglot or Not).",
-    "χ²": "Pearson's test of equal shares in all groups, with Yates' correction for two groups.",
-    "V": "Cramér's V, the size of the difference from 0 to 1.",
-    "permuted p": "Share of the assignments of labels to whole units with a χ² at least as large.",
-    "RankC": "Mean RankC of the group's facts over pairs of languages.",
-}
+TERMS = read_toml(__package__, "terms.toml")["groups"]
 
 
 def make_groups_finding(groups: Groups) -> Finding:

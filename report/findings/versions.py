@@ -19,6 +19,7 @@ from polyprobe.metrics.pictures.picture import (
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
 from polyprobe.report.findings.comparison import list_notes_of_wording, make_changes_table
 from polyprobe.report.show import format_interval, format_p_value, format_percent, format_value
+from polyprobe.system.files import read_toml
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
 _TEXTS = {
@@ -27,18 +28,7 @@ _TEXTS = {
     "ranks": "Box: quartiles and median; broken line: mean; whiskers: the last ranks within 1.5 "
     "box lengths. Micro-averaged over facts. 1 is best.",
 }
-_TERMS = {
-    "recall@k": "share of facts with a correct answer among the k best-scored candidates; ties "
-    "count with their probability.",
-    "mean rank": "rank of the best-scored correct answer, from 1; lower is better.",
-    "chrF": "similarity of the text to the reference wording, 0 to 100; not a difference.",
-    "prompt_log_probability": "sum over the tokens before the slot.",
-    "macro, micro": "mean over relations (Fluent-mLAMA), and mean over facts.",
-    "inflection delta": "rank of the answer's label less the rank of its inflected form.",
-    "verb form": "share of facts about women (men) whose text has a verb form of that gender.",
-    "feminine verb forms": "their share of the verb forms with a gender, for female subjects.",
-    "QE": "COMET’s estimate of how well the text translates the English sentence.",
-}
+_TERMS = read_toml(__package__, "terms.toml")["versions"]
 
 
 def make_versions_finding(outcome: PairOutcome) -> Finding:

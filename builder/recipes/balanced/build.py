@@ -14,7 +14,7 @@ import polars as pl
 from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.truths import CorrectAnswers, find_alike, flag_rows, learn
 from polyprobe.builder.output.config import Config
-from polyprobe.builder.output.tables import flags_table, render_text
+from polyprobe.builder.output.tables import render_text
 from polyprobe.builder.recipes.requests import BalancedRequest
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.schema.columns import Row
@@ -207,7 +207,6 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     several = any("told" in config.notes for config in configs)
     return {
         "builds": "\n\n".join(describe_build(config) for config in configs),
-        "flags": flags_table(configs),
         "paraphrases": PARAPHRASES if several else "",
     }
 

@@ -7,31 +7,16 @@ from pathlib import Path
 import polars as pl
 
 from polyprobe.builder.output.config import Config
-from polyprobe.builder.output.tables import codes_table, flags_table, markdown_table
+from polyprobe.builder.output.tables import codes_table, markdown_table
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
+from polyprobe.system.files import read_toml
 
 AUDIT, VERDICTS, SECOND = (
     Path(__file__).with_name(name) for name in ("audit.csv", "verdicts.csv", "second.csv")
 )
-
-# {line of the table: column, format, which language is the worst: that with most or least}
-LINES = {
-    "rows": ("rows", ","),
-    "parallel in all languages": ("rows_parallel_in_all", ","),
-    "not parallel to English, worst language": ("rows_not_parallel_to_en", ",", "most"),
-    "with a second correct answer, worst language": ("rows_with_second_answer", ",", "most"),
-    "with a duplicate label": ("rows_with_duplicate_labels", ",", "most"),
-    "with invisible characters": ("rows_with_invisible_characters", ",", "most"),
-    "with a word that mixes alphabets": ("rows_with_mixed_alphabets", ",", "most"),
-    "position of the answer, p-value of uniformity": ("answer_position_p_value", ".2g"),
-    "accuracy by chance": ("accuracy_chance", ".3f"),
-    "accuracy by frequent answers": ("accuracy_frequency", ".3f"),
-    "accuracy by frequent answers, without P530": ("accuracy_frequency_without_p530", ".3f"),
-    "RankC ceiling against English, random": ("ceiling_random", ".3f", "least"),
-    "RankC ceiling against English, answer first": ("ceiling_answer_first", ".3f", "least"),
-}
+LINES = read_toml(__package__, "audit.toml")
 
 
 def read_audit() -> pl.DataFrame:
@@ -50,7 +35,6 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "audit_languages": languages_table(audit),
         "verdicts": verdicts_table(),
         "draw": describe_draw(audit),
-        "flags": flags_table(configs),
         "barred": barred(),
         "second": second_answers(),
         "forms": forms_table(configs),

@@ -22,6 +22,7 @@ from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators.templates import count_votes
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.protocol import find_repeated
+from polyprobe.system.files import read_toml
 
 DEFAULT_CONFIG = "en"
 TRUSTED = ("bing",)
@@ -30,20 +31,7 @@ STRIPPED = re.compile(r"[.:。]")
 WORDLESS = re.compile(r"\[[XY]\]|[\W_]")
 SIZES = ("relations", "templates", "reviewed", "tuples", "rows", "kept")
 VOTES = ("agreed", "released", "common", "by_two")
-DEFECTS = {
-    "brackets": "templates with a bracket that is not a slot",
-    "twins": "templates that equal an earlier one of the relation without these brackets",
-    "wordless": "templates without a word besides the slots",
-    "capitals": "templates with a capital letter besides the slots",
-    "stops": "templates that end in a full stop",
-    "objects_by_id": "tuples whose subject has several objects in the relation, by ids",
-    "objects_by_label": "such tuples by the released rule: labels up to the first hyphen",
-    "same_labels": "tuples with both labels of an earlier tuple of the relation",
-    "same_ends": "tuples whose subject and object have the same label",
-    "blanks": "labels with surrounding spaces",
-    "unasked": "tuples of relations without templates, which are no rows",
-}
-"""The counts that are defects, and their meanings; `tuples` are those with templates."""
+DEFECTS = read_toml(__package__, "defects.toml")
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:

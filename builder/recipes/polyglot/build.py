@@ -12,21 +12,15 @@ import polars as pl
 import pyarrow as pa
 
 from polyprobe.builder.output.config import NOTES, Config
-from polyprobe.builder.output.tables import flags_table, markdown_table
+from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.sources import mpararel, polyglot
 from polyprobe.schema.columns import REPEATED, REPEATED_ROW, SLOT
+from polyprobe.system.files import read_toml
 
 DEFAULT_CONFIG = "en"
 PARALLEL = "parallel"
 FLAGS = ("inverted", "ends_in_answer", REPEATED, REPEATED_ROW)
-COUNTS = {
-    "own_prompts": "rows with a stem for each candidate",
-    "several_counterfacts": "rows with several counterfacts",
-    "linked": "rows with Wikidata ids at both ends",
-    "true_is_false": "rows whose fact is among its counterfacts",
-    "untranslated": "rows whose subject is spelled as in English",
-    "spoiled": "answers with another case than the column `object`",
-}
+COUNTS = read_toml(__package__, "counts.toml")
 """Counts of a language on the card, with their meanings."""
 
 
@@ -36,7 +30,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     rows = [
         (meaning, *(part[name] for part in counts.values())) for name, meaning in COUNTS.items()
     ]
-    return {"audit": markdown_table(("", *counts), rows), "flags": flags_table(configs)}
+    return {"audit": markdown_table(("", *counts), rows)}
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:

@@ -33,17 +33,8 @@ MASK = "<mask>"
 
 # The blocks in order: relation, rows in 17, rows in 53. Four of them (P30, P131, P17, P276) share
 # one template; they are identified by mParaRel's tuples (tests/builder/test_bmlama.py).
-BLOCKS = (
-    ("P19", 35, 0), ("P20", 79, 2), ("P279", 121, 2), ("P37", 602, 298), ("P413", 47, 0),
-    ("P449", 11, 0), ("P47", 642, 423), ("P138", 145, 17), ("P364", 25, 0), ("P463", 85, 28),
-    ("P101", 167, 17), ("P106", 46, 0), ("P527", 283, 21), ("P530", 996, 966), ("P176", 35, 0),
-    ("P27", 60, 3), ("P407", 83, 1), ("P30", 212, 118), ("P178", 76, 0), ("P1376", 213, 155),
-    ("P131", 47, 2), ("P1412", 104, 4), ("P108", 21, 0), ("P136", 50, 0), ("P17", 64, 7),
-    ("P39", 110, 3), ("P264", 23, 0), ("P276", 100, 8), ("P937", 150, 20), ("P140", 125, 14),
-    ("P1303", 46, 1), ("P127", 50, 1), ("P103", 130, 19), ("P190", 977, 804), ("P1001", 80, 0),
-    ("P31", 31, 3), ("P495", 30, 1), ("P159", 51, 1), ("P36", 336, 107), ("P740", 36, 1),
-    ("P361", 268, 23),
-)  # fmt: skip
+_LINES = (line.values() for line in read_table_rows(__package__, "blocks.csv"))
+BLOCKS = [(relation, int(in_17), int(in_53)) for relation, in_17, in_53 in _LINES]
 
 
 class Columns(NamedTuple):
