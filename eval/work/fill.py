@@ -64,7 +64,8 @@ def fill_scores(
         console.print(f"{work.n_stored:,} queries are known from earlier runs")
     waiting = list(tables)
     n_left = Counter(task.language for task in work.tasks)
-    with ProgressBars(console, len(tables), work) as bars:
+    n_queries = sum(len(task.prompts) for task in work.tasks)
+    with ProgressBars(console, len(tables), n_queries) as bars:
 
         def write_ready() -> None:
             # A query that an earlier language has too is scored there.
@@ -255,21 +256,13 @@ def check_same_model(
         )
 
 
-class CountBars(Progress):
-    """Progress bars that show how many items are done, the first one languages; the time left."""
+class ProgressBars(Progress):
+    """Progress bars: written languages, scored queries if there are any; the time left."""
 
-    def __init__(self, console: Console, n_languages: int) -> None:
+    def __init__(self, console: Console, n_languages: int, n_queries: int = 0) -> None:
         columns = (TextColumn(DESCRIPTION, markup=False), BarColumn(), MofNCompleteColumn())
         super().__init__(*columns, TimeRemainingColumn(), console=console)
         self.languages = self.add_task("languages", total=n_languages)
-
-
-class ProgressBars(CountBars):
-    """Two progress bars: written languages and scored queries."""
-
-    def __init__(self, console: Console, n_languages: int, work: Work) -> None:
-        super().__init__(console, n_languages)
-        n_queries = sum(len(task.prompts) for task in work.tasks)
         self._queries = self.add_task("queries", total=n_queries, visible=n_queries > 0)
         self._shares: dict[int, float] = {}
 

@@ -16,7 +16,7 @@ from polyprobe.scoring.scorers import MaskedScorer, Scorer
 from polyprobe.scoring.scorers.queries import fit
 from polyprobe.system.messages import Console, naming_language
 
-from .fill import CountBars
+from .fill import ProgressBars
 
 
 def fill_predictions(
@@ -25,7 +25,7 @@ def fill_predictions(
     """Decode the slots of these rows and write the predictions of each complete language."""
     assert isinstance(scorer, MaskedScorer)  # `load` accepts no other
     console = Console(stderr=True)
-    with CountBars(console, len(tables)) as bars:
+    with ProgressBars(console, len(tables)) as bars:
         for language, table in tables.items():
             bar = bars.add_task(language, total=None)
 

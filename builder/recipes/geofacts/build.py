@@ -30,14 +30,10 @@ _MAY_LEAK = ("P37",)
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
 
-# The 53 languages of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
-_CODES = (
-    "af ar az be bg bn ca cs cy da de el en es et eu fa fi fr ga gl he hi hr hu hy id it ja ka ko "
-    "lt lv ms nl pl pt ro ru sk sl sq sr sv ta th tr uk ur vi zh"
-)
-LANGUAGES: tuple[str, ...] = tuple(_CODES.split())
 # {language: {relation: template with `[X]` and `[Y]`}}
 PATTERNS: dict[str, dict[str, str]] = read_toml(__package__, "templates.toml")
+# The 53 languages of BMLAMA without Latin and Cebuano, for which CLDR has hardly any names.
+LANGUAGES = tuple(PATTERNS)
 CORRECTIONS = read_table_rows(__package__, "corrections.csv")
 AND: dict[str, str] = {"en": "and", "id": "dan", "ms": "dan", "ta": "மற்றும்", "vi": "và"}
 # Languages with "North American continent" as the name of 003; 021 has the usual name.

@@ -131,8 +131,7 @@ def translate_rows(
         if span is None:
             result = lose(outcome, f"no words like {outcome.label!r}")
         else:
-            form, start, end = span.form, span.start, span.end
-            result = outcome._replace(form=form, start=start, end=end, score=float(span.score))
+            result = outcome._replace(**span._asdict())
             result = reject_untranslated(result, *pairs[outcome.row])
         outcomes[outcome.row] = result
     return outcomes
