@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.run.folder import AGREE
 from polyprobe.system.messages import PolyprobeError, one_line
-from polyprobe.system.sending import LARGE, BrokenAnswerError, extend, http_failures, open_client
+from polyprobe.system.sending import (
+    LARGE,
+    BrokenAnswerError,
+    BusyError,
+    extend,
+    http_failures,
+    open_client,
+    read_retry_after,
+)
 from polyprobe.system.text import hide_secrets
 
 from .cover import Prompt, PromptReads, Reach
@@ -189,12 +197,15 @@ def compare_ids(server_ids: Any, ids: Sequence[int]) -> str:
 def read_response(response: Any, url: str) -> Any:
     """Return the JSON of an answer; a refusal is an error with the server's own words."""
     status, words = response.status_code, response.text
-    if status in (*REFUSALS, 401, 403):
+    if status in (*REFUSALS, 401, 403, 429):
         message = re.search(r'"(message|detail|error)": *("([^"\\]|\\.)*")', words)
         words = json.loads(message[2], strict=False) if message else words
         words = one_line(hide_secrets(words, url)) if words.strip() else f"HTTP {status}"
         if status in REFUSALS:
             raise RefusedError(words, status)
+        if status == 429:
+            wait = read_retry_after(response.headers.get("retry-after"))
+            raise BusyError(f"HTTP 429: {words}".removesuffix(": HTTP 429"), wait)
         raise PolyprobeError(f"the server {hide_secrets(url)} refuses the key: {words}; set {KEY}")
     response.raise_for_status()
     return response.json()

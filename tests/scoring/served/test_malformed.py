@@ -257,3 +257,9 @@ def test_a_server_that_is_busy_at_times_is_waited_for(later, server, spoil):
         answers = iter([(b"", 429, headers)] * 3)
         spoil(server, path, lambda value, a=answers: next(a, (json.dumps(value).encode(), 200, {})))
     assert check(server) == ""
+
+
+def test_a_server_says_why_it_is_busy(server, spoil):
+    words = json.dumps({"error": {"message": "You exceeded your current quota"}}).encode()
+    spoil(server, "/v1/models", lambda value: (words, 429, HEADERS["retry"]))
+    assert "is busy (HTTP 429: You exceeded your current quota" in check(server)
