@@ -90,8 +90,8 @@ def refuse_differing(names: Sequence[str], differing: Mapping[str, Sequence[str]
         parts.append(f"{setting} {' / '.join(counts)}")
     if parts:
         raise PolyprobeError(
-            f"the runs cannot be compared: they differ in {'; '.join(parts)}; omit some, or add "
-            "--despite-differences to show all with their differences"
+            f"the runs cannot be compared: they differ in {'; '.join(parts)}; omit some, or "
+            "show all and their differences with polyprobe board --despite-differences"
         )
 
 

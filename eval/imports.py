@@ -1,12 +1,11 @@
 """Make a run of scores that were computed elsewhere: `polyprobe import`."""
 
-import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -15,13 +14,10 @@ from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.metrics.space.sheet import read_file, read_text
 from polyprobe.schema.columns import SLOT, fingerprint
-from polyprobe.schema.languages import find_language, find_split, refuse_languages
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
@@ -29,37 +25,18 @@ from polyprobe.schema.run.protocol import check_askable
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import LETTERS
-from polyprobe.system.files import HASH, hash_files, hash_json, locked, read_user_text
-from polyprobe.system.messages import PolyprobeError, guess, one_line, quote, report
+from polyprobe.system.files import HASH, hash_files, hash_json, locked
+from polyprobe.system.messages import PolyprobeError, guess, quote, report
 from polyprobe.system.options import with_keywords
 
 from .donors import deal_donors
 from .options import ImportOptions
 from .questions import DONOR_PROMPT, NO_DONORS, annotate
+from .replies import CHOICE, IDS, SCORED, Reply, Row, read_source
 
-# Columns that name a fact, and other names of columns.
-KEYS = ("fact_id", "template_id", "row", "fact", "query", "question", "prompt", "sentence")
-IDS = ("fact_id", "template_id", "dataset_id", "row")
-ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probability"), "scores")
-ALIASES |= dict.fromkeys(("prediction", "chosen"), "choice")
-ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
-CHOICE, SCORED, SENTENCES, OBJECTS = "choice", "scores", "bmlama", "object"
+SENTENCES, OBJECTS = "bmlama", "object"
 _SLOT = re.compile(r"\[Y\]|_+|\[MASK\]|<mask>")
-Row = Mapping[Any, Any]
 Lists = Sequence[Sequence[str]]
-
-
-class Reply(NamedTuple):
-    """The scores of a fact's candidates in a language, or the choice among them."""
-
-    row: int  # of the source, from 1
-    language: Any  # None if the source names none
-    keys: Row  # what names the fact, by column
-    names: Sequence[Any] | None  # of the candidates; None: all in order
-    values: Sequence[Any] | None  # None for a choice, whose name is the only one
-    tokens: Sequence[int] | None = None
-    donor: str | None = None  # the fact in whose sentence the candidates are instead
-    context: str | None = None  # what a harness had in front of them
 
 
 class RowScores(NamedTuple):
@@ -100,7 +77,8 @@ def import_scores(
     """
     settings = ImportOptions.from_keywords(options, import_scores)
     with TemporaryDirectory(prefix="polyprobe-") as folder:
-        return import_run(scores, dataset, config, Path(output or folder), settings).results
+        run = Path(output or f"{folder}/imported")
+        return import_run(scores, dataset, config, run, settings).results
 
 
 def import_run(
@@ -112,11 +90,14 @@ def import_run(
     paths = sorted({Path(item) for item in items if isinstance(item, str | os.PathLike)})
     sources = {str(path): path for path in paths} or {"scores": scores}
     splits = load_facts(dataset, config, options.languages)
-    replies = {x: _read_source(x, y, tuple(splits), options) for x, y in sources.items()}
+    replies = {x: read_source(x, y, tuple(splits), options) for x, y in sources.items()}
     languages = {language for source in replies.values() for language, _ in source}
     tables = {language: splits[language] for language in splits if language in languages}
     if not tables:
         raise PolyprobeError("no scores; name other files or --languages")
+    if silent := [x for x in splits if options.languages and x not in tables]:
+        text = "correct the files or --languages"
+        raise PolyprobeError(f"no scores in {' and '.join(silent)}; {text}")
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
     donor = any(reply.donor for source in replies.values() for _, reply in source)
@@ -135,7 +116,7 @@ def import_run(
         limit=options.limit,
         sample=options.sample,
         scoring=scoring,
-        bos=None,
+        bos="unknown",
         dtype="unknown",
         device="unknown",
         donor=donor,
@@ -154,124 +135,11 @@ def import_run(
 
 def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
     """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
-    names = [x.name for x in paths[:2]] + [f"{len(paths)} files"] * (len(paths) > 2) or ["python"]
+    names = [x.name for x in paths[:2]] or ["python"]
+    names += [f"{len(paths) - 2} more"] * (len(paths) > 2)
     scores = {str(key): replies[key].scores for key in sorted(replies)}
     digest = hash_files((path.name, path) for path in paths) if paths else hash_json(scores)
     return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}
-
-
-def _read_source(
-    name: str, source: Any, splits: tuple[str, ...], options: ImportOptions
-) -> list[tuple[str, Reply]]:
-    """Read the replies of a file or object with their languages; of some, others are ignored."""
-    stem = re.sub(r"_\d{4}-\d\d-\d\dT[\d.-]+$", "", Path(name).stem)  # lm-eval adds the date
-    parts, replies = re.split("[._-]", stem), []
-    ends = ["_".join(parts[-2:]), *parts[-1:]]  # zh_hant before hant
-    endings = [x for x in ends if find_split(x, splits)] or [*filter(find_language, ends[1:])]
-    default = next(iter(endings or (splits if len(splits) == 1 else ())), None)
-    try:
-        table = _read_table(source)
-        for reply in _read_replies(table, partial(find_split, splits=splits)):
-            code = reply.language.strip() if isinstance(reply.language, str) else default
-            place = f"{name}, row {reply.row}"
-            if code is None:
-                raise PolyprobeError(f"{place}: no language in a column, its name or --languages")
-            if split := find_split(code, splits):
-                replies.append((split, reply))
-            elif options.languages is None:
-                refuse_languages([code], f"the dataset ({place})", splits)
-        if not replies and options.languages is None and len(table.columns):
-            raise PolyprobeError(f"{name}: no rows with scores or predictions; columns: {[*table]}")
-    except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-        raise PolyprobeError(f"{name} is no table of scores: {one_line(error)}") from error
-    return replies
-
-
-def _read_table(source: Any) -> pd.DataFrame:
-    """Read a file, rows, columns, a data frame or {language: {fact: scores}} as a table."""
-    suffix = source.suffix.lower() if isinstance(source, Path) else None
-    if suffix == ".jsonl":
-        lines = filter(str.strip, read_user_text(source).split("\n"))
-        source = json.loads("[" + ",\n".join(lines) + "]")
-    elif suffix in (".csv", ".tsv", ".txt", ".json"):
-        source = (json.loads if suffix == ".json" else read_text)(read_user_text(source))
-    elif suffix is not None:
-        source = read_file(source)
-    source = [] if isinstance(source, Mapping) and "results" in source else source  # of a harness
-    if hasattr(source, "to_pandas"):  # of polars or pyarrow
-        source = source.to_pandas()
-    elif isinstance(source, Mapping) and any(isinstance(x, Mapping) for x in source.values()):
-        pairs = [(language, fact) for language, facts in source.items() for fact in facts]
-        source = [{"language": x, "fact": y, "scores": source[x][y]} for x, y in pairs]
-    elif isinstance(source, Mapping):
-        source = {column: [*cells] for column, cells in source.items()}
-    table = pd.DataFrame(source).rename(columns=lambda x: str(x).strip().casefold())
-    table = table.rename(columns=ALIASES)
-    if not table.columns.is_unique:
-        raise ValueError(f"two columns mean {table.columns[table.columns.duplicated()][0]}")
-    return table
-
-
-def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) -> Iterator[Reply]:
-    """Yield the replies of a table, or of a harness; `find_split` finds columns of languages."""
-    for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
-        if column in table:
-            rows = enumerate(table.to_dict("records"), start=1)  # lm-eval may have several filters
-            yield from (reader(n, x) for n, x in rows if x.get("filter", "none") == "none")
-            return
-    if "id" in table and not {*KEYS} & {*table} and not isinstance(table["id"].iloc[0], list):
-        table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
-    table = table.assign(number=range(1, len(table) + 1))
-    table = table if "scores" in table else table.rename(columns={"choice": "scores"})
-    if "scores" not in table:
-        languages = [x for x in table if x not in KEYS and find_split(x)]
-        rest = [x for x in table if x not in languages]
-        table = table.melt(rest, languages, "language", "scores")
-    if "candidate" in table:  # a row for each candidate
-        labels = [x for x in ("language", *KEYS) if x in table]
-        groups = table.groupby(labels, sort=False, dropna=False)
-        table = groups.agg({"number": "first", "candidate": list, "scores": list}).reset_index()
-    for row in table.to_dict("records"):
-        names, values, language = row.get("candidate"), row["scores"], row.get("language")
-        keys: Row = {key: row[key] for key in KEYS if key in row} or {"row": row["number"] - 1}
-        if isinstance(values, Mapping):
-            names, values = [*values], [*values.values()]
-        elif isinstance(values, float):
-            values = [values]  # a choice is no number with a point
-        elif isinstance(values, str) or not hasattr(values, "__len__"):
-            names, values = [values], None
-        tokens = row["n_tokens"] if isinstance(row.get("n_tokens"), list) else None
-        reply = Reply(row["number"], language, keys, names, values, tokens)
-        yield reply
-        if row.get("donor_scores"):  # of a run
-            yield reply._replace(values=row["donor_scores"], donor=row["donor"])
-
-
-def _read_lm_eval(number: int, row: Row) -> Reply:
-    """Read a sample of lm-evaluation-harness 0.4."""
-    pairs = [[*request.values()] for request in row["arguments"].values()]
-    keys, donor = _name_fact(row["doc"], row["row"])
-    names, values = [choice for _, choice in pairs], row["filtered_resps"]
-    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]))
-
-
-def _read_lighteval(number: int, row: Row) -> Reply:
-    """Read a detail of lighteval 0.13; behind the choices of exported tasks is a filler."""
-    doc, response = row["doc"], row["model_response"]
-    specific, task = doc["specific"] or {}, re.search(r":([^|]+)\|", doc["task_name"])
-    n = specific.get("n_choices") or len(doc["choices"])
-    keys, donor = _name_fact(specific, doc["id"])
-    values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
-    tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
-    language, names = task and task[1], doc["choices"][:n]
-    return Reply(number, language, keys, names, values, tokens, donor, doc["query"])
-
-
-def _name_fact(doc: Row, number: Any) -> tuple[Row, str | None]:
-    """Name the fact of a document of a harness, and its donor; rows of our tasks are in order."""
-    keys = {key: doc[key] for key in KEYS if doc.get(key)}
-    in_order = not keys or ("fact_id" in keys and not doc.get("donor"))
-    return {**keys, **({"row": number} if in_order else {})}, doc.get("donor")
 
 
 class FactIndex:
@@ -280,7 +148,7 @@ class FactIndex:
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self.rows: dict[str, list[dict[str, Any]]] = {}
         self._numbers: dict[tuple[str, str], set[int]] = defaultdict(set)
-        names = {*IDS, "prompt", DONOR_PROMPT, "candidates", "candidate_ids"}
+        names = {*IDS, "prompt", "donor", DONOR_PROMPT, "candidates", "candidate_ids"}
         for language, table in tables.items():
             self.rows[language] = table.select(names & {*table.column_names}).to_pylist()
             for number, row in enumerate(self.rows[language]):
@@ -317,6 +185,7 @@ def _join_sources(
     for name, source in sources.items():
         names = {_tidy(str(label)) for _, reply in source for label in reply.names or ()}
         # A letter or number is a candidate's only if all names of the source are such.
+        names.discard("none")
         codes = [*LETTERS] if names <= {*LETTERS} else []
         codes = codes or [*map(str, range(1000))] * all(map(str.isdigit, names))
         for language, reply in source:
@@ -326,7 +195,10 @@ def _join_sources(
             place = f"{place}, fact {row['fact_id']}"
             labels, ids = row["candidates"], row.get("candidate_ids") or ()
             elsewhere = [rows[number]["candidates"] for rows in facts.rows.values()]
-            lists = [labels, ids, codes[: len(labels)], *elsewhere]  # names of the candidates
+            cut = [str(x).lstrip("0") for x in ids]  # as a spreadsheet writes them
+            lists = [labels, ids, cut, codes[: len(labels)], *elsewhere]  # names of the candidates
+            if reply.donor not in (None, row["donor"]):
+                raise PolyprobeError(f"{place}: its donor is {row['donor']}, not {reply.donor}")
             key = language, bool(reply.donor), number
             scored = _join_answer(reply, place, row, lists, options, tokenizer)
             if scores.setdefault(key, scored) is not scored:
@@ -406,8 +278,8 @@ def _join_answer(
 
 def _find_place(name: str, lists: Lists, place: str, is_choice: bool = False) -> int:
     """Find the candidate with a name; -1 for the choice of none, as of a letter beyond them."""
-    places = {k for names in lists[:3] for k, label in enumerate(names) if _tidy(label) == name}
-    if not places and is_choice and (name == "none" or (lists[2] and name in LETTERS)):
+    places = {k for names in lists[:4] for k, label in enumerate(names) if _tidy(label) == name}
+    if not places and is_choice and (name == "none" or (lists[3] and name in LETTERS)):
         return -1
     if not places:  # a table with a column for each language has the names of one of them
         places = {k for names in lists for k, label in enumerate(names) if _tidy(label) == name}

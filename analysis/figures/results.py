@@ -261,7 +261,7 @@ def explain_missing(results: Mapping[str, Any]) -> str | None:
     if CENTRED not in means:
         remedy = "score again without --no-donor, with --scoring bmlama or object"
         if "imported" in split_signature(results["signature"]):
-            remedy = "import the answers to STEM_donor too, the second task of `polyprobe export`"
+            remedy = "import scores with a donor too, as of the second task of `polyprobe export`"
         return f"no centred RankC and gain: no fact was asked about another subject; {remedy}"
     n_without = results.get("left_out", {}).get(CENTRED, 0)
     if n_without == n:

@@ -105,8 +105,8 @@ def read_subwords(
 def _find_place(settings: Settings, model: str | None) -> Place:
     if model is not None:
         return find_tokenizer(model)
-    # The revision of a folder, and that of a served model, is none of the Hub.
-    local = is_hash(settings.revision) or settings.device == SERVED
+    # The revision of a folder, and that of a served or imported model, is none of the Hub.
+    local = is_hash(settings.revision) or settings.device in (SERVED, "unknown")
     try:
         return find_tokenizer(settings.model, None if local else settings.revision)
     except PolyprobeError as error:

@@ -92,7 +92,7 @@ def test_a_run_without_second_questions_says_so(place, tmp_path):
     assert f"model: {line}" in board.output
     imported = explain_missing(results | {"signature": f"{results['signature']}|imported:table"})
     assert imported.endswith(
-        "import the answers to STEM_donor too, the second task of `polyprobe export`"
+        "import scores with a donor too, as of the second task of `polyprobe export`"
     )
 
 

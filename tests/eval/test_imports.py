@@ -103,6 +103,28 @@ SOURCES = {
         rows, lambda x: dict(zip(x["candidates"], map(str, x["scores"]), strict=True))
     ),
     "lists in order": lambda rows, _: {x: [row["scores"] for row in y] for x, y in rows.items()},
+    "facts of one language in JSON": lambda rows, file: [
+        write(y, file / f"{x}.json")
+        for x, y in by_fact(
+            rows, lambda x: dict(zip(x["candidates"], x["scores"], strict=True))
+        ).items()
+    ],
+    "languages in turn, no ids": lambda rows, _: [
+        {"language": x, "scores": row["scores"]}
+        for table in zip(*rows.values(), strict=True)
+        for x, row in zip(rows, table, strict=True)
+    ],
+    "lists in cells": lambda rows, file: write(
+        [
+            {"row": row["row"]} | {x: str(rows[x][row["row"]]["scores"]) for x in rows}
+            for row in rows["en"]
+        ],
+        file / "a.csv",
+    ),
+    "an index of facts": lambda rows, _: pd.DataFrame(lines(rows, "fact_id")).set_index("fact_id"),
+    "a name with a blank": lambda rows, _: pd.DataFrame(lines(rows, "fact_id")).rename(
+        columns={"fact_id": "Fact ID"}
+    ),
     "arrays": lambda rows, _: by_fact(rows, lambda x: np.array(x["scores"])),
     "pandas": lambda rows, _: pd.DataFrame(lines(rows, "row")),
     "polars": lambda rows, _: pl.DataFrame(lines(rows, "fact_id")),
@@ -151,6 +173,14 @@ def test_a_letter_beyond_the_candidates_is_never_right_and_equals_no_other(facts
     assert four == 4
     assert results["accuracy"]["en"] == right / 8
     assert results["agreement"]["en-ru"] == four / 8
+
+
+@pytest.mark.parametrize("name", ["letter", "number", "text"])
+def test_none_is_the_choice_of_no_candidate(name, facts, rows):
+    choices = choose(rows, CHOICES[name])
+    choices["en"][FACT] = "none"
+    accuracy = import_scores(choices, facts)["accuracy"]
+    assert accuracy["ru"] - accuracy["en"] == (0 in rows["en"][0]["answers"]) / 8
 
 
 FACT = "P36:C0:0"  # in English, with the candidates Paris, Berlin, Rome and Moscow
@@ -217,7 +247,7 @@ MISTAKES = {
     "no language": (lambda rows: [{"fact_id": FACT, "scores": [1]}], "scores, row 1: no language"),
     "no scores": (
         lambda rows: [{"a": 1, "b": 2}],
-        "scores: no rows with scores or predictions; columns: ['a', 'b']",
+        "scores is no table of scores: no column of scores or choices; columns: ['a', 'b']",
     ),
     "two columns": (
         lambda rows: [{"prediction": "A", "chosen": "B"}],
@@ -231,7 +261,23 @@ MISTAKES = {
         lambda rows: {"ru": {FACT: rows["ru"][0]["scores"]}},
         "ru: 7 of 8 rows have no scores (1, 2, 3, …); add --allow-missing",
     ),
-    "no choice": (repeat([{"prediction": ""}]), f"{PLACE}: '' is no candidate"),
+    "no choice": (
+        repeat([{"prediction": "A"}, {"prediction": None, "fact_id": "P36:C1:1"}]),
+        "en: 7 of 8 rows have no scores (1, 2, 3, …); add --allow-missing",
+    ),
+    "a choice alone as a score": (repeat([{"score": 0}]), f"{PLACE}: 1 scores of 4"),
+    "no known column of rows": (
+        lambda rows: [{"qid": row["fact_id"], "prediction": "A"} for row in rows["en"]],
+        "scores is no table of scores: no column of fact_id, template_id, row, fact, query, ",
+    ),
+    "no known column of scores": (
+        repeat([{"candidate": "Paris", "logit": 1}]),
+        "scores is no table of scores: no column of scores or choices; columns: ['fact_id', ",
+    ),
+    "another donor": (
+        repeat([{"donor": FACT, "scores": [1, 2, 3, 4]}]),
+        f"{PLACE}: its donor is P",
+    ),
     "a table of another form": (lambda rows: 5, "scores is no table of scores: "),
 }
 
@@ -261,7 +307,16 @@ def test_the_scores_of_a_run_give_its_figures(tmp_path):
     expected = read_results(run)
     for name in ("accuracy", "accuracy_gain", "rankc_subject", "rankc", "p_values", "donors"):
         assert results[name] == expected[name]
-    assert results["signature"].count("imported:en.parquet+ru.parquet+3 files@sha256-") == 1
+    rows = [{**row, "language": x} for x in own for row in run.read(x).to_pylist()]
+    keys = ("fact_id", "language", "donor")
+    tables = [
+        [{x: row[x] for x in keys[:2]} | {"scores": row["scores"]} for row in rows],
+        [{x: row[x] for x in keys} | {"scores": row["donor_scores"]} for row in rows],
+    ]
+    files = [write(table, tmp_path / f"{k}.json") for k, table in enumerate(tables)]
+    again = import_scores(files, str(dataset))
+    assert again["rankc_subject"] == pytest.approx(expected["rankc_subject"])
+    assert results["signature"].count("imported:en.parquet+ru.parquet+1 more@sha256-") == 1
 
 
 def test_missing_rows_are_left_out_in_all_languages_and_counted(facts, rows, tmp_path, capsys):
@@ -280,6 +335,25 @@ def test_missing_rows_are_left_out_in_all_languages_and_counted(facts, rows, tmp
     heads = [column.head for column in finding.parts[0].blocks[0].columns]
     assert heads[:2] == ["language", "accuracy\nn = 7"]
     assert any("scores from elsewhere: python@sha256-" in note for note in finding.notes)
+
+
+@pytest.mark.parametrize("empty", [None, ""])
+def test_a_row_without_an_answer_is_missing(empty, facts, rows):
+    table = [
+        {"fact_id": row["fact_id"], "language": x, "prediction": row["row"] % 2 if k else empty}
+        for x, of in rows.items()
+        for k, row in enumerate(of)
+    ]
+    results = import_scores(pd.DataFrame(table), facts, allow_missing=True)
+    assert results["n_queries"] == 7
+    right = sum(row["row"] % 2 in row["answers"] for row in rows["ru"][1:])
+    assert results["accuracy"]["ru"] == right / 7
+
+
+def test_a_language_without_scores_is_named(facts, rows):
+    scores = by_fact({"en": rows["en"]}, lambda row: row["scores"])
+    with pytest.raises(PolyprobeError, match="no scores in ru; correct the files or --languages"):
+        import_scores(scores, facts, languages="en,ru")
 
 
 def test_an_import_is_repeated_to_complete_it(facts, rows, tmp_path, monkeypatch):
@@ -322,6 +396,7 @@ def test_the_command(facts, rows, tmp_path):
 
 
 FILES = {
+    "n.json": (b'{"en": {"a": 1}, "en": {"b": 2}}', " is no table of scores: 'en' is there twice"),
     "folder": (None, " is no table of scores: "),
     "a.xlsx": (b"PK", " is no table of scores: a.xlsx: expected a file that ends in .csv"),
     "b.csv": (b"PK\x03\x04", " is an Excel workbook or an archive; save it as CSV UTF-8"),

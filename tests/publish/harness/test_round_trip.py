@@ -92,4 +92,4 @@ def test_all_figures_come_back(harness, scoring, work, capsys):
     found = import_scores(bare, str(work / "geofacts"), languages=languages, **counted)
     missing = [*compare(own, found)]
     assert {f".{name} is missing" for name in OF_DONORS} <= {*missing}
-    assert "import the answers to STEM_donor too" in explain_missing(found)
+    assert "import scores with a donor too" in explain_missing(found)
