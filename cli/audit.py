@@ -48,7 +48,7 @@ def audit(
     with explain_missing_extras("the audit"):
         from polyprobe.builder.audit import audit_tables
         from polyprobe.builder.audit.report import make_audit_finding, to_json
-        from polyprobe.builder.audit.tables import count_templates, read_tables
+        from polyprobe.builder.audit.tables import count_parts, count_templates, read_tables
         from polyprobe.builder.audit.templates import make_templates_finding, templates_json
     splits, name = parse_splits(options.languages), Path(dataset).resolve().name
     if options.templates:
@@ -57,4 +57,5 @@ def audit(
         return
     tables = read_tables(dataset, options.config, splits)
     result = audit_tables(tables, f"{name}/{options.config or 'default'}")
+    result = result._replace(parts=count_parts(dataset, tables))
     options.write(make_audit_finding(result), lambda: to_json(result))

@@ -182,6 +182,22 @@ def own(
     say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
+@app.command(epilog="Example: polyprobe build mubench aialt/MuBench --languages en,nl,zh")
+def mubench(
+    source: Annotated[
+        str,
+        typer.Argument(help="Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub."),
+    ],
+    languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
+    mirror: Mirror = None,
+    output: Output = None,
+) -> None:
+    """Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA."""
+    from polyprobe.builder import build
+
+    say(f"Wrote {build.build_mubench(source, split_list(languages), mirror, output)}.")
+
+
 @app.command(
     "sentences",
     epilog="Example: polyprobe build sentences geofacts --languages es,ca --translator apertium",

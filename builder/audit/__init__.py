@@ -1,7 +1,7 @@
 """Counts of a dataset's defects; `audit_tables` accepts any tables of our schema."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -50,6 +50,7 @@ class Audit(NamedTuple):
     languages: dict[str, LanguageAudit]
     ceiling: Ceiling
     baselines: dict[str, Baseline]  # of the reference's rows, by relation, of all rows under ""
+    parts: Mapping[str, dict[str, Any]] = {}  # of LANG-train, LANG-valid, … (`count_parts`)
 
 
 @check_arguments

@@ -1,5 +1,6 @@
 """The accuracy that a dataset allows without a model: by chance, and by frequent answers."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -52,3 +53,13 @@ def find_baselines(split: Split, by_id: bool) -> dict[str, Baseline]:
         )
         for relation, numbers in places.items()
     }
+
+
+def find_prior(split: Split, n_train: int) -> float | None:
+    """Return the accuracy, behind the first rows, of the candidates right most often in these."""
+    rows, shares = list(zip(split.candidates, split.answers, strict=True)), []
+    counts = Counter(names[place] for names, right in rows[:n_train] for place in right)
+    for names, right in rows[n_train:]:
+        best = [counts[name] == max(counts[x] for x in names) for name in names]
+        shares.append(sum(best[place] for place in right) / sum(best))
+    return float(np.mean(shares)) if counts and shares else None

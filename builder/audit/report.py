@@ -46,6 +46,7 @@ def to_json(audit: Audit) -> dict[str, Any]:
             for name, counts in audit.languages.items()
         },
         "ceiling": audit.ceiling._asdict(),
+        "parts": audit.parts,
         "accuracy_without_a_model": {"overall": baselines.pop(""), "by_relation": baselines},
     }
 

@@ -1,6 +1,8 @@
 """Tables of a dataset, as it is: unchecked, from Parquet files, the Hub, or the TSVs of BMLAMA."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -11,6 +13,9 @@ from polyprobe.schema.load import read_splits
 from polyprobe.schema.locate import list_splits, locate, read_card
 from polyprobe.system.messages import PolyprobeError
 
+from .baseline import find_prior
+from .checks import find_second_answers
+from .split import read_split
 from .templates import TemplateCounts, tally_templates
 
 Languages = list[str] | None  # None: all
@@ -57,3 +62,33 @@ def count_templates(
             f"{dataset} has no templates: no relation's prompts differ only in the subject's label"
         )
     return counts
+
+
+def count_parts(dataset: str, languages: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """Count the defects of languages in the configurations LANG-train, LANG-valid and LANG-test."""
+    card = Path(locate(dataset)) / "README.md"
+    configs = {x.config for x in list_splits(read_card(card))} if card.is_file() else set()
+    counts, english = {}, dict[str, str]()  # {released id: fact}
+    for language in dict.fromkeys(["en", *languages]):
+        names = [f"{language.replace('_', '-')}-{part}" for part in ("train", "valid", "test")]
+        tables = [read_splits(dataset, x, [language])[language] for x in names if x in configs]
+        if not tables:
+            continue
+        table, n_train = pa.concat_tables(tables), len(tables[0]) if names[0] in configs else 0
+        split = read_split(language, table, dataset)
+        key = "dataset_id" if "dataset_id" in table.column_names else "fact_id"
+        facts = dict(zip(table[key].to_pylist(), split.fact_id, strict=True))
+        english = english or facts
+        linked = {*english.values()}.intersection(facts.values())
+        others = [facts[x] != english[x] for x in english if facts.get(x) in linked]
+        trained = {*split.prompt[:n_train]}
+        counts[language] = {
+            "rows": len(table),
+            "rows_with_second_answer": sum(find_second_answers(split, split)),
+            "rows_outside_train": len(table) - n_train,
+            "rows_with_prompt_of_train": sum(x in trained for x in split.prompt[n_train:]),
+            "accuracy_of_train_prior": find_prior(split, n_train),
+            "ids_compared_to_en": len(others),
+            "ids_of_other_facts_than_in_en": sum(others),
+        }
+    return {language: counts[language] for language in languages if language in counts}

@@ -31,18 +31,20 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     return mlama.from_rows(read_folder(folder), languages)
 
 
-def download() -> Path:
-    """Return the folder of huggingface_hub's cache with the dataset's Parquet files."""
+def download(
+    name: str = NAME, patterns: Sequence[str] = ("*.parquet",), revision: str | None = REVISION
+) -> Path:
+    """Return the folder of huggingface_hub's cache with some files of a dataset."""
     from huggingface_hub import snapshot_download
 
     try:
         folder = snapshot_download(
-            NAME, repo_type="dataset", revision=REVISION, allow_patterns="*.parquet"
+            name, repo_type="dataset", revision=revision, allow_patterns=[*patterns]
         )
     except Exception as error:  # huggingface_hub's, httpx's or the disk's
         raise PolyprobeError(
-            f"cannot download {NAME} from the Hub ({type(error).__name__}: {one_line(error)}); "
-            f"try again, or take {mlama.URL}: source mlama"
+            f"cannot download {name} from the Hub ({type(error).__name__}: {one_line(error)}); "
+            + (f"try again, or take {mlama.URL}: source mlama" if name == NAME else "try again")
         ) from error
     return Path(folder)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from polyprobe.builder.build import build_balanced, build_dataset, build_own
+from polyprobe.builder.build import build_balanced, build_dataset, build_mubench, build_own
 from polyprobe.builder.recipes import RECIPES, REQUESTED
+from polyprobe.builder.recipes.mubench import build as mubench
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.publish.install import install_folder
 from polyprobe.publish.push import Target, push
@@ -17,6 +18,8 @@ from tests.builder.tiny_facts import CAPITALS, serve
 from tests.builder.tiny_fluent_mlama import mirror as fluent_mlama
 from tests.builder.tiny_klar import mirror as klar
 from tests.builder.tiny_mpararel import mirror as mpararel
+from tests.builder.tiny_mubench import FACTS as MUBENCH_FACTS
+from tests.builder.tiny_mubench import write as write_mubench
 from tests.builder.tiny_polyglot import GERMAN
 from tests.builder.tiny_polyglot import mirror as polyglot
 from tests.builder.tiny_repaired import sources as bmlama
@@ -46,6 +49,12 @@ def make_own(folder, request):
     build_own(OwnRequest(*(folder.parent / name for name in files)), folder)
 
 
+def make_mubench(folder, request):
+    patch = request.getfixturevalue("monkeypatch")
+    patch.setattr(mubench, "read_facts", lambda *_: MUBENCH_FACTS)
+    build_mubench(str(write_mubench(folder.parent / "source")), output=folder)
+
+
 def make_sentences(folder, request):
     request.getfixturevalue("sentences")
     build_sentences(folder, phrasebook())
@@ -58,7 +67,12 @@ def make_recipe(folder, request):
     build_dataset(name, CONFIGS.get(name, ()), mirror, folder)
 
 
-MAKERS = {"balanced": make_balanced, "own": make_own, "tiny": make_sentences}
+MAKERS = {
+    "balanced": make_balanced,
+    "mubench": make_mubench,
+    "own": make_own,
+    "tiny": make_sentences,
+}
 
 
 @pytest.mark.parametrize("name", [*RECIPES, *REQUESTED, "tiny"])

@@ -1,0 +1,1 @@
+"""BMLAMA as MuBench and BabyLM 2026 have it."""
