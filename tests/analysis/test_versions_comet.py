@@ -159,7 +159,7 @@ def test_mean_scores_by_hand(tmp_path, python):
     # third: Москве (as long), Париже and Риме (a letter more)
     longer = (4 * 1 + 2 * 2 + 8 * 1) / N / 100
     assert russian.difference == pytest.approx(longer)
-    assert mean[1:] == (*russian[1:8], russian.p)
+    assert mean[1:] == (*russian[1:8], russian.p, russian.bounds)
     changes = by_relation["ru"].figures["QE"]  # rows 0-3 and 8-11 are of P19, 4-7 of P20
     assert (8 * changes["P19"] + 4 * changes["P20"]) / N == pytest.approx(longer)
     assert "QE" not in by_relation["en"].figures
