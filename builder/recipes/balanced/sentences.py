@@ -16,18 +16,15 @@ from polyprobe.builder.facts import FACTS, PROMPTS, Facts
 from polyprobe.builder.sources import xfactr
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import read_files
+from polyprobe.system.files import read_table_rows
 from polyprobe.system.messages import PolyprobeError, track
 
 UNLABELLED = "facts without a sentence: no label in the language"
 
 # {(language, relation): (mark in the file, correct mark)}: marks that are wrong for any label.
 FIXED_MARKS = {
-    ("el", "P31"): ("[Y.Acc]", "[Y.Nom]"),  # after "is"
-    ("es", "P127"): ("dueña;", "dueño;"),  # after a masculine article, which no mark changes
-    ("fr", "P27"): ("[ARTDEF;Y]", "[PREPDEF;Y]"),  # after "citizen"
-    ("fr", "P31"): ("un [ARTIND;Y]", "[ARTIND;Y]"),  # two articles
-    ("fr", "P1923"): ("participée;", "participé;"),  # no feminine after avoir
-    ("fr", "P159"): ("en [PREPLOC;Y]", "[PREPLOC;Y]"),  # two prepositions
+    (x["language"], x["relation"]): (x["released"], x["correct"])
+    for x in read_table_rows(__package__, "marks.csv")
 }
 
 

@@ -21,6 +21,7 @@ from polyprobe.builder.output.config import NOTES, Config
 from polyprobe.builder.output.tables import markdown_table
 from polyprobe.builder.recipes.balanced.sentences import read_prompts, render_rows
 from polyprobe.builder.sources import mpararel, xfactr
+from polyprobe.system.files import read_toml
 
 DEFAULT_CONFIG = "en"
 COMPLETED = "mpararel"  # the `label_from` of its labels
@@ -31,12 +32,7 @@ RELEASED = {"uuid": pl.String, "predicate_id": pl.String, "sub_uri": pl.String,
 NO_NAME = "no name in the language"
 UNDECIDED = "several names, none of them marked as the label"
 # Facts in each language in the paper's table 5.
-PUBLISHED = {
-    "bn": 9383, "ceb": 8160, "el": 13034, "en": 45684, "es": 37065, "fr": 40240, "he": 17050,
-    "hu": 20438, "ilo": 4053, "ja": 25144, "ko": 16098, "mg": 4945, "mr": 7877, "nl": 38291,
-    "pa": 5455, "ru": 26265, "sw": 6834, "tl": 7116, "tr": 16104, "vi": 13642, "war": 7342,
-    "yo": 4609, "zh": 23142,
-}  # fmt: skip
+PUBLISHED = read_toml(__package__, "published.toml")
 
 
 class Release(NamedTuple):
