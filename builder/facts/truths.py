@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, SECOND_ANSWERS, Row
+from polyprobe.system.files import read_toml
 
 from . import FACTS, Fact
 from .labels import UNSPACED, find_script, fold
@@ -29,19 +30,8 @@ UPWARD = {
     "P361": ("P361",),
 }
 FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are correct too
-# Groups of ids: if one is correct, the others are correct or nearly so.
-ALIKE = (
-    ("Q432", "Q47740"),  # Islam, Muslim
-    ("Q5043", "Q1841", "Q9592"),  # Christianity, Catholicism, Catholic Church
-    ("Q19546", "Q29182", "Q49476", "Q45722"),  # pope, bishop, archbishop, cardinal
-    ("Q828", "Q49", "Q18"),  # the Americas, North and South America
-)
-# {relation: objects that are correct, or nearly so, for almost any subject}
-ALWAYS = {
-    "P39": {"Q152002"},  # pastor: most holders of a position are clergy
-    "P101": {"Q336"},  # science
-    "P527": {"Q9121"},  # atom
-}
+# Groups of ids that are alike, and the objects of a relation that are always correct.
+NEARLY = read_toml(__package__, "truths.toml")
 _WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
 
@@ -132,8 +122,8 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Obj
         start |= set(climb([subject], PLACES, edges)) - {subject}
     right = start | set(climb(start, UPWARD.get(relation, ()), edges))
     # Some objects fit almost any subject, whatever the facts say.
-    right |= ALWAYS.get(relation, set())
-    return right.union(*(alike for alike in ALIKE if not right.isdisjoint(alike)))
+    right.update(NEARLY["always"].get(relation, ()))
+    return right.union(*(alike for alike in NEARLY["alike"] if not right.isdisjoint(alike)))
 
 
 def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> Iterator[str]:

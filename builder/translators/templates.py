@@ -15,6 +15,7 @@ import polars as pl
 from polyprobe.builder.facts import SUBJECT, TEMPLATES, is_template
 from polyprobe.builder.facts.labels import fold, normalise
 from polyprobe.schema.columns import SLOT
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError, refuse_unknown
 
 from . import Translator, load_translator, read_pairs
@@ -42,15 +43,8 @@ PAIRS = ("()", "（）", "{}", "｛｝", "<>", "＜＞", "【】", "〔〕", "�
 # No such letter is next to a slot without brackets; Chinese and Korean put no space around it.
 LETTER = "[0-9_A-Za-z\u00c0-\u024f\u0300-\u03ff\u0400-\u052f\u1f00-\u1fff]"
 
-# Renderings of a letter in brackets, ignoring case: similar letters, its name, its sound.
-SUBJECT_LETTERS = (
-    *("x", "ｘ", "х", "χ", "кс", "икс", "ікс"),
-    *("س", "إكس", "ایکس", "איקס", "एक्स", "এক্স", "எக்ஸ்", "ఎక్స్", "იქსი", "エックス", "엑스"),
-)
-OBJECT_LETTERS = (
-    *("y", "ｙ", "у", "υ", "и", "игрек", "ігрек", "ипсилон"),
-    *("ص", "واي", "وای", "وائی", "וואי", "वाई", "वाय", "ওয়াই", "ஒய்", "వై", "იგრეკი", "ワイ", "와이"),
-)
+# Renderings of a letter in brackets
+RENDERINGS = read_toml(__package__, "letters.toml")
 LETTERS = (("X", "Y"), ("Х", "У"), ("Χ", "Υ"))  # Latin, Cyrillic, Greek
 NAMES = ("Xarvon", "Yelvik")  # neither words nor names of a known language
 
@@ -64,7 +58,7 @@ class Style(NamedTuple):
     readings: tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]
 
 
-def _in_brackets(letters: tuple[str, ...]) -> re.Pattern[str]:
+def _in_brackets(letters: Sequence[str]) -> re.Pattern[str]:
     names = "|".join(map(re.escape, letters))
     forms = [rf"[{OPENING}]+ ?(?:{names}) ?[{CLOSING}]+"]
     forms += [rf"{re.escape(pair[0])} ?(?:{names}) ?{re.escape(pair[1])}" for pair in PAIRS]
@@ -79,7 +73,7 @@ def _as_word(name: str) -> re.Pattern[str]:
     return re.compile(rf"(?<!{LETTER}){name}(?!{LETTER})", re.IGNORECASE)
 
 
-_BRACKETS = (_in_brackets(SUBJECT_LETTERS), _in_brackets(OBJECT_LETTERS))
+_BRACKETS = (_in_brackets(RENDERINGS["subject"]), _in_brackets(RENDERINGS["object"]))
 _CAPITALS = tuple((_as_letter(x), _as_letter(y)) for x, y in LETTERS)
 
 STYLES = {
