@@ -6,27 +6,22 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from polyprobe.system.files import read_table_rows
+
 from ..entities import FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
 from ..inflection import ByRule, Chain, Inflector, UnimorphTable, find_table
 from . import el, es, fr, hu, slavic, tr
 
-YA = "য়"
-# Last sounds, and the endings of the genitive and the locative; the first that fits counts.
-BENGALI = (
-    ("া$", "র", YA),
-    ("[ািীুূৃেৈোৌও]$", "র", "তে"),
-    ("[অআইঈউঊঋএঐঔ]$", f"{YA}ের", "তে"),
-    ("ং$", f"{YA}ের", f"{YA}ে"),
-    ("[ক-হৎ]\u09bc?$", "ের", "ে"),  # a consonant, with or without the dot below
-)
+# Last sounds, and the endings of the genitive and the locative; the first that fits counts. The
+# last one is a consonant, with or without the dot below.
+BENGALI = read_table_rows(__package__, "bn.csv")
 
 
 def decline_bengali(head: str, case: str, kinds: Collection[str]) -> str | None:
     """Return the head with the ending: ঢাকা, ঢাকার, ঢাকায়; None if it does not end in Bengali."""
-    for last, genitive, locative in BENGALI:
-        if case in ("GEN", "LOC") and re.search(last, head):
-            return head + (genitive if case == "GEN" else locative)
-    return None
+    endings = (row.get(case) for row in BENGALI if re.search(row["last"], head))
+    ending = next(endings, None)
+    return None if ending is None else head + ending
 
 
 def decline_marathi(head: str, case: str, kinds: Collection[str]) -> str | None:

@@ -14,19 +14,12 @@ FEMININE_KINDS = frozenset({"company", "record label", "club", "island"})
 NEUTERS_IN_OS = re.compile(r"δασος|επος|αργος|ορος|.*(ειδος|γενος|μελος|κρατος|σκαφος|σμηνος)")
 FEMININES_IN_OS = re.compile(r"παφος|κνιδος|κορινθος|.*(νησος|οδος|ηπειρος)")
 # A title's own article: Ο Νονός.
-TITLE_ARTICLES = {"Ο": Agreement(MASC), "Η": Agreement(FEM), "Το": Agreement(NEUT),
-                  "Οι": Agreement(MASC, PL), "Τα": Agreement(NEUT, PL)}  # fmt: skip
+TITLE_ARTICLES = {name: Agreement(*agreement) for name, agreement in WORDS["titles"].items()}
 TITLE = re.compile(r"(Ο|Η|Το|Οι|Τα) ")
 KEEPS_N = re.compile(r"[αεηιουωκπτξψ]|μπ|ντ|γκ|[^α-ω]|$")
 GREEK = re.compile(r"[\u0370-\u03ff\u1f00-\u1fff’'.0-9-]+")
 STOPS = frozenset(WORDS["stops"])
 SYLLABLE = re.compile(r"ου|αι|ει|οι|υι|αυ|ευ|ηυ|[αεηιουω]")
-GENITIVES = {
-    FEM: {"α": "ας", "η": "ης", "ος": "ου"},
-    MASC: {"ης": "η", "ας": "α", "ος": "ου"},
-    NEUT: {"ος": "ους"},
-}
-ACCUSATIVES = {MASC: {"ης": "η", "ας": "α", "ος": "ο"}, FEM: {"ος": "ο"}}
 
 
 def agree(label: str, traits: Traits) -> Agreement:
@@ -149,7 +142,7 @@ def decline_greek(word: str, case: str, gender: str) -> str | None:
     plain = strip_tonos(word)
     if case == "ACC" and (gender == NEUT or (gender == FEM and not plain.endswith("ος"))):
         return word
-    endings = (ACCUSATIVES if case == "ACC" else GENITIVES).get(gender, {})
+    endings = WORDS["endings"][case].get(gender, {})
     for ending, new in endings.items():
         if plain.endswith(ending) and not (new in ("ου", "ους") and _is_early(word)):
             accented = word[-len(ending) :] != plain[-len(ending) :]

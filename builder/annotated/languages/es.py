@@ -3,20 +3,12 @@
 import re
 import unicodedata
 
+from polyprobe.system.files import read_toml
+
 from ..entities import FEM, MARK, MASC, PL, SG, Agreement, Phrase, PromptEntity, Traits
 
-ARTICLES = {
-    "DEF": {(MASC, SG): "el", (FEM, SG): "la", (MASC, PL): "los", (FEM, PL): "las"},
-    "ART": {(MASC, SG): "un", (FEM, SG): "una", (MASC, PL): "unos", (FEM, PL): "unas"},
-}
-FEMININE = re.compile(r".*(a|ción|sión|xión|dad|tad|tud|umbre|triz|sis|itis)")
-# Masculine words in -a: from Greek (-ema, -oma, -ama), a few others, and those of both genders.
-MASCULINE_IN_A = re.compile(
-    r".*([eo]ma|grama|drama|día|mapa|planeta|poeta|atleta|cometa|papa|ista|cida|crata)"
-)
-FEMININES = {"mano", "radio", "foto", "orden", "clase", "lengua", "red", "ley", "nave", "torre",
-             "parte", "gente", "sangre", "nariz", "voz", "cruz", "luz", "flor", "piel",
-             "sal"}  # fmt: skip
+WORDS = read_toml(__package__, "es.toml")
+ENDINGS = {name: tuple(endings) for name, endings in WORDS["endings"].items()}
 
 
 def agree(label: str, traits: Traits) -> Agreement:
@@ -32,19 +24,20 @@ def agree(label: str, traits: Traits) -> Agreement:
         return Agreement(FEM if head.endswith("triz") else MASC)
     number = PL if re.fullmatch(r".*[aeo]s", head) and not head.endswith("sis") else SG
     stem = head[:-1] if number == PL else head
-    by_ending = FEMININE.fullmatch(stem) and not MASCULINE_IN_A.fullmatch(stem)
+    by_ending = stem.endswith(ENDINGS["feminine"]) and not stem.endswith(ENDINGS["masculine"])
     # The authors treat countries as feminine; here the ending decides: el Japón, la India.
-    return Agreement(FEM if stem in FEMININES or by_ending else MASC, number)
+    return Agreement(FEM if stem in WORDS["feminines"] or by_ending else MASC, number)
 
 
 def write_article(name: str, form: str, entity: PromptEntity, case: str) -> Phrase | None:
     """Return the article before a label; None if Spanish has no such article."""
-    if name not in ARTICLES:
+    if name not in WORDS["articles"]:
         return None
     gender, number, _ = entity.agreement
     # A feminine that begins with a stressed a takes el and un: el arpa, un águila.
     stressed = (gender, number) == (FEM, SG) and begins_stressed(form.split(" ")[0])
-    return Phrase(ARTICLES[name][MASC if stressed or gender != FEM else FEM, number], form)
+    articles = WORDS["articles"][name][MASC if stressed or gender != FEM else FEM]
+    return Phrase(articles[number], form)
 
 
 def begins_stressed(word: str) -> bool:

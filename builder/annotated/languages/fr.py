@@ -10,22 +10,12 @@ WORDS = read_toml(__package__, "fr.toml")
 HEADS = {word: gender for gender, words in WORDS["heads"].items() for word in words}
 PLURAL_PLACES = {word: gender for gender, words in WORDS["plural_places"].items() for word in words}
 NOUNS = {word: gender for gender, words in WORDS["nouns"].items() for word in words}
+ENDINGS = {name: tuple(endings) for name, endings in WORDS["endings"].items()}
+PLURAL = re.compile(f"(?<![èé])({'|'.join(ENDINGS['plural'])})$")
 ARTICLE = re.compile(r"(Les|Le|La|L['’])(?:(?<=['’])| )(?=\S)")  # a name's own
 LANDS = frozenset({"country", "continent", "region", "river", "mountain"})
 OF = {"le": "du", "la": "de la", "les": "des", "l'": "de l'", "": "de"}
 AT = {"le": "au", "la": "à la", "les": "aux", "l'": "à l'", "": "à"}
-MASCULINE = re.compile(
-    r"(age|[iï]sme|ment|eau|oir|ège|phone|mètre|gramme|scope|logue|iste|aire|taire|tre|cle|ste|bre"
-    r"|ogue|phe|cte)$"
-)
-FEMININE = re.compile(
-    r"(tion|sion|xion|té|ée|ie|ure|ille|ette|esse|euse|trice|ique|ance|ence|ade|ise|aine|ine)$"
-)
-FEMININE_PERSON = re.compile(r"(té|trice|euse|ière|médecine|vedette|star|recrue)$")
-PLURAL = re.compile(
-    r"(?<![èé])(ques|ions|tés|oses|ites|ases|ines|ides|phes|ants|ogues|iers|ées|ies|ences|ances"
-    r"|tures|aires|eurs|ents)$"
-)
 
 
 def agree(label: str, traits: Traits) -> Agreement:
@@ -45,7 +35,7 @@ def agree(label: str, traits: Traits) -> Agreement:
         feminine = re.search(r"(?<!shir)e$", first) and first not in WORDS["places"]["masculine"]
         return Agreement(FEM if feminine or first == "Sierra" else MASC)
     if traits.kinds & {"profession", "language"}:
-        return Agreement(FEM if FEMININE_PERSON.search(first) else MASC)
+        return Agreement(FEM if first.endswith(ENDINGS["feminine_person"]) else MASC)
     if traits.kinds & {"company", "club", "record label"}:
         return Agreement(FEM)
     return _agree_by_ending(first.casefold())
@@ -57,9 +47,10 @@ def _agree_by_ending(word: str) -> Agreement:
     stem = word[:-1] if number == PL else word
     if stem in NOUNS:
         return Agreement(NOUNS[stem], number)
-    if MASCULINE.search(stem) or not (FEMININE.search(stem) or stem.endswith("e")):
+    feminine = stem.endswith(ENDINGS["feminine"])
+    if stem.endswith(ENDINGS["masculine"]) or not (feminine or stem.endswith("e")):
         return Agreement(MASC, number)
-    return Agreement(FEM, number, bool(FEMININE.search(stem)))
+    return Agreement(FEM, number, feminine)
 
 
 def takes_article(label: str, traits: Traits) -> bool:

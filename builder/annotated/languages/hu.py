@@ -3,32 +3,20 @@
 import re
 from collections.abc import Collection
 
+from polyprobe.system.files import read_toml
+
 from ..inflection import keep_capitals
 
+WORDS = read_toml(__package__, "hu.toml")
 STOPS = (" (", " a ", " az ")  # Oscar-díj a legjobb filmnek
 BACK = "aáoóuú"
 ROUNDED = "öőüű"
 NEUTRAL = "eéií"
 VOWELS = BACK + ROUNDED + NEUTRAL
-LENGTHENED = {"a": "á", "e": "é", "o": "ó", "ö": "ő"}
-# case: (after back vowels, after front vowels)
-HARMONIC = {"IN+ESS": ("ban", "ben"), "IN+ABL": ("ból", "ből"), "DAT": ("nak", "nek"),
-            "INST": ("val", "vel")}  # fmt: skip
-DIGRAPHS = ("sz", "zs", "cs", "gy", "ny", "ly", "ty", "dz")
 # Consonants before -t without a linking vowel.
 BARE_T = re.compile(rf"[{VOWELS}](n|l|r|s|z|j|sz|zs|ly|ny|ll|ssz)$")
-# Last parts of words with irregular accusatives.
-LOWERED = {"díj": "díjat", "ház": "házat", "toll": "tollat", "híd": "hidat", "nyelv": "nyelvet",
-           "könyv": "könyvet", "érem": "érmet", "tér": "teret", "arany": "aranyat",
-           "föld": "földet"}  # fmt: skip
-# Words with only i, í or é that take back endings.
-BACK_STEMS = ("díj", "híd", "cél", "férfi", "kín")
-# Last parts of compounds, and a suffix, that take front endings after any vowel.
-FRONT_ENDS = ("film", "gép", "kép", "készség", "nép", "rész", "szék", "szén", "tér", "vidék")
-# Places with "on", not "in": Hungarian towns except some last sounds, islands, and others.
-ON = re.compile(r"(föld|sziget|szigetek|vár|Magyarország|Izland|Málta|Ciprus|Grönland|Madagaszkár"
-                r"|Tajvan|Antarktisz)$")  # fmt: skip
-IN_TOWNS = re.compile(r"([ijmn]|ny|Eger|Győr)$")
+BACK_STEMS, FRONT_ENDS, ON = (tuple(WORDS[name]) for name in ("back_stems", "front_ends", "on"))
+IN_TOWNS = re.compile(r"([ijmn]|ny|Eger|Győr)$")  # the other Hungarian towns take "on"
 # Endings with silent or foreign letters, whose sound is unknown.
 FOREIGN = re.compile(
     r"(x|w|h|ck|[^gnlt]y|[^aeiou]ly|ee|oo[a-z]?|ou[a-z]|oux|eau|eaux|ois|ais|aux|ea[a-z]+|ight"
@@ -48,7 +36,7 @@ def decline_hungarian(head: str, case: str, kinds: Collection[str]) -> str | Non
     harmony = sound(last.casefold())
     if harmony is None:
         return None
-    stem = head[:-1] + LENGTHENED.get(head[-1], head[-1])  # Barcelona, Barceloná-
+    stem = head[:-1] + WORDS["lengthened"].get(head[-1], head[-1])  # Barcelona, Barceloná-
     return add_ending(stem, case, harmony)
 
 
@@ -61,7 +49,7 @@ def is_surface(label: str, kinds: Collection[str]) -> bool:
     if "Hungarian town" in kinds and not IN_TOWNS.search(label):
         return True
     island = {"island", "country", "Hungarian town"}.intersection(kinds) == {"island"}
-    return bool(island or ON.search(label))
+    return bool(island or label.endswith(ON))
 
 
 def sound(word: str) -> str | None:
@@ -85,20 +73,20 @@ def add_ending(stem: str, case: str, harmony: str) -> str | None:
     if case == "ON+ESS":
         return f"{stem}n" if open_end else f"{stem}{link}n"
     if case == "ACC":
-        for noun, form in LOWERED.items():
+        for noun, form in WORDS["accusatives"].items():
             if stem.casefold().endswith(noun):
                 return stem[: -len(noun)] + keep_capitals(form, stem[-len(noun) :])
         bare = open_end or BARE_T.search(stem.casefold())
         return f"{stem}t" if bare else f"{stem}{link}t"
-    if case not in HARMONIC:
+    if case not in WORDS["endings"]:
         return None
-    ending = HARMONIC[case][harmony != "back"]
+    ending = WORDS["endings"][case]["back" if harmony == "back" else "front"]
     # The v of -val becomes the last consonant: Béccsel, Párizzsal.
     return double(stem) + ending[1:] if case == "INST" and not open_end else stem + ending
 
 
 def double(stem: str) -> str:
     """Return the stem with its last consonant long: Bécs, Béccs-; Párizs, Párizzs-."""
-    if (digraph := stem[-2:].casefold()) in DIGRAPHS:
+    if (digraph := stem[-2:].casefold()) in WORDS["digraphs"]:
         return f"{stem[:-2]}{digraph[0]}{digraph}"
     return stem if stem[-1] == stem[-2:-1] else stem + stem[-1]

@@ -13,11 +13,13 @@ from itertools import takewhile
 from operator import eq
 from typing import Any, NamedTuple
 
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError
 
 from ..entities import FEM, MASC, NEUT, PL, SG, Agreement
 from ..inflection import CasedLabel, Inflector, keep_capitals, split_tail
 
+WORDS = read_toml(__package__, "slavic.toml")
 GRAMMEMES = {"GEN": "gent", "DAT": "datv", "ACC": "accs", "INS": "ablt", "ESS": "loct"}
 SAME = {"INST": "INS", "LOC": "ESS"}
 GENDERS = {MASC: "masc", FEM: "femn", NEUT: "neut"}
@@ -29,21 +31,9 @@ PEOPLE = frozenset({"Name", "Surn", "Patr"})
 PLACES = frozenset({"city", "country", "region", "continent", "island", "river", "mountain"})
 STOPS = (" (", ", ")
 VARIANTS = frozenset({"V-oy", "V-ey", "V-be", "V-bi", "V-en"})  # Москвою, a variant of Москвой
-# Particles between the parts of a person's name, and words whose name inflects with them.
-PARTICLES = frozenset(
-    {"фон", "ван", "де", "ди", "да", "дер", "ла", "ле", "ибн", "бин", "аль", "эль", "дос", "ду"}
-)
-APPOSED = frozenset({"город", "река", "деревня", "село", "місто", "річка"})
+PARTICLES, APPOSED = (frozenset(WORDS[name]) for name in ("particles", "apposed"))
 CYRILLIC = re.compile(r"[\u0400-\u04ff'’ʼ\u0301-]+")
 HISSING = "жшчщц"
-# {case: ending of a name outside the dictionary}: after a hard consonant, for -й, for -а and for -я
-ENDINGS = {
-    "GEN": ("а", "я", "ы", "и"),
-    "DAT": ("у", "ю", "е", "е"),
-    "ACC": ("а", "я", "у", "ю"),
-    "INS": ("ом", "ем", "ой", "ей"),
-    "ESS": ("е", "е", "е", "е"),
-}
 
 
 class NameKind(NamedTuple):
@@ -255,7 +245,7 @@ def decline_name(name: str, case: str, animate: bool, gender: str | None) -> str
     """
     # A woman's name in a consonant stays unchanged, as does a thing's in the accusative.
     last = name[-1:]
-    hard, soft, feminine, soft_feminine = ENDINGS[case]
+    hard, soft, feminine, soft_feminine = WORDS["endings"][case]
     if last == "я":
         return name[:-1] + ("и" if name[-2:-1] == "и" and soft_feminine == "е" else soft_feminine)
     if last == "а":

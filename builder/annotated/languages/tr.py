@@ -3,24 +3,17 @@
 import re
 from collections.abc import Collection
 
+from polyprobe.system.files import read_toml
+
+WORDS = read_toml(__package__, "tr.toml")
 VOWELS = "aıoueiöüâîû"
 BACK = "aıouâû"
 ROUND = "ouöüû"
 VOICELESS = "fstkçşhpx"
-# Last words of compounds with a possessive ending, after which cases take an n.
-POSSESSED = re.compile(
-    r".* (.*([aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|[ıiuü]ğ[ıiuü])"
-    r"|Anıtı|Boğazı|Bölgesi|Cumhuriyeti|Dağı|Denizi|Devleti|[Dd]ili|[Dd]önemi|Enstitüsü|Eyaleti"
-    r"|Finali|Gölü|[Gg]rubu|Hareketi|Hattı|[İi]li|İlçesi|İncili|İstasyonu|Kanalı|Kenti|Koleji"
-    r"|Kolordusu|Konseyi|Körfezi|Köyü|Kulübü|Kupası|Kurumu|Ligi|Merkezi|[Mm]üziği|Nehri|Nişanı"
-    r"|Oblastı|Ödülü|Okulu|Okyanusu|Parkı|Prensliği|Sarayı|[Ss]osu|Stadyumu|Sultanlığı|Şampiyonası"
-    r"|Şehri|Takımı|Ülkesi)"
-)
-# Suffixes: A for a or e, I for ı, i, u, ü, D for d or t, (n) and (y) after a vowel.
-SUFFIXES = {"LOC": "DA", "ABL": "DAn", "GEN": "(n)In", "ACC": "(y)I", "DAT": "(y)A", "COP": "DIr"}
-SOFTENED = {"p": "b", "ç": "c", "k": "ğ"}
-# Words with a soft last l or t, followed by front vowels: saatte.
-SOFT = re.compile(r"(saat|senegal|montreal|petrol|alkol|rol|gol|festival|ideal)$")
+# Compounds with a possessive ending, after which cases take an n, by their last word.
+POSSESSIVE = r"[aıouâ][ğlnr]ı|[aıouâ]sı|[eiöü]si|ları|leri|[ıiuü]ğ[ıiuü]"
+POSSESSED = re.compile(f".* (.*({POSSESSIVE})|{'|'.join(WORDS['possessed'])})")
+SOFT = re.compile(f"({'|'.join(WORDS['soft'])})$")
 ROMAN = re.compile(r"[IVXL]{2,}")
 LANGUAGE = re.compile(r".*[cç][ae]")
 SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFGĞHJKLMNPRSŞTVYZ]{2,5}")
@@ -28,7 +21,7 @@ SPELLED = re.compile(r"[A-ZÇĞİÖŞÜ]{1,2}[BCÇDFGĞHJKLMNPRSŞTVYZ]|[BCÇDFG
 
 def decline_turkish(head: str, case: str, kinds: Collection[str]) -> str | None:
     """Return the head with the ending; None without a vowel, after a digit or a Roman numeral."""
-    if case not in SUFFIXES or not head[-1:].isalpha():
+    if case not in WORDS["suffixes"] or not head[-1:].isalpha():
         return None
     last = head.split(" ")[-1]
     if ROMAN.fullmatch(last):
@@ -42,7 +35,7 @@ def decline_turkish(head: str, case: str, kinds: Collection[str]) -> str | None:
     if not vowels or not re.search(rf"[{VOWELS}bcçdfgğhjklmnprsştvyzqwx]$", heard):
         return None
     possessed = case != "COP" and POSSESSED.fullmatch(head) is not None
-    ending = shape(SUFFIXES[case], heard, vowels[-1], possessed)
+    ending = shape(WORDS["suffixes"][case], heard, vowels[-1], possessed)
     if not name and not possessed and ending[0] in VOWELS:
         head = soften(head)
     joint = "'" if name and not ("language" in kinds and LANGUAGE.fullmatch(head)) else ""
@@ -77,6 +70,6 @@ def soften(word: str) -> str:
     if word.endswith("nk"):
         return f"{word[:-1]}g"
     syllables = sum(letter in VOWELS for letter in lower(word.split(" ")[-1]))
-    if syllables > 1 and word[-1] in SOFTENED:
-        return word[:-1] + SOFTENED[word[-1]]
+    if syllables > 1 and word[-1] in WORDS["softened"]:
+        return word[:-1] + str(WORDS["softened"][word[-1]])
     return word
