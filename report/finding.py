@@ -5,6 +5,7 @@ from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.pictures.picture import Picture
+from polyprobe.system.files import read_table_rows
 
 
 class Role(Enum):
@@ -73,6 +74,15 @@ class Column(NamedTuple):
     width: int | None = 0
     percent: bool = False  # in LaTeX, as in papers; else values have two decimals
     help: str = ""  # explanation of the heading on the page
+
+    @classmethod
+    def read(cls, table: str) -> "list[Column]":
+        """Read the columns of a table that always has the same ones, from `columns.csv`."""
+        return [
+            cls(x["head"], Role[x["role"]], x["key"], int(x["width"]), bool(x["percent"]))
+            for x in read_table_rows(__package__, "columns.csv")
+            if x["table"] == table
+        ]
 
 
 class Table(NamedTuple):

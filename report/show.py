@@ -10,6 +10,7 @@ from rich.text import Text
 
 from polyprobe.metrics.pictures.charts import format_number, shorten
 from polyprobe.report.finding import Cell, Column, Estimate, Finding, Role, Table
+from polyprobe.system.files import read_toml
 from polyprobe.system.text import clean, clean_lines, escape_cell, escape_markdown
 
 NO_WIDTH = "*: all resamples have this value: too few facts, or equal ones, for an interval"
@@ -21,17 +22,9 @@ WIDE = 110  # characters of a terminal that shows the intervals of estimates
 _NUMBERS = (Role.VALUE, Role.NUMBER)
 _WHOLE = (Role.NUMBER, Role.P, Role.INTERVAL, Role.SLOPES, Role.PERCENT)  # not wrapped, if ruled
 _PERCENT = (*_NUMBERS, Role.ESTIMATE, Role.INTERVAL, Role.LOW, Role.HIGH)  # in LaTeX
-_ESCAPES = {
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-}
-_SIGNS = {"–": "--", "±": r"$\pm$", "…": r"\ldots{}", "Δ": r"$\Delta$", "χ²": r"$\chi^2$",
-          "ρ": r"$\rho$", "†": r"$^\dagger$"}  # fmt: skip
+_LATEX = read_toml(__package__, "latex.toml")
+_ESCAPES = str.maketrans(_LATEX["escapes"])
+_SIGNS = _LATEX["signs"]
 
 
 def format_percent(share: float | None) -> str:
@@ -272,7 +265,7 @@ def escape(text: str) -> str:
     >>> print(escape("zh_hans, 95%"))
     zh\_hans, 95\%
     """
-    return "".join(_ESCAPES.get(char, char) for char in clean_lines(text))
+    return clean_lines(text).translate(_ESCAPES)
 
 
 def _escape_signs(text: str) -> str:

@@ -11,15 +11,10 @@ from polyprobe.report.finding import Cell, Column, Estimate, Finding, Part, Role
 from polyprobe.report.findings.run import NOT_ABOVE
 from polyprobe.report.show import WIDE, to_csv, to_latex, to_markdown
 from polyprobe.schema.run.settings import Settings
+from polyprobe.system.files import read_toml
 
-PLUS_MINUS = (
-    "±: half the width of the 95% interval of a language or pair, averaged over these; from … to: "
-    "95% interval of the mean"
-)
-SLOPE = (
-    "Change per doubling of the parameters, with an interval by Student's t. A regression over "
-    "several model families confounds size and family."
-)
+_LINES = read_toml(__package__, "terms.toml")["board"]
+PLUS_MINUS = _LINES["plus_minus"]
 ACROSS = 17  # languages side by side in LaTeX
 HUB = "https://huggingface.co/"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*", re.ASCII)  # of an owner and a thing
@@ -54,7 +49,7 @@ def make_board_finding(board: Board) -> Finding:
         terms=[
             *((figure.title, figure.definition) for figure in board.figures.values()),
             ("±", f"{PLUS_MINUS.partition(';')[0].removeprefix('±: ').capitalize()}."),
-            ("slope per doubling", SLOPE),
+            ("slope per doubling", _LINES["slope"]),
             ("figure by language", "Of a figure of pairs, a language has the mean of its pairs."),
         ],
         pictures=pictures,
@@ -108,17 +103,7 @@ def _list_data(board: Board) -> list[tuple[str, str]]:
 
 def list_trends(board: Board) -> Table:
     """List the trends of the columns' figures."""
-    columns = [
-        Column("figure", Role.LABEL),
-        Column("slope per doubling", Role.SLOPE),
-        Column("95%", Role.SLOPES, "slope"),
-        Column("r with size", Role.NUMBER),
-        Column("n", Role.COUNT, "n_size"),
-        Column("r with accuracy", Role.NUMBER),
-        Column("95%", Role.INTERVAL, "r"),
-        Column("p (holm)", Role.P),
-        Column("n", Role.COUNT, "n_accuracy"),
-    ]
+    columns = Column.read("trends")
     rows, correlations = [], board.correlations
     for name in board.columns:
         figure, slope = board.figures[name], board.fit_slope(name)

@@ -55,18 +55,10 @@ def _make_part(groups: Groups, language: str) -> Part:
 
 
 def _list_groups(table: GroupTable, size: str) -> Table:
-    columns = [
-        Column("group", Role.LABEL),
-        Column(size, Role.COUNT),
-        Column("right", Role.AMOUNT),
-        Column("wrong", Role.AMOUNT),
-        Column("share", percent=True),
-        Column("95%", Role.INTERVAL, "share", percent=True),
-        Column("errors", Role.CHANGE),
-    ]
+    columns = [Column("group", Role.LABEL), Column(size, Role.COUNT), *Column.read("groups")]
     rows = [[x.name, x.size, x.right, x.wrong, x.share, x.ci, x.change] for x in table.groups]
     if any(group.rankc is not None for group in table.groups):
-        columns += [Column("RankC"), Column("95% of RankC", Role.INTERVAL, "RankC", width=100)]
+        columns += Column.read("groups with RankC")
         pairs = zip(rows, table.groups, strict=True)
         rows = [[*row, group.rankc, group.rankc_ci] for row, group in pairs]
     return Table(columns, rows)
@@ -79,18 +71,12 @@ def _list_pairs(table: GroupTable) -> Table:
         permuted = pair.permutation and pair.permutation.p
         return 1 if permuted is None else permuted, 1 if pair.test.p is None else pair.test.p
 
-    columns = [
-        Column("group", Role.LABEL),
-        Column("and", Role.LABEL),
-        Column("χ²"),
-        Column("p (holm)", Role.P),
-        Column("p permuted (holm)", Role.P),
-    ]
     names = [group.name for group in table.groups]
     rows = [
         [names[x.first], names[x.second], x.test.chi2, x.p_adjusted, x.permuted_p_adjusted]
         for x in sorted(table.pairs, key=order)
     ]
+    columns = Column.read("pairs of groups")
     return Table(columns, rows, limit=LISTED, noun="pairs", folded="Pairs of groups")
 
 

@@ -9,19 +9,9 @@ from polyprobe.analysis.relate.pairs import flatten
 from polyprobe.analysis.relate.relate import Correlations, Related
 from polyprobe.metrics.pictures.picture import Heat, Picture, Point, Points
 from polyprobe.metrics.shared.intervals import name_pairs
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.finding import Column, Finding, Part, Table
 from polyprobe.report.show import format_interval, format_p_value, format_value, name_units
 from polyprobe.schema.run.folder import name_runs, shorten_signature
-
-COLUMNS = (
-    Column("similarity", Role.LABEL),
-    Column("pairs", Role.COUNT),
-    Column("", Role.NAME, "measure"),
-    Column("value"),
-    Column("95%", Role.INTERVAL, "value"),
-    Column("p", Role.P),
-    Column("Mantel p", Role.P),
-)
 
 
 def make_relate_finding(correlations: Correlations) -> Finding:
@@ -60,7 +50,7 @@ def _list_correlations(correlations: Correlations) -> Table:
             head = ["", ""]
             ranked = (result.rho, "", result.p_rho, result.p_mantel_rho)
             rows.append([*head, f"{kind}ρ", *ranked])
-    return Table(COLUMNS, rows, dense=True)
+    return Table(Column.read("relate"), rows, dense=True)
 
 
 def _list_notes(correlations: Correlations) -> Iterator[str]:

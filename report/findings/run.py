@@ -42,6 +42,7 @@ from polyprobe.report.show import (
 )
 from polyprobe.schema.run.folder import shorten_signature, split_signature
 from polyprobe.schema.run.rows import describe_choice, make_choice
+from polyprobe.system.files import read_toml
 
 WIDE = 90  # characters of a terminal that shows the intervals of the languages' accuracies
 EXAMPLES = 5  # of pairs without centred RankC
@@ -49,16 +50,8 @@ NOT_ABOVE = "not above the highest floor with its 95% interval"
 CENTRED = BY_NAME["rankc_subject"]
 WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
-EFFECTS = {
-    "within": "inconsistent in one language",
-    "between": "inconsistent in two languages",
-    "share_languages": "due to languages",
-    "share_templates": "due to templates",
-}
-NO_DONORS = (
-    "no RankC within a language, no split of the inconsistency: they need a question about another "
-    "subject (--donor)"
-)
+_LINES = read_toml(__package__, "terms.toml")["run"]
+EFFECTS = _LINES["effects"]
 SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
 
 
@@ -138,9 +131,7 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
             name = language if repeat or not place else ""
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
             rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    columns = [Column("language", Role.LABEL), Column("popularity", Role.TEXT)]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("95%", Role.INTERVAL)]
-    return Table(columns, rows, ruled=True)
+    return Table(Column.read("popularity"), rows, ruled=True)
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
@@ -150,9 +141,7 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         [row["relation"], row["language"], row["text"], *map(row.get, keys)]
         for row in split.get("rows", [])
     ]
-    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
-    each = Table(columns, rows, ruled=True)
+    each = Table(Column.read("templates"), rows, ruled=True)
     tables = [each, _make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)
@@ -172,11 +161,7 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    columns = [
-        Column("language", Role.LABEL),
-        Column("centred within"),
-        Column("95%", Role.INTERVAL),
-    ]
+    columns = Column.read("languages of templates")
     columns += [Column("with others")] if means else []
     columns += [Column("worst"), Column("best")] if spread else []
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})
@@ -344,7 +329,7 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
         part = describe_choice(make_choice(**results["subset"]))
         lines.append(f"figures of a part of the scored rows: {part}")
     if "paraphrase_consistency" in results and "donors" not in results:
-        lines.append(NO_DONORS)
+        lines.append(_LINES["no_donors"])
     return lines + [
         f"{counts[figure.name]:,} {figure.left_out.text}"
         for figure in SEPARATE

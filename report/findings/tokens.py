@@ -5,23 +5,10 @@ from statistics import fmean
 from typing import Any
 
 from polyprobe.analysis.tokens import TokenCounts
-from polyprobe.report.finding import Column, Finding, Part, Role, Table
+from polyprobe.report.finding import Column, Finding, Part, Table
+from polyprobe.system.files import read_toml
 
-MOST = 5  # tokens of the last column with a share: that many or more
-COLUMNS = (
-    Column("language", Role.NAME),
-    Column("texts", Role.COUNT),
-    *(Column(f"{n}", Role.SHARE) for n in range(1, MOST)),
-    Column(f"{MOST}+", Role.SHARE),
-    Column("tokens", Role.RATIO),
-    Column("/word", Role.RATIO),
-    Column("/char", Role.RATIO),
-    Column("unk.", Role.SHARE),
-)
-NOTE = (
-    "1 to {most}+: percent of {texts} with that number of tokens; tokens: mean number, also per "
-    "word and per character; unk.: percent with an unknown token"
-)
+MOST = 5  # tokens of the last column with a share, `5+` in columns.csv: that many or more
 
 
 def make_tokens_finding(counts: Mapping[str, TokenCounts], texts: str) -> Finding:
@@ -36,5 +23,6 @@ def make_tokens_finding(counts: Mapping[str, TokenCounts], texts: str) -> Findin
     if len(rows) > 1:
         means = (fmean(column) for column in zip(*(row[2:] for row in rows), strict=True))
         rows.append(["mean", "", *means])
-    notes = [NOTE.format(most=MOST, texts=texts)]
-    return Finding(f"tokens of {texts}", [Part("", [Table(COLUMNS, rows)])], notes=notes)
+    note = read_toml(__package__, "terms.toml")["tokens"]["note"].format(most=MOST, texts=texts)
+    table = Table(Column.read("tokens"), rows)
+    return Finding(f"tokens of {texts}", [Part("", [table])], notes=[note])

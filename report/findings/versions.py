@@ -22,13 +22,7 @@ from polyprobe.report.show import format_interval, format_p_value, format_percen
 from polyprobe.system.files import read_toml
 
 _OPENED = ("recall@1", "mean_rank")  # tables that are open at first
-_TEXTS = {
-    "recall": "Bands: 95% interval of each wording; the tables test the difference. Macro-averaged "
-    "over relations.",
-    "ranks": "Box: quartiles and median; broken line: mean; whiskers: the last ranks within 1.5 "
-    "box lengths. Micro-averaged over facts. 1 is best.",
-}
-_TERMS = read_toml(__package__, "terms.toml")["versions"]
+_LINES = read_toml(__package__, "terms.toml")
 
 
 def make_versions_finding(outcome: PairOutcome) -> Finding:
@@ -43,15 +37,9 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
         [name for name in pictures if name.partition("-")[0] == kind]
         for kind in ("recall", "ranks", "changes")
     )
-    about_changes = (
-        f"Each point is a relation, differences are {comparison.relation_direction}; line: least "
-        "squares. r is Pearson's, with Fisher's 95% interval over relations."
-    )
-    about_tests = (
-        f"{comparison.direction}; intervals: paired bootstrap of facts, clusters: "
-        f"{options['clusters']}; p: {options['test']}, {options['n_resamples']:,} resamples, "
-        f"correction over languages: {options['correction']}."
-    )
+    lines = _LINES["wording"]
+    about_changes = lines["changes"].format(direction=comparison.relation_direction)
+    about_tests = lines["tests"].format(direction=comparison.direction, **options)
     tables = [
         make_changes_table(part)._replace(folded=f"{language} by relation")
         for language, part in comparison.by_relation.items()
@@ -65,15 +53,15 @@ def make_versions_finding(outcome: PairOutcome) -> Finding:
     return Finding(
         title,
         [
-            Part("Recall@k", [_TEXTS["recall"]], recall),
-            Part("Ranks of the best correct answer", [_TEXTS["ranks"], boxes], ranks),
+            Part("Recall@k", [lines["recall"]], recall),
+            Part("Ranks of the best correct answer", [lines["ranks"], boxes], ranks),
             Part("Changes by relation", [about_changes, *tables], changes),
             Part("All differences", [about_tests, *_list_differences(comparison)]),
         ],
         _describe(comparison),
         settings=[f"{x}: {y}" for x, y in zip(versions.wordings, signatures, strict=True)],
         notes=[*list_notes_of_wording(comparison)],
-        terms=[*_TERMS.items()],
+        terms=[*_LINES["versions"].items()],
         pictures=pictures,
         choices=choices,
     )

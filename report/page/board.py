@@ -14,7 +14,7 @@ from polyprobe.report.finding import Finding
 from polyprobe.report.findings.board import make_board_finding, write_models
 from polyprobe.report.show import to_markdown
 from polyprobe.schema.run.folder import SEAL
-from polyprobe.system.files import hash_json, write_text
+from polyprobe.system.files import hash_json, read_toml, write_text
 from polyprobe.system.text import escape_markdown
 
 from .page import render_page
@@ -42,17 +42,7 @@ def write_board(board: Board, folder: Path) -> None:
 
 def _make_card(finding: Finding, day: str) -> str:
     """Make README.md of a static Space; its licence is that of the page's script."""
-    head = {
-        "title": finding.title,
-        "emoji": "📊",
-        "colorFrom": "blue",
-        "colorTo": "green",
-        "sdk": "static",
-        "app_file": PAGE,
-        "pinned": False,
-        "license": "apache-2.0",
-        "tags": ["leaderboard", "polyprobe"],
-    }
+    head = {"title": finding.title, **read_toml(__package__, "texts.toml")["card"]}
     models, *trends = (to_markdown(table) for table in finding.tables if table.limit != 0)
     parts = [
         f"---\n{yaml_dump(head, sort_keys=False)}---",

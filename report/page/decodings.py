@@ -11,23 +11,12 @@ from polyprobe.report.findings.comparison import (
     make_differences_table,
 )
 from polyprobe.report.show import format_percent, with_interval
+from polyprobe.system.files import read_toml
 
 from .parts import Between, Drawings, Report, RunPart, Titles
 
 EXAMPLES = 20  # of each direction and language
-# Columns of the table of a run: module and key in results.json, and the head.
-COLUMNS = (
-    ("factual_accuracy", "all", "all"),
-    ("factual_accuracy", "single", "one token"),
-    ("factual_accuracy", "multi", "more tokens"),
-    ("oracle_length", "all", "known length"),
-    ("oracle_length", "single", "known length,\none token"),
-    ("oracle_length", "multi", "known length,\nmore tokens"),
-    ("single_mask", "all", "one mask"),
-    ("single_mask", "single", "one mask,\none token"),
-    ("calibration", "ece", "calibration\nerror"),
-    ("prediction_at_least_gold", "all", "at least\nright answer"),
-)
+COLUMNS = read_toml(__package__, "texts.toml")["decodings"]["columns"]
 TERMS = [
     *((figure.title, figure.definition) for figure in OF_MODULES["factual_accuracy"].values()),
     *(

@@ -31,6 +31,7 @@ from polyprobe.report.show import (
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
+from polyprobe.system.files import read_toml
 
 MOST = 10  # rows of the most, and of the least consistent pairs
 
@@ -64,24 +65,8 @@ TERMS = [
 ]
 INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
-_TEXTS = {
-    "means": "A floor is the figure of a ranking that knows nothing about the facts. A figure "
-    "means something as far as it is above its floors. Centred RankC says how alike two languages "
-    "react to the subject, not how much they know (0.01 of the facts known in both above one "
-    "common order gives 1.000): read accuracy and gain with it.",
-    "differences": "Differences are paired, over the facts and languages that both runs have.",
-    "floor": f"†: {NOT_ABOVE}; of a floor: the figure is not above it.",
-    "shares": "Share of the facts that are right in exactly 1, 2, … languages, of all facts right "
-    "in at least one.",
-    "pairs": "Select a cell or a pair to see examples of its two languages.",
-    "templates": "Centred RankC within a language compares two templates of a fact: how alike the "
-    "model reacts to the subject in both. With others it compares two languages in different "
-    "templates; if languages differ no more than templates, it is as high as within both. Worst "
-    "and best are the accuracies of a relation's worst and best template, averaged over relations; "
-    "the best of several equal templates is above their mean by chance.",
-    "calibration": "Points: mean confidence and accuracy of the facts in a bin of confidence. On "
-    "the broken line the model knows how sure it may be.",
-}
+_TEXTS = read_toml(__package__, "texts.toml")["scores"]
+_FLOOR = _TEXTS["floor"].format(not_above=NOT_ABOVE)
 
 
 class RunPart(NamedTuple):
@@ -179,9 +164,9 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     of_second = [
         f"{name_part(part, report)}{x}." for part in report.parts for x in list_second(part.results)
     ]
-    blocks: list[Table | str] = [*lines, means, _TEXTS["floor"], floors, every, notes, *of_second]
+    blocks: list[Table | str] = [*lines, means, _FLOOR, floors, every, notes, *of_second]
     yield Part("Means and floors", blocks)
-    yield Part(Titles.ACCURACY, [make_accuracies_table(report), _TEXTS["floor"]])
+    yield Part(Titles.ACCURACY, [make_accuracies_table(report), _FLOOR])
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:
