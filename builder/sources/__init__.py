@@ -1,8 +1,9 @@
 """Sources of facts: one module or package for each released dataset.
 
-Each has LICENCE (its own, and those of the data it derives from) and REPOSITORY (or URL). Those of
-FACT_SOURCES have LANGUAGES (codes) and `read_facts(mirror, languages=None) -> Facts`, those of
-TRUTH_SOURCES `read_truths(mirror)`, which returns a table with the columns of `facts.FACTS`.
+Each has LICENCE (its own, and those of the data it derives from) and REPOSITORY (or URL), from
+sources.toml. Those of FACT_SOURCES have LANGUAGES (codes) and `read_facts(mirror, languages=None)
+-> Facts`, those of TRUTH_SOURCES `read_truths(mirror)`, which returns a table with the columns of
+`facts.FACTS`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,12 +13,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from polyprobe.schema.languages import refuse_languages
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import refuse_unknown
 from polyprobe.system.options import check_arguments
 
 if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts import Facts
 
+SOURCES = read_toml(__package__, "sources.toml")
 FACT_SOURCES = {"bmlama": f"{__name__}.bmlama.linked"} | {
     name: f"{__name__}.{name.replace('-', '_')}"
     for name in ("fluent-mlama", "mlama", "mlama-hub", "mpararel", "polyglot", "xfactr")

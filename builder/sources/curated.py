@@ -12,8 +12,9 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS
 
-LICENCE = "Apache-2.0, as polyprobe"
-URL = "polyprobe"
+from . import SOURCES
+
+LICENCE, URL = SOURCES["curated"].values()
 FOUND = Path(__file__).with_name("curated.csv")
 
 

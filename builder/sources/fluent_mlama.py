@@ -31,28 +31,17 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track
 
-LICENCE = (
-    "none stated in the repository; facts, labels and templates from mLAMA, which is CC-BY-NC-4.0, "
-    "aliases from Wikidata (CC0-1.0), sentences from Google Translate"
-)
-REPOSITORY = Repository(
-    name="ZurichNLP/Fluent-mLAMA",
-    commit="92e1fea9e766999ef487c5ab07e550e83bf93e63",
-    sha256=read_sums(__package__, "fluent_mlama.sha256"),
-)
+from . import SOURCES
+
+ABOUT = SOURCES["fluent_mlama"]
+LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "fluent_mlama.sha256"))
 [ARCHIVE] = REPOSITORY.sha256
 TRANSLATED = ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
 LANGUAGES = tuple(sorted(("en", *TRANSLATED)))
 FILE = re.compile(r"fixed_data/(?P<language>[a-z]+)_(?P<relation>P\d+)_\w+\.tsv")
 SEPARATOR = "|||"
 FAILED = "ERROR"
-
-ERRORS = "prompts excluded: object not found (ERROR)"
-NO_FORM = "prompts excluded: extracted object empty"
-BLANKS = "prompts with surrounding spaces removed"
-LISTS = "alias lists split at |||"
-UNCLEAR = "filled templates from which no slots could be recovered"
-STOPS = "templates with the space before the full stop removed"
 
 
 class Record(NamedTuple):
@@ -89,7 +78,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     aliases: set[tuple[str, str, str]] = set()
     for record in translated:
         texts = [text.strip() for text in record.aliases.split(SEPARATOR)]
-        repairs[LISTS] += len(texts) > 1
+        repairs[REASONS["lists"]] += len(texts) > 1
         aliases.update((record.language, record.obj_uri, text) for text in texts if text)
     prompts = set(list_prompts(translated, repairs))
     return Facts(
@@ -144,13 +133,13 @@ def recover_filled_templates(
         ):
             if language in languages and template:
                 tallies[language, r.relation][template] += 1
-            repairs[UNCLEAR] += language in languages and not template
+            repairs[REASONS["unclear"]] += language in languages and not template
     rows = []
     for (language, relation), counts in sorted(tallies.items()):
         # Labels that occur in the sentence give other results: the most frequent one is right.
         template, _ = min(counts.items(), key=lambda pair: (-pair[1], pair[0]))
         text = template.replace(" .", ".")
-        repairs[STOPS] += text != template
+        repairs[REASONS["stops"]] += text != template
         rows.append((language, relation, f"fluent-mlama:{relation}:0", text))
     return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 
@@ -172,10 +161,10 @@ def list_prompts(records: Iterable[Record], repairs: Counter[str]) -> Iterator[t
     for r in records:
         start, form = r.gt_prompt, r.gt_infl_object
         if FAILED in (start, form):
-            repairs[ERRORS] += 1
+            repairs[REASONS["errors"]] += 1
         elif not form:
-            repairs[NO_FORM] += 1
+            repairs[REASONS["no_form"]] += 1
         else:
             prompt = start + SLOT + r.gt_translation.removeprefix(start + form)
-            repairs[BLANKS] += prompt != prompt.strip()
+            repairs[REASONS["blanks"]] += prompt != prompt.strip()
             yield (r.language, r.relation, r.sub_uri, r.obj_uri, prompt.strip(), form)

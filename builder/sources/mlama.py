@@ -26,14 +26,12 @@ from polyprobe.builder.facts.labels import choose_labels, normalise, tidy
 from polyprobe.system.download import read_archive
 from polyprobe.system.messages import PolyprobeError, track
 
+from . import SOURCES
 from .bmlama import files as bmlama_files
 from .mpararel import TUPLES
 
-LICENCE = (
-    "CC-BY-NC-4.0 according to the repository, CC-BY-NC-SA-4.0 according to the Hub's copy; labels "
-    "from Wikidata (CC0-1.0) and Google's Knowledge Graph, facts from LAMA"
-)
-URL = "http://cistern.cis.lmu.de/mlama/mlama1.1.zip"
+ABOUT = SOURCES["mlama"]
+LICENCE, REASONS, URL = ABOUT["licence"], ABOUT["repairs"], ABOUT["url"]
 SHA256 = "043dc82b1b4b72de10ec98fb3a75341af13a1b439f6ee8e769398f42bd6d5883"
 LISTS = "norakassner__mlama@*.zip"  # the repository: lists of labels, neither pairs nor ids
 ROOT = "mlama1.1"
@@ -49,16 +47,6 @@ TEXTS = ("sub_label", "obj_label")
 # Cyrillic and Greek capitals that look like X and Y, and lower-case letters.
 SLOTS = {"[X]": ("[Х]", "[Χ]", "[x]", "[ X ]"), "[Y]": ("[У]", "[Υ]", "[Ү]", "[y]", "[ Y ]")}
 FULL_STOP = re.compile(r"\s+([.。।።։۔])$")
-
-UNTIDY = "rows whose labels had invisible characters or surrounding spaces"
-UNLABELLED = "rows excluded: empty label"
-REPEATED = "GoogleRE rows excluded: the subject's name is given as the object"
-UNKNOWN = "rows excluded: no id, and no label in English"
-NO_ID = "rows whose subject or object has no Wikidata id"
-SLOT_REPAIRED = "templates with repaired slots"
-SLOT_LOST = "templates excluded: a slot is missing or repeated"
-BLANK = "templates with superfluous spaces removed, such as one before the full stop"
-TWICE = "templates excluded: the relation has a later one"
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -126,13 +114,13 @@ def collect_triples(rows: pl.DataFrame, templates: pl.DataFrame, languages: Sequ
 def leave_out(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
     """Return the rows with tidy labels; exclude empty labels and GoogleRE's repeated names."""
     plain = tidy(rows, TEXTS)
-    repairs[UNTIDY] += count_changed(rows, plain, TEXTS)
+    repairs[REASONS["untidy"]] += count_changed(rows, plain, TEXTS)
     labelled = plain.filter(*(pl.col(text).str.len_chars() > 0 for text in TEXTS))
-    repairs[UNLABELLED] += plain.height - labelled.height
+    repairs[REASONS["unlabelled"]] += plain.height - labelled.height
     # A fact without a Freebase id has the subject's name also as its object.
     google = pl.col("predicate_id").is_in(GOOGLE_RE)
     distinct = labelled.filter(~(google & (pl.col("sub_label") == pl.col("obj_label"))))
-    repairs[REPEATED] += labelled.height - distinct.height
+    repairs[REASONS["repeated"]] += labelled.height - distinct.height
     return distinct
 
 
@@ -150,9 +138,9 @@ def identify_triples(rows: pl.DataFrame, repairs: Counter[str]) -> pl.DataFrame:
         ids.append(wikidata.otherwise(freebase.otherwise(fallback)).alias(f"{end}_id"))
     candidates = rows.join(english, on=key, how="left", maintain_order="left").with_columns(ids)
     complete = candidates.drop_nulls(["sub_id", "obj_id"])
-    repairs[UNKNOWN] += candidates.height - complete.height
+    repairs[REASONS["unknown"]] += candidates.height - complete.height
     linked = pl.all_horizontal(pl.col("sub_id", "obj_id").str.starts_with("Q"))
-    repairs[NO_ID] += complete.filter(~linked).height
+    repairs[REASONS["no_id"]] += complete.filter(~linked).height
     return complete
 
 
@@ -160,16 +148,16 @@ def repair_templates(templates: pl.DataFrame, repairs: Counter[str]) -> pl.DataF
     """Return TEMPLATES: the last one for each language and relation, repaired, if usable."""
     # `templates.jsonl` was appended to: as in the Hub's copy, the last one counts.
     last = templates.unique(["language", "relation"], keep="last", maintain_order=True)
-    repairs[TWICE] += templates.height - last.height
+    repairs[REASONS["twice"]] += templates.height - last.height
     rows = []
     for language, relation, released in last.sort("language", "relation").iter_rows():
         template = fix_slots(released)
         if not all(template.count(slot) == 1 for slot in SLOTS):
-            repairs[SLOT_LOST] += 1
+            repairs[REASONS["slot_lost"]] += 1
             continue
-        repairs[SLOT_REPAIRED] += template != released
+        repairs[REASONS["slot_repaired"]] += template != released
         text = FULL_STOP.sub(r"\1", normalise(template, language).strip())
-        repairs[BLANK] += text != template
+        repairs[REASONS["blank"]] += text != template
         rows.append((language, relation, f"mlama:{relation}:0", text))
     return pl.DataFrame(rows, schema=TEMPLATES, orient="row")
 

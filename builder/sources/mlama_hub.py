@@ -27,12 +27,12 @@ ROWS = 843_143
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
     """Return the result of `mlama.read_facts`, from the Hub (HF_ENDPOINT) or a mirror's Parquet."""
-    folder = download() if mirror is None else mirror / NAME.replace("/", "__")
+    folder = download(revision=REVISION) if mirror is None else mirror / NAME.replace("/", "__")
     return mlama.from_rows(read_folder(folder), languages)
 
 
 def download(
-    name: str = NAME, patterns: Sequence[str] = ("*.parquet",), revision: str | None = REVISION
+    name: str = NAME, patterns: Sequence[str] = ("*.parquet",), revision: str | None = None
 ) -> Path:
     """Return the folder of huggingface_hub's cache with some files of a dataset."""
     from huggingface_hub import snapshot_download

@@ -21,16 +21,12 @@ from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.files import read_toml
 from polyprobe.system.messages import track
 
-LICENCE = (
-    "none stated in the repository; forked from mLAMA, which is CC-BY-NC-4.0, "
-    "on facts and labels of Wikidata (CC0-1.0)"
-)
+from . import SOURCES
+
+ABOUT = SOURCES["mpararel"]
+LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
 # Files that are empty upstream (all 41 of Norwegian, 118 others) are not read.
-REPOSITORY = Repository(
-    name="coastalcph/mpararel",
-    commit="7153b7bdc86901fbe23d0c2909a4f2d4609b09d9",
-    sha256=read_sums(__package__, "mpararel.sha256"),
-)
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "mpararel.sha256"))
 ROOT = "data/mpararel_reviewed"
 MERGED = {"zh": ("zh-hans", "zh-hant")}  # BMLAMA's zh; the first folder has priority
 _FOLDERS = (PurePosixPath(path).parts[-3:-1] for path in REPOSITORY.sha256)
@@ -45,10 +41,6 @@ TRANSLATIONS = dict.fromkeys(("translator", "relation", "pattern"), pl.String)
 TUPLES = dict.fromkeys(("sub_uri", "sub_label", "obj_uri", "obj_label"), pl.String)
 RELEASED_PATTERNS = {"pattern": pl.String, "checked-by-human": pl.Boolean}
 
-REPAIRED = "templates with a stray bracket or zero-width space removed"
-DOUBLED = "templates excluded: equal to another one after repair"
-BROKEN = "templates excluded: a bracket remains that is not a slot"
-BLANKS = "labels with surrounding spaces removed"
 # Applied in this order.
 REPAIRS = [
     (re.compile(pattern.replace("SLOT", r"\[[XY]\]")), replacement)
@@ -64,7 +56,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     repairs: Counter[str] = Counter()
     templates = list(list_repaired_patterns(mirror, selection, repairs))
     stripped = labels.with_columns(pl.col("label").str.strip_chars())
-    repairs[BLANKS] = count_changed(labels, stripped, ["label"])
+    repairs[REASONS["blanks"]] = count_changed(labels, stripped, ["label"])
     return Facts(
         facts=facts,
         labels=stripped,
@@ -155,11 +147,11 @@ def list_repaired_patterns(
             for number, pattern in enumerate(patterns):
                 template = repair_pattern(pattern)
                 if not is_template(template):
-                    repairs[BROKEN] += 1
+                    repairs[REASONS["broken"]] += 1
                 elif template in seen or (template != pattern and template in patterns):
-                    repairs[DOUBLED] += 1
+                    repairs[REASONS["doubled"]] += 1
                 else:
-                    repairs[REPAIRED] += template != pattern
+                    repairs[REASONS["repaired"]] += template != pattern
                     seen.add(template)
                     yield language, relation, f"mpararel:{relation}:{number}", template
 

@@ -28,17 +28,11 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track
 
-from . import mpararel
+from . import SOURCES, mpararel
 
-LICENCE = (
-    "Apache-2.0 according to the repository; facts from CounterFact and CALINET, "
-    "ids linked through mParaRel, which states no licence and derives from mLAMA (CC-BY-NC-4.0)"
-)
-REPOSITORY = Repository(
-    name="daniel-furman/Polyglot-or-Not",
-    commit="9ccbffd2e098217d14de75ef4b0269b12c0d233b",
-    sha256=read_sums(__package__, "polyglot.sha256"),
-)
+ABOUT = SOURCES["polyglot"]
+LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "polyglot.sha256"))
 # File names are `LANGUAGE-fact-completion-DATE.parquet`.
 PATHS = {PurePosixPath(path).name.partition("-")[0]: path for path in sorted(REPOSITORY.sha256)}
 LANGUAGES = tuple(sorted(PATHS))
@@ -47,13 +41,6 @@ ENTITIES = {"dataset_id": pl.String, **FACTS, "inverted": pl.Boolean}
 ENDS = ("subject", "object")
 TEXTS = (*ENDS, "true", "first")
 SEPARATOR = " <br> "
-
-LISTS = "stems reduced to the first of several"
-UNTIDY = "rows whose texts had invisible characters or surrounding spaces"
-SPOILED = "answers corrected to the case of the object column"
-INVERTED = "stems excluded: they ask for the subject"
-ANSWERED = "stems excluded: they end in the answer"
-OWN_IDS = "entities without a Wikidata id"
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -124,12 +111,12 @@ def collect_rows(rows: pl.DataFrame, entities: pl.DataFrame, untidy: int) -> Fac
     counts: Counter[str] = Counter()
     labels = choose_labels(names, counts)
     counts |= {
-        UNTIDY: untidy,
-        LISTS: complete["several"].sum(),
-        SPOILED: complete["spoiled"].sum(),
-        INVERTED: complete.height - asks_object.height,
-        ANSWERED: asks_object.height - open_ended.height,
-        OWN_IDS: sum(own_id.startswith("polyglot:") for own_id in ids),
+        REASONS["untidy"]: untidy,
+        REASONS["lists"]: complete["several"].sum(),
+        REASONS["spoiled"]: complete["spoiled"].sum(),
+        REASONS["inverted"]: complete.height - asks_object.height,
+        REASONS["answered"]: asks_object.height - open_ended.height,
+        REASONS["own_ids"]: sum(own_id.startswith("polyglot:") for own_id in ids),
     }
     return Facts(
         facts=facts,

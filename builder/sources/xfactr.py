@@ -25,22 +25,17 @@ from polyprobe.schema.languages import show_language
 from polyprobe.system.download import Repository, read_files, read_sums
 from polyprobe.system.messages import track
 
+from . import SOURCES
 from .mpararel import TUPLES, list_facts
 
-LICENCE = (
-    "none stated in the repository; facts of T-REx, English prompts after LAMA (CC-BY-NC-4.0), "
-    "labels and aliases of Wikidata (CC0-1.0)"
-)
+ABOUT = SOURCES["xfactr"]
+LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
 LANGUAGES = (
     "bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg",
     "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
 )  # fmt: skip
 MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sentences`
-REPOSITORY = Repository(
-    name="jzbjyb/X-FACTR",
-    commit="c1938ec7262ebc34ac0b39daff3f446e103e8a87",
-    sha256=read_sums(__package__, "xfactr.sha256"),
-)
+REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "xfactr.sha256"))
 PROMPT_FILE = "data/TREx_prompts.csv"
 # Languages with a list of labels, in a folder with the language's name.
 LISTS = ("bn", "el", "es", "fr", "he", "hu", "ko", "mr", "ru", "tr", "vi", "yo")
@@ -50,43 +45,17 @@ ENDS = ("sub", "obj")
 
 # {(language, relation): (released text, correct text)}
 FIXES = {
-    ("he", "P47"): ("[\u0425]", "[X]"),  # a Cyrillic letter
-    ("mg", "P31"): ("[Y] dia", "[X] dia"),  # the subject precedes `dia`, as in P106 and P140
-    ("war", "P449"): ("[X bad]", "[X]"),
-    ("yo", "P449"): ("\u039f", "O"),  # a Greek letter
+    (language, relation): texts
+    for language, of in ABOUT["fixes"].items()
+    for relation, texts in of.items()
 }
-# Prompts that exchange subject and object (Y's capital is X, X owns Y, …); the list is ours
-SWAPPED = {
-    ("bn", "P36"), ("ja", "P1412"), ("mg", "P527"), ("mg", "P1923"), ("pa", "P127"),
-    ("pa", "P1923"),
-}  # fmt: skip
-REPAIRED_SLOTS = "templates with a repaired slot or letter"
-SWAPPED_SLOTS = "templates whose subject and object were exchanged"
-BLANKS = "templates with double or surrounding spaces removed"
-LEFT_OUT = "templates excluded: their reduction would lose more than grammar"
-CHOSEN = "English labels chosen among several forms in the facts"
+SWAPPED = {(language, relation) for language, of in ABOUT["swapped"].items() for relation in of}
+
 ALIAS, LISTED, FORM = "alias", "list", "form"  # where a label comes from
-OPEN = "entities without a label in a language, because they have several aliases"
-
-CASES = "case marks dropped"
-LOCAL_CASES = "case marks dropped that have the function of a preposition"
-ARTICLES = "articles dropped"
-PREPOSITIONS = "prepositions reduced to the form without an article"
-GENDERS = "forms by gender reduced to the first one"
-NUMBERS = "forms by number reduced to the first one"
-COPULAS = "copula endings dropped"
-
 UNREDUCED = "[?]"  # makes a template invalid
 # In languages without prepositions: in, on, from, to, with.
 LOCAL = re.compile(r"LOC|ABL|DAT|INST|.+\+.+", re.IGNORECASE)
 WITHOUT_PREPOSITIONS = ("bn", "hu", "mr", "tr")
-# The replacement of an article of any form. X-FACTR itself uses the French `de` and `à` before
-# names. DEF.Gen is the Greek possessive after its noun, here in the masculine.
-BARE = {
-    "el": {"DEF": "", "INDEF": "", "PREPDEF": "σε", "DEF.Gen": "του"},
-    "es": {"DEF": "", "ART": ""},
-    "fr": {"ARTDEF": "", "ARTIND": "", "PREPDEF": "de", "PREPDEF-à": "à"},
-}
 
 
 def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> Facts:
@@ -204,7 +173,7 @@ def choose_entity_labels(
     single = aliases.filter(~several)
     listed = lists.select(*entity, alias="label").join(single, on=entity, how="anti")
     ambiguous = forms.join(single, on=entity, how="anti")
-    repairs[CHOSEN] += ambiguous.filter(ambiguous["id"].is_duplicated())["id"].n_unique()
+    repairs[REASONS["chosen"]] += ambiguous.filter(ambiguous["id"].is_duplicated())["id"].n_unique()
     best = (
         ambiguous.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
         .with_columns(pl.col("known").fill_null(False))
@@ -214,7 +183,7 @@ def choose_entity_labels(
     )
     entities = pl.concat([listed.select(entity), best.select(entity)])
     unnamed = aliases.filter(several).join(entities, on=entity, how="anti")
-    repairs[OPEN] += unnamed.n_unique(entity)
+    repairs[REASONS["open"]] += unnamed.n_unique(entity)
     kinds = {ALIAS: single, LISTED: listed, FORM: best}
     tables = [part.select(*ALIASES, kind=pl.lit(kind)) for kind, part in kinds.items()]
     return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
@@ -236,12 +205,12 @@ def parse_prompts(
             template, lost = reduce_prompt(prompt, language, relation)
             if is_template(template):
                 repairs.update(lost)
-                repairs[REPAIRED_SLOTS] += (language, relation) in FIXES
-                repairs[SWAPPED_SLOTS] += (language, relation) in SWAPPED
-                repairs[BLANKS] += " ".join(line[language].split()) != line[language]
+                repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
+                repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
+                repairs[REASONS["blanks"]] += " ".join(line[language].split()) != line[language]
                 yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
             else:
-                repairs[LEFT_OUT] += 1
+                repairs[REASONS["left_out"]] += 1
 
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:
@@ -267,7 +236,7 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
     for node in grammar.parse_prompt(prompt, language, relation):
         text, reason = reduce_node(node, language)
         if reason:
-            lost.append(reason)
+            lost.append(REASONS[reason])
         # The space after a dropped mark would double the one before it.
         template += text.removeprefix(" ") if dropped and isinstance(node, grammar.Text) else text
         dropped = not text
@@ -275,21 +244,22 @@ def reduce_prompt(prompt: str, language: str, relation: str = "") -> tuple[str, 
 
 
 def reduce_node(node: grammar.Node, language: str) -> tuple[str, str]:
-    """Return the text that replaces a node, and the name of the loss ("" if there is none)."""
+    """Return the text that replaces a node, and the code of the loss ("" if there is none)."""
     match node:
         case grammar.Text(text):
             return text, ""
         case grammar.Slot(end):
             if LOCAL.fullmatch(node.case) and language in WITHOUT_PREPOSITIONS:
-                return f"[{end}]", LOCAL_CASES
-            return f"[{end}]", COPULAS if node.copula else CASES if node.case else ""
+                return f"[{end}]", "local_cases"
+            return f"[{end}]", "copulas" if node.copula else "cases" if node.case else ""
         case grammar.Article():
-            form = BARE.get(language, {}).get(".".join(filter(None, (node.name, node.case))))
+            name = ".".join(filter(None, (node.name, node.case)))
+            form = ABOUT["bare"].get(language, {}).get(name)
             if form is None:
                 return UNREDUCED, ""
-            return form, PREPOSITIONS if form and not node.case else ARTICLES
+            return form, "prepositions" if form and not node.case else "articles"
         case grammar.Alternatives(options):
             features = {condition.feature for option in options for condition in option.conditions}
             if "Human" in features:
                 return UNREDUCED, ""
-            return options[0].form, GENDERS if "Gender" in features else NUMBERS
+            return options[0].form, "genders" if "Gender" in features else "numbers"

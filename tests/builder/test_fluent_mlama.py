@@ -106,12 +106,12 @@ def test_facts_labels_and_aliases(mirror):
 
 def test_repairs_are_counted(mirror):
     assert read_facts(mirror, ["da", "en"]).repairs == {
-        fluent_mlama.ERRORS: 1,
-        fluent_mlama.NO_FORM: 1,
-        fluent_mlama.BLANKS: 2,  # Lima before, Prague after
-        fluent_mlama.LISTS: 2,
-        fluent_mlama.UNCLEAR: 1 + 1,  # New York in Danish, in English
-        fluent_mlama.STOPS: 1,
+        fluent_mlama.REASONS["errors"]: 1,
+        fluent_mlama.REASONS["no_form"]: 1,
+        fluent_mlama.REASONS["blanks"]: 2,  # Lima before, Prague after
+        fluent_mlama.REASONS["lists"]: 2,
+        fluent_mlama.REASONS["unclear"]: 1 + 1,  # New York in Danish, in English
+        fluent_mlama.REASONS["stops"]: 1,
     }
 
 
@@ -129,10 +129,10 @@ def real(upstream):
 
 
 def test_real_counts(real, upstream):
-    assert real.repairs[fluent_mlama.ERRORS] == 3_204
-    assert real.repairs[fluent_mlama.NO_FORM] == 40
-    assert real.repairs[fluent_mlama.LISTS] == 20_301
-    assert real.repairs[fluent_mlama.STOPS] == 19
+    assert real.repairs[fluent_mlama.REASONS["errors"]] == 3_204
+    assert real.repairs[fluent_mlama.REASONS["no_form"]] == 40
+    assert real.repairs[fluent_mlama.REASONS["lists"]] == 20_301
+    assert real.repairs[fluent_mlama.REASONS["stops"]] == 19
     assert CONTRADICTIONS not in real.repairs
     # rows by language, without the two excluded kinds
     assert dict(real.prompts.group_by("language").len().iter_rows()) == {

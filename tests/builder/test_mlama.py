@@ -147,15 +147,15 @@ def test_templates_are_repaired(mirror):
 
 
 REPAIRS = {
-    mlama.UNTIDY: 1,  # Pérou
-    mlama.UNLABELLED: 1,  # Norway in French
-    mlama.REPEATED: 2,  # Dan, twice
-    mlama.UNKNOWN: 1,  # Eve: English has no line 9
-    mlama.NO_ID: 3 + 2,
-    mlama.SLOT_REPAIRED: 1,
-    mlama.SLOT_LOST: 1,
-    mlama.BLANK: 3,  # the capital, and the births
-    mlama.TWICE: 1,
+    mlama.REASONS["untidy"]: 1,  # Pérou
+    mlama.REASONS["unlabelled"]: 1,  # Norway in French
+    mlama.REASONS["repeated"]: 2,  # Dan, twice
+    mlama.REASONS["unknown"]: 1,  # Eve: English has no line 9
+    mlama.REASONS["no_id"]: 3 + 2,
+    mlama.REASONS["slot_repaired"]: 1,
+    mlama.REASONS["slot_lost"]: 1,
+    mlama.REASONS["blank"]: 3,  # the capital, and the births
+    mlama.REASONS["twice"]: 1,
 }
 
 
@@ -181,7 +181,7 @@ def test_the_hubs_rows_give_the_same(mirror):
     zipped, rows = mlama.read_facts(mirror), mlama.from_rows(hub_rows())
     assert same(zipped, rows)
     # of the templates, the Hub has one a relation already, and P31's
-    assert rows.repairs == {k: v for k, v in REPAIRS.items() if k != mlama.TWICE}
+    assert rows.repairs == {k: v for k, v in REPAIRS.items() if k != mlama.REASONS["twice"]}
 
 
 def test_rows_without_a_column_are_reported():
@@ -260,7 +260,7 @@ def test_the_hubs_copy_is_downloaded(hub, tmp_path, mirror):
     expected = [zipped.facts, zipped.labels, zipped.templates]
     for found, frame in zip((facts, labels, templates), expected, strict=True):
         assert [tuple(row) for row in found] == frame.rows()
-    assert repairs == {k: v for k, v in zipped.repairs.items() if k != mlama.TWICE}
+    assert repairs == {k: v for k, v in zipped.repairs.items() if k != mlama.REASONS["twice"]}
     assert len(hub.asked(".parquet", "GET")) == 2
     run_client(code, tmp_path / "home", hub.url, offline=True)
     assert len(hub.asked(".parquet", "GET")) == 2

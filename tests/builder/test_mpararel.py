@@ -36,7 +36,7 @@ def test_labels_are_those_of_the_languages_asked(mirror):
         ("fr", "Q6", "Afrique"),
     ]
     assert dict(facts.labels.schema) == LABELS
-    assert facts.repairs[mpararel.BLANKS] == 1
+    assert facts.repairs[mpararel.REASONS["blanks"]] == 1
 
 
 def test_zh_is_simplified_and_where_that_lacks_traditional(mirror):
@@ -64,10 +64,10 @@ def test_templates_are_numbered_by_line_and_repaired_by_count(mirror):
     assert facts.templates.filter(language="en")["template"].to_list() == PATTERNS["en/P36"]
     assert dict(facts.templates.schema) == TEMPLATES
     assert facts.repairs == {
-        mpararel.BLANKS: 1,
-        mpararel.BROKEN: 1,
-        mpararel.DOUBLED: 1,
-        mpararel.REPAIRED: 1,
+        mpararel.REASONS["blanks"]: 1,
+        mpararel.REASONS["broken"]: 1,
+        mpararel.REASONS["doubled"]: 1,
+        mpararel.REASONS["repaired"]: 1,
     }
 
 
@@ -161,6 +161,10 @@ def test_tables_of_the_release(everything):
     assert all(map(mpararel.is_template, templates["template"]))
     # zh again, as far as simplified and, for relations that it lacks, traditional go
     repairs = everything.repairs
-    left_out = repairs[mpararel.BROKEN] + repairs[mpararel.DOUBLED]
+    left_out = repairs[mpararel.REASONS["broken"]] + repairs[mpararel.REASONS["doubled"]]
     assert templates.filter(pl.col("language") != "zh").height == 15_794 - left_out
-    assert (repairs[mpararel.REPAIRED], left_out, repairs[mpararel.BLANKS]) == (103, 1 + 30, 2)
+    assert (
+        repairs[mpararel.REASONS["repaired"]],
+        left_out,
+        repairs[mpararel.REASONS["blanks"]],
+    ) == (103, 1 + 30, 2)

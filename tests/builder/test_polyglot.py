@@ -88,13 +88,13 @@ def test_prompts_are_first_stems_that_ask_for_the_object(mirror):
 
 def test_repairs_are_counted_in_the_languages_asked_for(mirror):
     assert polyglot.read_facts(mirror, ["de"]).repairs == {
-        polyglot.LISTS: 1,
-        polyglot.UNTIDY: 1,
-        polyglot.SPOILED: 2,  # Bbc, and Oslo for oslo
-        polyglot.INVERTED: 1,
-        polyglot.ANSWERED: 1,
+        polyglot.REASONS["lists"]: 1,
+        polyglot.REASONS["untidy"]: 1,
+        polyglot.REASONS["spoiled"]: 2,  # Bbc, and Oslo for oslo
+        polyglot.REASONS["inverted"]: 1,
+        polyglot.REASONS["answered"]: 1,
         CONTRADICTIONS: 2,  # Lima, Oslo
-        polyglot.OWN_IDS: 5,
+        polyglot.REASONS["own_ids"]: 5,
     }
 
 
@@ -150,13 +150,13 @@ def test_untranslated_subjects(released, language, percent):
 def test_real_counts(facts):
     assert facts.facts.height == 25_651
     assert facts.repairs == {
-        polyglot.LISTS: 94_851,
-        polyglot.UNTIDY: 759,
-        polyglot.SPOILED: 2889,
-        polyglot.INVERTED: 20_217,
-        polyglot.ANSWERED: 85,
+        polyglot.REASONS["lists"]: 94_851,
+        polyglot.REASONS["untidy"]: 759,
+        polyglot.REASONS["spoiled"]: 2889,
+        polyglot.REASONS["inverted"]: 20_217,
+        polyglot.REASONS["answered"]: 85,
         CONTRADICTIONS: 2060,
-        polyglot.OWN_IDS: 10_890,
+        polyglot.REASONS["own_ids"]: 10_890,
     }
     # 303,156 rows without those two; a few facts have a stem twice
     assert facts.prompts.height == 303_156 - 20_217 - 85 - 205

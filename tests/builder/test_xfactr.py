@@ -93,15 +93,15 @@ def test_english_label_is_the_only_alias_or_else_the_best_form(mirror):
         "Q8": "HE",
         "Q9": "Only here",
     }
-    assert facts.repairs[xfactr.CHOSEN] == 2  # Q1 and Q7
-    assert xfactr.OPEN not in facts.repairs
+    assert facts.repairs[xfactr.REASONS["chosen"]] == 2  # Q1 and Q7
+    assert xfactr.REASONS["open"] not in facts.repairs
     assert dict(facts.labels.schema) == LABELS
 
 
 def test_label_elsewhere_is_the_only_alias(mirror):
     facts = xfactr.read_facts(mirror, ["fr"])
     assert name_all(facts.labels) == {"Q1": "Pérou", "Q5": "Tchad"}
-    assert facts.repairs[xfactr.OPEN] == 2  # Q2 and Q6
+    assert facts.repairs[xfactr.REASONS["open"]] == 2  # Q2 and Q6
     assert facts.aliases.rows() == [
         ("fr", "Q1", "Pérou"),
         ("fr", "Q2", "Lima"),
@@ -120,7 +120,7 @@ def test_listed_labels_serve_entities_without_a_single_alias(mirror):
         "Q2": "Lima",  # one of two aliases
         "Q9": "Nibi",  # without an alias
     }
-    assert facts.repairs[xfactr.OPEN] == 2  # in French
+    assert facts.repairs[xfactr.REASONS["open"]] == 2  # in French
     assert xfactr.read_facts(mirror, ["fr"]).labels.height == 2
 
 
@@ -168,19 +168,19 @@ def test_templates_are_reduced_and_the_repairs_counted(mirror):
     ]
     assert dict(facts.templates.schema) == TEMPLATES
     assert facts.repairs == {
-        xfactr.CHOSEN: 2,
-        xfactr.OPEN: 2,
-        xfactr.BLANKS: 2,  # en P27 and P1923
-        xfactr.LEFT_OUT: 1,  # fr P27
-        xfactr.REPAIRED_SLOTS: 1,  # yo P36
-        xfactr.SWAPPED_SLOTS: 1,  # pa P1923
-        xfactr.PREPOSITIONS: 2,  # fr P36 and P1923
+        xfactr.REASONS["chosen"]: 2,
+        xfactr.REASONS["open"]: 2,
+        xfactr.REASONS["blanks"]: 2,  # en P27 and P1923
+        xfactr.REASONS["left_out"]: 1,  # fr P27
+        xfactr.REASONS["repaired_slots"]: 1,  # yo P36
+        xfactr.REASONS["swapped_slots"]: 1,  # pa P1923
+        xfactr.REASONS["prepositions"]: 2,  # fr P36 and P1923
     }
 
 
-CASES, LOCAL = xfactr.CASES, xfactr.LOCAL_CASES
-ARTICLES, PREPOSITIONS = xfactr.ARTICLES, xfactr.PREPOSITIONS
-GENDERS, NUMBERS = xfactr.GENDERS, xfactr.NUMBERS
+CASES, LOCAL = xfactr.REASONS["cases"], xfactr.REASONS["local_cases"]
+ARTICLES, PREPOSITIONS = xfactr.REASONS["articles"], xfactr.REASONS["prepositions"]
+GENDERS, NUMBERS = xfactr.REASONS["genders"], xfactr.REASONS["numbers"]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ GENDERS, NUMBERS = xfactr.GENDERS, xfactr.NUMBERS
         ("ru", "[X.Nom] a [Y.Ins]", "[X] a [Y]", [CASES, CASES]),
         ("hu", "[X.ACC] [Y.IN+ESS] a", "[X] [Y] a", [CASES, LOCAL]),
         ("tr", "[X.Gen] [Y.Loc]", "[X] [Y]", [CASES, LOCAL]),
-        ("tr", "[X] a [Y;be] .", "[X] a [Y] .", [xfactr.COPULAS]),
+        ("tr", "[X] a [Y;be] .", "[X] a [Y] .", [xfactr.REASONS["copulas"]]),
         ("el", "[DEF;X] [X] a [DEF;Y.Fem] [Y]", "[X] a [Y]", [ARTICLES, ARTICLES]),
         ("el", "[X] a [DEF.Gen;X] b [Y]", "[X] a του b [Y]", [ARTICLES]),
         ("el", "[X] a [PREPDEF;Y] [Y]", "[X] a σε [Y]", [PREPOSITIONS]),
@@ -234,11 +234,14 @@ def test_reductions_of_the_release(everything):
     local = {"tr": 13 + 1 + 1, "hu": 12 + 5 + 3 + 2 + 1, "bn": 17, "mr": 2}
     assert counts[LOCAL] == sum(local.values())
     assert counts[CASES] + counts[LOCAL] == sum(cases.values())
-    assert counts[xfactr.COPULAS] == 6
+    assert counts[xfactr.REASONS["copulas"]] == 6
     assert counts[NUMBERS] == 6 + 3
     assert counts[GENDERS] == 38 + 16 + (11 - 5) + 10 + 7 + 4 + 1
-    assert counts[xfactr.LEFT_OUT] == 8 + 1
-    assert (counts[xfactr.REPAIRED_SLOTS], counts[xfactr.SWAPPED_SLOTS]) == (4, 6)
+    assert counts[xfactr.REASONS["left_out"]] == 8 + 1
+    assert (counts[xfactr.REASONS["repaired_slots"]], counts[xfactr.REASONS["swapped_slots"]]) == (
+        4,
+        6,
+    )
 
 
 def test_facts_of_the_release(upstream, everything):

@@ -39,7 +39,7 @@ def find_files(source: str, languages: Sequence[str]) -> dict[str, dict[str, Pat
     """Find {language: {part: file}} in a folder, or in OWNER/NAME on the Hub."""
     folder = Path(source)
     if not folder.exists() and source.count("/") == 1:
-        folder = download(source, ("*BMLAMADataset*local_template_*", "*bmlama_*.jsonl"), None)
+        folder = download(source, ("*BMLAMADataset*local_template_*", "*bmlama_*.jsonl"))
     files = defaultdict[str, dict[str, Path]](dict)
     for path in sorted(folder.rglob("*.jsonl")):
         if match := _FILE.search(path.relative_to(folder).as_posix()):

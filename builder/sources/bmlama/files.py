@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from polyprobe.builder.sources import SOURCES
 from polyprobe.schema.columns import SCHEMA, SLOT
 from polyprobe.schema.languages import refuse_languages
 from polyprobe.system.download import Repository, read_files, read_sums
@@ -25,9 +26,7 @@ from polyprobe.system.messages import PolyprobeError, track
 
 PUBLISHED = ("17", "53")
 REPOSITORY = Repository(
-    name="Betswish/Cross-Lingual-Consistency",
-    commit="13c9d46c8a11e9f7798a6e6ec8bc5efa98a9e448",
-    sha256=read_sums(__package__, "bmlama.sha256"),
+    **SOURCES["bmlama"]["repository"], sha256=read_sums(__package__, "bmlama.sha256")
 )
 MASK = "<mask>"
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from polyprobe.builder.facts import FACTS, LABELS, TEMPLATES, Fact, Facts
 from polyprobe.builder.facts.labels import choose_labels, fold, mend
-from polyprobe.builder.sources import read_source
+from polyprobe.builder.sources import SOURCES, read_source
 from polyprobe.system.files import read_table_rows, read_toml
 from polyprobe.system.messages import report
 
@@ -30,11 +30,7 @@ from .files import (
 __all__ = ["REPOSITORY", "read_fallback_templates"]
 
 LANGUAGES = tuple(list_paths("53"))
-LICENCE = (
-    "Apache-2.0 according to its repository; derived from mLAMA, which is CC-BY-NC-4.0: the "
-    "stricter one applies"
-)
-
+LICENCE = SOURCES["bmlama"]["licence"]
 REPAIRS: dict[str, str] = read_toml(__package__, "repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
