@@ -131,7 +131,9 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
             name = language if repeat or not place else ""
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
             rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    return Table(Column.read("popularity"), rows, ruled=True)
+    columns = [Column("language", Role.LABEL), Column("popularity", Role.TEXT)]
+    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("95%", Role.INTERVAL)]
+    return Table(columns, rows, ruled=True)
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
@@ -141,7 +143,9 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         [row["relation"], row["language"], row["text"], *map(row.get, keys)]
         for row in split.get("rows", [])
     ]
-    each = Table(Column.read("templates"), rows, ruled=True)
+    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
+    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
+    each = Table(columns, rows, ruled=True)
     tables = [each, _make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)
@@ -161,7 +165,11 @@ def _make_ceiling_table(results: Mapping[str, Any]) -> Table:
     """Make the table of RankC within each language, with others, and of the ends of templates."""
     spread = results.get("templates", {}).get("by_language", {})
     means = list_by_language(results, BETWEEN) if results.get(BETWEEN.name) else {}
-    columns = Column.read("languages of templates")
+    columns = [
+        Column("language", Role.LABEL),
+        Column("centred within"),
+        Column("95%", Role.INTERVAL),
+    ]
     columns += [Column("with others")] if means else []
     columns += [Column("worst"), Column("best")] if spread else []
     rows, bounds = [], results["intervals"].get(WITHIN.name, {})
