@@ -18,6 +18,7 @@ from huggingface_hub.errors import (
 from huggingface_hub.hf_api import RepoFile
 from huggingface_hub.utils import validate_repo_id
 
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.text import hide_secrets
 
@@ -186,16 +187,9 @@ def _explain_refusal(error: BaseException) -> str:
         status, message = int(match[1]), match[2]
     else:
         return ""
-    remedies = {
-        401: f"the token is not valid; {how_to_log_in()}",
-        403: f"the token may not do this; {how_to_log_in()}, or ask the owner for rights",
-        404: "not found, or not visible to the token; check the name and the token",
-        409: "somebody changed the repository meanwhile; run the same command again",
-        429: f"too many requests; wait {wait} and {AGAIN}",
-        507: "",  # no space left: no fault that passes
-    }
-    remedies[412] = remedies[409]
-    remedy = remedies.get(status, f"the Hub has a fault; {AGAIN}" if status >= 500 else "")
+    fault = "the Hub has a fault; {again}" if status >= 500 else ""
+    remedy = read_toml(__package__, "remedies.toml").get(str(status), fault)
+    remedy = remedy.format(log_in=how_to_log_in(), wait=wait, again=AGAIN)
     message = _redact(message)
     if status == 403 and "disabled" in message:
         remedy = ""

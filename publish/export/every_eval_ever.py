@@ -14,6 +14,7 @@ from typing import Any
 from polyprobe.analysis.figures.declaration import INFINITE
 from polyprobe.analysis.figures.figures import FIGURES, find_figure
 from polyprobe.analysis.figures.results import FigureRow
+from polyprobe.system.files import read_toml
 
 from .exported import Exported, write_export
 
@@ -49,13 +50,7 @@ def make_record(exported: Exported) -> dict[str, Any]:
         "evaluation_id": f"{name}.{find_uuid(exported)[:8]}/{model}/{made}",
         "evaluation_timestamp": made,
         "retrieved_timestamp": made,
-        "source_metadata": {
-            "source_name": "polyprobe",
-            "source_type": "evaluation_run",
-            # A run does not know its evaluator: to be changed before submission.
-            "source_organization_name": UNKNOWN,
-            "evaluator_relationship": "other",
-        },
+        **read_toml(__package__, "every_eval_ever.toml"),
         "eval_library": {**library, "additional_details": {"signature": settings.signature}},
         "model_info": {
             "name": settings.model_name,
