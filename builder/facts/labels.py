@@ -38,8 +38,11 @@ from itertools import permutations, product
 import polars as pl
 from opencc import OpenCC
 
+from polyprobe.system.files import read_toml
+
 from . import Facts
 
+LETTERS = read_toml(__package__, "labels.toml")
 CHINESE = "zh"
 CONTRADICTIONS = "entities with several labels in a language, reduced to the most frequent one"
 FILLERS = "\u115f\u1160\u3164\uffa0"
@@ -55,13 +58,8 @@ INVISIBLE = "".join(
 )
 BLANKS = frozenset(character for character in f" {INVISIBLE}" if character.isspace())
 JOINERS = "\u200c\u200d"
-_JOINED = (
-    *("ARABIC", "SYRIAC", "MANDAIC", "NKO", "MONGOLIAN", "DEVANAGARI", "BENGALI", "GURMUKHI"),
-    *("GUJARATI", "ORIYA", "TAMIL", "TELUGU", "KANNADA", "MALAYALAM", "SINHALA", "TIBETAN"),
-    *("MYANMAR", "KHMER", "BALINESE", "JAVANESE"),
-)
 UNSPACED = ("KHMER", "LAO", "MYANMAR", "THAI")
-SPELLING = {"\u200b": UNSPACED, **dict.fromkeys(JOINERS, _JOINED)}
+SPELLING = {"\u200b": UNSPACED, **dict.fromkeys(JOINERS, LETTERS["joined"])}
 """{character: scripts in which it is part of the spelling}, by the first word of Unicode names."""
 
 # A run of spaces with an invisible character, where U+3000 is one and where it is a space
@@ -73,16 +71,10 @@ _RUNS = {
     )
 }
 VIRAMA = 9  # canonical combining class in all scripts
-# Each group consists of Latin, Greek and Cyrillic letters of one shape.
-_SHAPES = (
-    "AΑА", "BΒВ", "CС", "EΕЕ", "HΗН", "IΙ", "JЈ", "KΚК", "MΜМ", "NΝ", "OΟО", "PΡР", "SЅ", "TΤТ",
-    "XΧХ", "YΥУ", "ZΖ", "aа", "cс", "eе", "iі", "jј", "oοо", "pр", "sѕ", "xх", "yу", "əә", "ƏӘ",
-    "çҫ", "ÇҪ",
-)  # fmt: skip
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")
 _TWINS = {
     (letter, unicodedata.name(twin).partition(" ")[0]): twin
-    for shape in _SHAPES
+    for shape in LETTERS["shapes"]
     for letter, twin in product(shape, shape)
 }
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")

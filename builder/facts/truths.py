@@ -17,21 +17,14 @@ from polyprobe.system.files import read_toml
 from . import FACTS, Fact
 from .labels import UNSPACED, find_script, fold
 
+# Relations from a fact to others, groups of ids that are alike, and objects that are always correct
+RULES = read_toml(__package__, "truths.toml")
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
 LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
 PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to its whole
-KINDS = ("P279",)
-# {relation: relations that lead from a correct object to another correct one}
-UPWARD = {
-    **dict.fromkeys(("P17", "P30", "P131", "P276"), PLACES),
-    **dict.fromkeys(("P19", "P20", "P27", "P159", "P495", "P740", "P937"), PLACES),
-    **dict.fromkeys(("P31", "P101", "P106", "P136", "P140", "P279"), KINDS),
-    "P361": ("P361",),
-}
+UPWARD = dict.fromkeys(RULES["of_places"], PLACES) | RULES["upward"]
 FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are correct too
-# Groups of ids that are alike, and the objects of a relation that are always correct.
-NEARLY = read_toml(__package__, "truths.toml")
 _WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
 
@@ -122,8 +115,8 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Obj
         start |= set(climb([subject], PLACES, edges)) - {subject}
     right = start | set(climb(start, UPWARD.get(relation, ()), edges))
     # Some objects fit almost any subject, whatever the facts say.
-    right.update(NEARLY["always"].get(relation, ()))
-    return right.union(*(alike for alike in NEARLY["alike"] if not right.isdisjoint(alike)))
+    right.update(RULES["always"].get(relation, ()))
+    return right.union(*(alike for alike in RULES["alike"] if not right.isdisjoint(alike)))
 
 
 def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> Iterator[str]:

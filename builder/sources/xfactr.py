@@ -30,10 +30,7 @@ from .mpararel import TUPLES, list_facts
 
 ABOUT = SOURCES["xfactr"]
 LICENCE, REASONS = ABOUT["licence"], ABOUT["repairs"]
-LANGUAGES = (
-    "bn", "ceb", "el", "en", "es", "fr", "he", "hu", "ilo", "ja", "ko", "mg",
-    "mr", "nl", "pa", "ru", "sw", "tl", "tr", "vi", "war", "yo", "zh",
-)  # fmt: skip
+LANGUAGES = tuple(ABOUT["languages"])
 MARKED_PROMPTS = True  # can be written out as sentences: `recipes.balanced.sentences`
 REPOSITORY = Repository(**ABOUT["repository"], sha256=read_sums(__package__, "xfactr.sha256"))
 PROMPT_FILE = "data/TREx_prompts.csv"

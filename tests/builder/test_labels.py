@@ -205,7 +205,7 @@ def test_unmix(text, expected):
     assert tidy(rows, ["label"], mend)["label"].to_list() == [expected, "x", None]
 
 
-@pytest.mark.parametrize("shape", alphabets._SHAPES)
+@pytest.mark.parametrize("shape", alphabets.LETTERS["shapes"])
 def test_letters_of_one_shape_are_of_different_alphabets(shape):
     assert len({unicodedata.name(letter).split()[0] for letter in shape}) == len(shape)
 

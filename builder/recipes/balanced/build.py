@@ -33,12 +33,6 @@ NO_LABEL = "no label"
 NO_SENTENCE = "no template"
 NOT_BOTH = "no template or no sentence"
 ROLES = {"truths": "correct answers"}  # roles with another name in cards
-PARAPHRASES = (
-    " With `--templates N`, a fact has a row for each of the first N templates of its relation, or "
-    "for as many as every language has (without duplicates). A fact with a sentence of its own has "
-    "only that row. The rows of a fact are consecutive, in the source's order of templates. The "
-    "same row in another language is the same fact, but not a translation of the template."
-)
 
 
 class Notes(NamedTuple):
@@ -207,7 +201,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
     several = any("told" in config.notes for config in configs)
     return {
         "builds": "\n\n".join(describe_build(config) for config in configs),
-        "paraphrases": PARAPHRASES if several else "",
+        "paraphrases": render_text(__package__, "paraphrases.md") if several else "",
     }
 
 

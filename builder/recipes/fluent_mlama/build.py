@@ -11,18 +11,10 @@ from polyprobe.builder.facts import Fact
 from polyprobe.builder.recipes import FLUENT_WIDE as WIDE
 from polyprobe.builder.sources.fluent_mlama import FAILED, SEPARATOR, Record, read_translations_of
 from polyprobe.schema.columns import SLOT, Row
-from polyprobe.system.files import hash_text
+from polyprobe.system.files import hash_text, read_toml
 
-_FEW = ("P103", "P108", "P159", "P19", "P36", "P364", "P407", "P740")
-_MANY = (
-    *("P101", "P103", "P108", "P127", "P1376", "P159", "P19", "P20", "P36", "P364", "P407"),
-    *("P449", "P463", "P495", "P740"),
-)
-RELATIONS = {
-    language: _MANY if language in ("cs", "hr", "ru", "uk") else _FEW
-    for language in ("cs", "da", "es", "hr", "id", "ru", "uk", "vi", "zh")
-}
-"""The relations of each language in the paper's figures; the archive has more."""
+# The relations of each language in the paper's figures; the archive has more.
+RELATIONS: dict[str, list[str]] = read_toml(__package__, "relations.toml")
 WORDINGS = {"": "template", "-sentence": "google", "-chatgpt": "chatgpt"}
 DEFAULT_CONFIG = "es"
 N_DISTRACTORS = 50

@@ -34,10 +34,7 @@ LICENCE = SOURCES["bmlama"]["licence"]
 REPAIRS: dict[str, str] = read_toml(__package__, "repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
 # Relations whose answers are places. A location may follow a comma: `Providence, Rhode Island`.
-OF_PLACES = frozenset((
-    "P17", "P19", "P20", "P27", "P30", "P36", "P47", "P131", "P138", "P159", "P190", "P276", "P495",
-    "P530", "P740", "P937", "P1001", "P1376",
-))  # fmt: skip
+OF_PLACES = frozenset(SOURCES["bmlama"]["of_places"])
 Key = tuple[int, str]
 # Our names for published labels that are plainly wrong: language, Wikidata id, name, reason
 NAMES = {(x["language"], x["id"]): x["name"] for x in read_table_rows(__package__, "names.csv")}

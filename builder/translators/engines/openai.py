@@ -13,18 +13,12 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from copy import copy
 from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from polyprobe.system import sending
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.sending import (
-    BrokenAnswerError,
-    check_address,
-    extend,
-    http_failures,
-    open_client,
-)
 from polyprobe.system.text import hide_secrets
 
 from ..codes import match_code, name_language
@@ -42,19 +36,10 @@ REMEDIES = {
 }
 # Error codes of a single sentence; their HTTP status would otherwise stop a run.
 OF_A_SENTENCE = ("content_filter", "content_policy_violation", "context_length_exceeded")
-TASK = (
-    "Translate from {source} into {target}. Each sentence comes with its names and what they are "
-    "called in {target}: use these and no others, in the grammatical form that the sentence asks "
-    "for, with the articles and prepositions that {target} needs. Verbs and adjectives agree with "
-    "the names in gender and number. Answer with the translated sentence alone, on one line."
-)
+TEXTS = read_toml(__package__, "openai.toml")
 LABEL = "Translation:"
 THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
-QUOTES = ('""', "''", "“”", "„“", "„”", "‘’", "«»", "»«", "「」", "『』", "``")
-REFUSAL = re.compile(
-    r"(i['’]?m sorry|i am sorry|sorry, |i can(no|['’])t |i am unable|i['’]m unable|as an ai\b)",
-    re.IGNORECASE,
-)
+REFUSAL = re.compile("|".join(TEXTS["refusals"]), re.IGNORECASE)
 ALL = "all"  # section of the relations without one of their own
 LIMIT = 20  # as many as Fluent-mLAMA's prompts have (appendix A)
 
@@ -115,7 +100,9 @@ class OpenAI(Translator):
         examples: str | None = None,
         system: str = "false",  # `true`: task and examples are a system message
     ) -> None:
-        self._base = check_address(self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE)
+        self._base = sending.check_address(
+            self.name, base_url or os.environ.get(ADDRESS, "") or SERVICE
+        )
         self._shown = hide_secrets(self._base)
         self._model = model
         self._extra = _choose_extra(temperature, max_tokens)
@@ -157,7 +144,7 @@ class OpenAI(Translator):
         """Hold the client open."""
         if not os.environ.get(KEY) and self._base == SERVICE:
             raise PolyprobeError(f"no key for {self._shown}: set the variable {KEY}")
-        async with open_client(self.timeout, KEY) as self._client:
+        async with sending.open_client(self.timeout, KEY) as self._client:
             yield
 
     async def ask(
@@ -171,11 +158,13 @@ class OpenAI(Translator):
         messages: list[Any] = [{"role": role, "content": text} for role, text in parts.items()]
         body = {"model": self._model, "messages": messages, **self._extra}
         name = f"{self.name} ({self._shown}, model {self._model})"
-        with http_failures(name, REMEDIES):
-            answer = await self._client.post(extend(self._base, "/chat/completions"), json=body)
+        with sending.http_failures(name, REMEDIES):
+            answer = await self._client.post(
+                sending.extend(self._base, "/chat/completions"), json=body
+            )
             code = read_code(answer.text) if answer.is_error else ""
             if code in OF_A_SENTENCE:
-                raise BrokenAnswerError(f"refused with {code}")
+                raise sending.BrokenAnswerError(f"refused with {code}")
             if code == "insufficient_quota":  # a 429 that waiting does not resolve
                 raise PolyprobeError(f"{name}: the account has no credit left; add some")
             content = read_content(answer.raise_for_status().text)
@@ -204,15 +193,15 @@ def read_content(text: str) -> str:
         message, reason = choice["message"], choice.get("finish_reason")
         content, refusal = message.get("content"), message.get("refusal")
     except (ValueError, RecursionError):
-        raise BrokenAnswerError("no JSON") from None
+        raise sending.BrokenAnswerError("no JSON") from None
     except (LookupError, TypeError, AttributeError):
-        raise BrokenAnswerError("no message in it") from None
+        raise sending.BrokenAnswerError("no message in it") from None
     if refusal or reason == "content_filter":
-        raise BrokenAnswerError("a refusal")
+        raise sending.BrokenAnswerError("a refusal")
     if reason == "length":
-        raise BrokenAnswerError("cut short by the limit of tokens")
+        raise sending.BrokenAnswerError("cut short by the limit of tokens")
     if not isinstance(content, str | None):
-        raise BrokenAnswerError("no text in it")
+        raise sending.BrokenAnswerError("no text in it")
     return content or ""
 
 
@@ -241,7 +230,7 @@ def write_prompt(
     """Return the task with the examples, and the sentence with its translation open."""
     # `languages` are the English names of source and target.
     shots = [f"{_write_block(e.sentence, e.terms)} {e.translation}" for e in examples]
-    task = TASK.format(source=languages[0], target=languages[1])
+    task = TEXTS["task"].format(source=languages[0], target=languages[1])
     return "\n\n".join([task, *shots]), _write_block(sentence, terms)
 
 
@@ -254,8 +243,7 @@ def _write_block(sentence: str, terms: Mapping[str, str]) -> str:
 @cache
 def read_examples(source: str, target: str) -> tuple[Example, ...]:
     """Return our examples of a pair; they are from English into a few languages."""
-    text = files(__package__).joinpath("openai_examples.toml").read_text(encoding="utf-8")
-    tables = tomllib.loads(text)
+    tables = read_toml(__package__, "openai_examples.toml")
     language = match_code(target, tables)
     return tuple(Example(**row) for row in tables[language]) if source == "en" and language else ()
 
@@ -273,10 +261,10 @@ def clean_answer(answer: str, sentence: str, target: str) -> str:
     if not sentence.endswith(":"):  # introductions: `Here is the translation:`
         lines = [line for line in lines if not line.endswith((":", ":**"))]
     if len(lines) > 1:
-        raise BrokenAnswerError("several lines")
+        raise sending.BrokenAnswerError("several lines")
     text = _strip(lines[0], sentence, target) if lines else ""
     if REFUSAL.match(text) and not REFUSAL.match(sentence):
-        raise BrokenAnswerError("a refusal")
+        raise sending.BrokenAnswerError("a refusal")
     return text
 
 
@@ -287,7 +275,7 @@ def _strip(text: str, sentence: str, target: str) -> str:
         if text.lower().startswith(label.lower()) and not sentence.startswith(label):
             text = text[len(label) :].strip()
     pair = text[:1] + text[-1:]
-    quoted = len(text) > 1 and pair in QUOTES and pair[0] not in text[1:-1]
+    quoted = len(text) > 1 and pair in TEXTS["quotes"] and pair[0] not in text[1:-1]
     return text[1:-1].strip() if quoted and sentence[:1] not in "\"'“„«‘" else text
 
 
