@@ -17,9 +17,6 @@ from .config import Config
 TEXTS = read_toml(__package__, "columns.toml")
 DESCRIPTIONS, FLAGS = TEXTS["columns"], TEXTS["flags"]
 MOST_COLUMNS = 24  # configurations beside each other; more are summed up
-BASELINE = """\
-*Chance* and *frequency* are accuracies without a model: of random rankings, and of candidates \
-ranked by how many other facts of the relation they answer. Compare accuracy with the larger one."""
 
 
 def markdown_table(head: Sequence[str], rows: Iterable[Iterable[object]]) -> str:
@@ -66,7 +63,7 @@ def statistics_table(configs: Sequence[Config]) -> str:
         )
         for config in configs
     ]
-    return f"{markdown_table(head, rows)}\n\n{BASELINE}"
+    return f"{markdown_table(head, rows)}\n\n{TEXTS['baseline']}"
 
 
 def relations_table(configs: Sequence[Config], names: dict[str, str]) -> str:

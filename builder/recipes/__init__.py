@@ -36,7 +36,6 @@ RECIPES = {
     name: Recipe(of["title"], *(tuple(of.get(key, "").split()) for key in Recipe._fields[1:]))
     for name, of in read_toml(__package__, "recipes.toml").items()
 }
-MPARAREL = RECIPES["mpararel"].configs  # the languages of mParaRel's templates
 
 
 def load_recipe(name: str) -> ModuleType:

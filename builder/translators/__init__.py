@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, get_args
 
+from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError, explain_missing_extras, refuse_unknown
 from polyprobe.system.options import check_arguments
 
@@ -13,12 +14,7 @@ from .translator import Translation, Translator
 __all__ = ["TRANSLATORS", "Translation", "Translator", "load_translator", "read_pairs"]
 
 # Names, also of the modules and as `Translator.name`, and titles.
-TRANSLATORS = {
-    "apertium": "rules, by a local server: apt-get install apertium-apy apertium-eng-spa",
-    "googletrans": "the public page of Google Translate",
-    "openai": "a model behind an OpenAI-compatible server",
-    "transformers": "a translation model of the Hub, such as NLLB, M2M100 or OPUS-MT",
-}
+TRANSLATORS: dict[str, str] = read_toml(__package__, "translators.toml")
 # Options of every translator: attributes of `Translator`.
 SETTINGS = {"batch_size": int, "concurrency": int, "per_second": float, "timeout": float}
 NUMBERS = {int: "a whole number", float: "a number"}

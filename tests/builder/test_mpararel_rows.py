@@ -8,7 +8,7 @@ import pytest
 from huggingface_hub import DatasetCard
 
 from polyprobe.builder.build import build_dataset
-from polyprobe.builder.recipes import MPARAREL
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.mpararel import build as recipe
 from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.sources import mpararel
@@ -26,7 +26,9 @@ def mirror(monkeypatch, tmp_path):
 
 def test_languages_are_those_with_patterns():
     paths = [path.split("/") for path in mpararel.REPOSITORY.sha256]
-    assert sorted({path[3] for path in paths if path[2] == "patterns"}) == list(MPARAREL)
+    assert sorted({path[3] for path in paths if path[2] == "patterns"}) == list(
+        RECIPES["mpararel"].configs
+    )
 
 
 @pytest.mark.parametrize("language", ["en", "fr", "zh-hans", "zh-hant"])
@@ -91,7 +93,7 @@ def test_the_folder_has_valid_rows_and_a_card_with_the_counts(mirror, tmp_path):
 def released(upstream):
     """The counts of all languages, from the tuples and patterns alone."""
     counts = {}
-    for language in MPARAREL:
+    for language in RECIPES["mpararel"].configs:
         tuples = mpararel.read_tuples(upstream, [language])
         patterns = mpararel.read_patterns(upstream, language)
         sizes = tuples.join(patterns, on="relation").height

@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from polyprobe.builder.recipes import MPARAREL
+from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.mpararel.build import (
     build,
     compare_votes,
@@ -119,7 +119,7 @@ def replay(upstream):
         language: compare_votes(
             vote_for_templates(upstream, language), mpararel.read_patterns(upstream, language)
         )
-        for language in MPARAREL
+        for language in RECIPES["mpararel"].configs
         if language != "en"
     }
 

@@ -16,7 +16,7 @@ from polyprobe.system.files import read_toml
 AUDIT, VERDICTS, SECOND = (
     Path(__file__).with_name(name) for name in ("audit.csv", "verdicts.csv", "second.csv")
 )
-LINES = read_toml(__package__, "audit.toml")
+TEXTS = read_toml(__package__, "card.toml")
 
 
 def read_audit() -> pl.DataFrame:
@@ -35,7 +35,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "audit_languages": languages_table(audit),
         "verdicts": verdicts_table(),
         "draw": describe_draw(audit),
-        "barred": barred(),
+        "barred": TEXTS["barred"].format(**Counter(pl.read_csv(readers.FOUND)["verdict"])),
         "second": second_answers(),
         "forms": forms_table(configs),
         "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entries()),
@@ -44,24 +44,17 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
 
 def describe_draw(audit: pl.DataFrame) -> str:
     """Return the accuracy by frequent answers of each configuration, without a model."""
-    figures = ", ".join(
-        f"{line['accuracy_frequency']:.3f} in `{line['config']}` "
-        f"({line['accuracy_frequency_without_p530']:.3f} without P530)"
-        for line in audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
-    )
-    return (
-        "A ranking of the candidates by how many other rows of the relation they answer, which "
-        f"reads no subject, has an accuracy of {figures}."
-    )
+    lines = audit.unique("config", keep="first", maintain_order=True).iter_rows(named=True)
+    figures = ", ".join(TEXTS["frequency"].format(**line) for line in lines)
+    return str(TEXTS["draw"].format(figures=figures))
 
 
 def compare_audits(audit: pl.DataFrame) -> str:
     """Return one line for each figure and one column for each configuration."""
     parts = audit.partition_by("config", maintain_order=True)
     head = ("", *(f"`{part['config'][0]}`" for part in parts))
-    lines = (
-        (title, *(show_figure(part, *line) for part in parts)) for title, line in LINES.items()
-    )
+    audited = TEXTS["audit"].items()
+    lines = ((title, *(show_figure(part, *line) for part in parts)) for title, line in audited)
     return markdown_table(head, lines)
 
 
@@ -77,14 +70,7 @@ def show_figure(audit: pl.DataFrame, field: str, form: str, worst: str = "") -> 
 
 def languages_table(audit: pl.DataFrame) -> str:
     """Return one line for each language of `17` as published."""
-    columns = {
-        "language": "language",
-        "rows_not_parallel_to_en": "not parallel",
-        "rows_with_second_answer": "second answer",
-        "rows_with_invisible_characters": "invisible characters",
-        "ceiling_random": "ceiling, random",
-        "ceiling_answer_first": "ceiling, answer first",
-    }
+    columns = TEXTS["languages"]
     rows = audit.filter(config="17").select(*columns).iter_rows()
     texts = ((*row[:4], *(f"{ceiling:.3f}" for ceiling in row[4:])) for row in rows)
     return markdown_table(list(columns.values()), texts)
@@ -101,26 +87,14 @@ def verdicts_table() -> str:
     return markdown_table(("language", "judged", "wrong", "error rate, 95% interval"), rows)
 
 
-def barred() -> str:
-    """Return the number of distractors excluded by readers, by verdict."""
-    verdicts = Counter(pl.read_csv(readers.FOUND)["verdict"])
-    return (
-        f"{verdicts['found']:,} that are correct or arguably so, {verdicts['possible']:,} that may "
-        f"be correct (twin cities), and {verdicts['unfit']:,} that would be insulting"
-    )
-
-
 def second_answers() -> str:
     """Return the number of rows read that have a correct or arguable distractor."""
     by_row = pl.read_csv(SECOND).group_by("published_row").agg("verdict")["verdict"].to_list()
     right = sum("right" in verdicts for verdicts in by_row)
     more = sum(set(verdicts) != {"none"} for verdicts in by_row) - right
-    total = len(by_row)
-    return (
-        f"Of these {total} rows, {right} ({format_wilson(right, total)}) had a distractor that "
-        f"is also correct, and {more} more ({format_wilson(more, total)}) one that is arguably "
-        "correct."
-    )
+    shares = {"right": right, "more": more}
+    rates = {f"{name}_rate": format_wilson(n, len(by_row)) for name, n in shares.items()}
+    return str(TEXTS["second"].format(total=len(by_row), **shares, **rates))
 
 
 def forms_table(configs: Sequence[Config]) -> str:
