@@ -17,6 +17,7 @@ from polyprobe.metrics.rankc.formulas import (
 )
 from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, estimate_figure, name_pairs
 from polyprobe.metrics.shared.rows import Rows
+from polyprobe.system.files import read_toml
 
 from .facts import ScoredFacts, masked_scores
 from .figures import BY_NAME, HEADLINE
@@ -129,53 +130,17 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
     return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), "mean"], level)}
 
 
-FLOORS = (
-    Floor(
-        "frequency",
-        "frequency",
-        "Candidates ranked by how often each is the answer of the relation's other facts.",
-        lambda facts: _average(facts.baseline),
-    ),
-    Floor(
-        "majority",
-        "majority",
-        "The relation's most frequent answer among the candidates, the fact itself counted.",
-        lambda facts: _average(facts.majority),
-    ),
-    Floor(
-        "length",
-        "length",
-        "Candidates ranked by their number of characters, the shortest first.",
-        partial(_rank_by, "n_characters"),
-    ),
-    Floor(
-        "tokens",
-        "tokens",
-        "Candidates ranked by the number of tokens of their scores, the fewest first.",
-        partial(_rank_by, "n_tokens"),
-    ),
-    Floor(
-        "bigrams",
-        "shared letters",
-        "Candidates ranked by the pairs of letters that they share with the subject's name (Dice).",
-        partial(_rank_by_names, _rank_by_bigrams),
-    ),
-    Floor(
-        "initials",
-        "first letter",
-        "Candidates with the first letter of the subject's name first, then the shortest.",
-        partial(_rank_by_names, _rank_by_initials),
-    ),
-    Floor(
-        "independence",
-        "independent",
-        "Languages with the same knowledge of other facts: what they share by chance.",
-        _find_independent,
-    ),
-    Floor(
-        "nonsense",
-        "nonsense",
-        "A random order of the candidates for each subject, the same in all languages.",
-        _find_nonsense,
-    ),
+_KERNELS: Mapping[str, Callable[[ScoredFacts], Places]] = {
+    "frequency": lambda facts: _average(facts.baseline),
+    "majority": lambda facts: _average(facts.majority),
+    "length": partial(_rank_by, "n_characters"),
+    "tokens": partial(_rank_by, "n_tokens"),
+    "bigrams": partial(_rank_by_names, _rank_by_bigrams),
+    "initials": partial(_rank_by_names, _rank_by_initials),
+    "independence": _find_independent,
+    "nonsense": _find_nonsense,
+}
+FLOORS = tuple(
+    Floor(name, find=_KERNELS[name], **words)
+    for name, words in read_toml(__package__, "floors.toml").items()
 )
