@@ -48,7 +48,7 @@ def place(path: Path, where: str | None, name: str | None, text: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
         return
-    start = rf"^( *{name}\b.*[\[{{(]\n)" if where == "in" else rf"^( *{name}\b)"
+    start = rf"^( *{name}\b.*[\[{{(]\n)" if where == "in" else rf"^([ \[]*{name}\b)"
     before, line, after = re.split(start, path.read_text(), maxsplit=1, flags=re.MULTILINE)
     path.write_text(before + (line + text if where == "in" else text + line) + after)
 

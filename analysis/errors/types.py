@@ -36,36 +36,19 @@ class Wrong(NamedTuple):
 
 
 Rule = Callable[[Wrong], bool]
-# The first that holds counts; Jiang et al. (2020, table 2) sorted samples by hand.
-RULES: dict[str, tuple[str, Rule]] = {
-    "unknown": (
-        "The prediction is blank or has an unknown token.",
-        lambda wrong: not wrong.text.strip() or any(mark in wrong.text for mark in UNKNOWN),
-    ),
-    "no_word": (
-        "It has no letter, or function words only.",
-        lambda wrong: all(
-            word in wrong.function_words or not any(map(str.isalpha, word)) for word in wrong.words
-        ),
+# The first that holds counts; Jiang et al. (2020, table 2) sorted samples by hand. The definitions
+# of the types are in ../figures/figures.toml.
+RULES: dict[str, Rule] = {
+    "unknown": lambda wrong: not wrong.text.strip() or any(mark in wrong.text for mark in UNKNOWN),
+    "no_word": lambda wrong: all(
+        word in wrong.function_words or not any(map(str.isalpha, word)) for word in wrong.words
     ),
     # in the whole sentence, as the subject is not marked in it
-    "subject": (
-        "It is a run of words of the sentence, mostly of the subject.",
-        lambda wrong: has_run(wrong.sentence, wrong.words),
-    ),
-    "other_form": (
-        "Its words differ from an accepted form by their endings.",
-        lambda wrong: any(are_forms(wrong.words, gold) for gold in wrong.gold),
-    ),
-    "part_of_gold": (
-        "It is a run of words of an accepted form.",
-        lambda wrong: any(has_run(gold, wrong.words) for gold in wrong.gold),
-    ),
-    "same_type": (
-        "It is an accepted form of another fact of the relation.",
-        lambda wrong: wrong.words in wrong.other_forms,
-    ),
-    "other": ("None of these.", lambda wrong: True),
+    "subject": lambda wrong: has_run(wrong.sentence, wrong.words),
+    "other_form": lambda wrong: any(are_forms(wrong.words, gold) for gold in wrong.gold),
+    "part_of_gold": lambda wrong: any(has_run(gold, wrong.words) for gold in wrong.gold),
+    "same_type": lambda wrong: wrong.words in wrong.other_forms,
+    "other": lambda wrong: True,
 }
 
 
@@ -162,7 +145,7 @@ def _classify(
     other_forms = {words} if counts.get(words, 0) > (words in gold) else set()
     function_words = read_function_words().get(language, frozenset())
     wrong = Wrong(text or "", words, sentence, gold, other_forms, function_words)
-    return next(name for name, (_, rule) in RULES.items() if rule(wrong))
+    return next(name for name, rule in RULES.items() if rule(wrong))
 
 
 def measure_errors(kinds: Iterable[str], **options: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from polyprobe.metrics.shared.intervals import Figure
 
 from .facts import ScoredFacts
 
-LANGUAGE, PAIR, WAY, ALL = "language", "pair", "way", "all"
+LANGUAGE, PAIR, ALL = "language", "pair", "all"
 INFINITE = float("inf")
 ALL_SCORES = "scores of all candidates, not choices alone"
 SEVERAL = "a dataset with several templates of a fact"
@@ -41,12 +41,20 @@ TEMPLATE_RANKINGS = RANKINGS._replace(
 )
 
 
+class Kernel(NamedTuple):
+    """How a figure is computed."""
+
+    input: FigureInput
+    sums: Callable[[Any], Figure] | None  # None for a module's figure
+    chance: Callable[[ScoredFacts], float] | None = None  # of a random ranking
+
+
 class Scale(NamedTuple):
     """The range of a figure and its direction (None: neither is better)."""
 
-    lowest: float = 0.0
-    highest: float = 1.0
-    lower_is_better: bool | None = False
+    lowest: float
+    highest: float
+    lower_is_better: bool | None
 
 
 class Presentation(NamedTuple):
@@ -71,17 +79,17 @@ class RunFigure(NamedTuple):
     title: str
     definition: str  # one sentence for the report and archives
     per: str  # `way`: each ordered pair; `all`: all languages together
-    input: FigureInput = FACTS  # unused for a module's figure, see `modules.MODULES`
-    sums: Callable[[Any], Figure] | None = None  # the kernel; None for a module's figure
-    scale: Scale = Scale()
+    input: FigureInput  # unused for a module's figure, see `modules.MODULES`
+    sums: Callable[[Any], Figure] | None  # the kernel; None for a module's figure
+    scale: Scale
     # of a random ranking; of a kernel it is stored
-    chance: float | Callable[[ScoredFacts], float] | None = None
-    left_out: LeftOut | None = None  # counted in results.json
+    chance: float | Callable[[ScoredFacts], float] | None
+    left_out: LeftOut | None  # counted in results.json
+    display: Presentation
     conditional: bool = False  # over fewer facts than the run has; their number is not stored
     compared: bool = False  # tested by `compare`
     on_request: bool = False  # computed only if it is named (`metrics --figures`)
     count_key: str = "n_queries"  # key of a module's number of facts
-    display: Presentation = Presentation()
 
     @property
     def heading(self) -> str:
