@@ -40,7 +40,7 @@ def find_shared(
     """Find the settings with one unusual value in all rows: setting → that value."""
     columns = _read_settings(settings, results)
     signatures = [split_signature(row.signature) for row in settings]
-    for name in ("rows", "relations", "exclude"):
+    for name in ("rows", "relations", "exclude", "shots"):
         columns[name] = [parts.get(name, "") for parts in signatures]
     return {
         name: column[0]

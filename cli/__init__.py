@@ -148,4 +148,5 @@ def fail(message: str, status: int = 1) -> NoReturn:
 
 def is_gate() -> bool:
     """Check whether the command is a gate, which ends with 1 for nothing but a lost figure."""
-    return any(word.partition("=")[0] == "--fail-if" for word in sys.argv)
+    options = {"--fail-if", "--margin", "--strict"}
+    return any(word.partition("=")[0] in options for word in sys.argv)

@@ -105,7 +105,7 @@ def forecast(work: Work, scorer: Scorer, price: str | None) -> str:
     cost = ""
     if price:  # a server writes a token behind each prompt
         price_in, price_out = read_price(price)
-        cost = f"; {(tokens * price_in + inputs * price_out) / 1e6:,.2f} at --price {price}"
+        cost = f"; {(tokens * price_in + inputs * price_out) / 1e6:,.4f} at --price {price}"
     what = "requests with" if scorer.model is None else "batches of"
     return (
         f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "

@@ -89,7 +89,10 @@ OF_MODELS = {
     *(*_WEIGHTS, "revision", "tokenizer", "server", "handshake", "bos", "chat", "dtype", "device"),
     *("attention", "path", "product", "polyprobe", "torch", "transformers", "imported", "unknown"),
 }
-_MAIN = (*_WEIGHTS, "data", "languages", "rows", "relations", "exclude", "scoring", "chat", "dtype")
+_MAIN = (
+    *(*_WEIGHTS, "data", "languages", "rows", "relations", "exclude"),
+    *("scoring", "chat", "shots", "dtype"),
+)
 
 
 def fill_columns(table: pa.Table, schema: pa.Schema = SCORES) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -206,7 +207,8 @@ def read_response(response: Any, url: str) -> Any:
         if status == 429:
             wait = read_retry_after(response.headers.get("retry-after"))
             raise BusyError(f"HTTP 429: {words}".removesuffix(": HTTP 429"), wait)
-        raise PolyprobeError(f"the server {hide_secrets(url)} refuses the key: {words}; set {KEY}")
+        remedy = f"set {KEY}, which is empty" if not os.environ.get(KEY) else f"correct {KEY}"
+        raise PolyprobeError(f"the server {hide_secrets(url)} refuses the key: {words}; {remedy}")
     response.raise_for_status()
     return response.json()
 

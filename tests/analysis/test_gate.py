@@ -66,7 +66,7 @@ def gate(runs, monkeypatch, capsys):
 DECISIONS = {
     "base same --fail-if accuracy,rankc --margin .02": (0, ["kept: accuracy: ", "kept: rankc: "]),
     "base same --fail-if accuracy --margin .02 --strict": (0, ["kept: "]),
-    "base same --fail-if accuracy --strict": (2, ["not decidable: accuracy: too few facts"]),
+    "base same --fail-if accuracy --strict": (2, ["not decidable: accuracy: no resample differs"]),
     "base worse --fail-if accuracy.en,accuracy.es --margin .07": (
         1,
         ["lost: accuracy.en: 1.000 → 0.900, loss 0.1000", "kept: accuracy.es: "],

@@ -115,7 +115,7 @@ def test_undefined_names_stay_undefined_and_do_not_count():
     np.testing.assert_allclose(correct(p, "holm"), [0.02, np.nan, 0.04])
     empty = mean_of(["a"], np.zeros((5, 1)), np.zeros(5))
     row = compare_figures(empty, empty)[0]
-    assert row[1:] == (None,) * 6
+    assert row[1:] == (None,) * 7
 
 
 @pytest.mark.parametrize(
