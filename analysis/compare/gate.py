@@ -57,8 +57,8 @@ def decide(result: Comparison, runs: Sequence[Run], options: ComparisonOptions) 
             reasons.append("no interval: too few facts, values or --resamples")
         elif row and options.strict and low == high and result.n_units * options.margin < 3:
             # without a loss in n facts one of 3 / n cannot be excluded
-            few = f"{result.n_units:,} facts cannot exclude a loss above {options.margin:g}"
-            reasons.append(f"no resample differs, and {few}")
+            text = f"{result.n_units:,} facts cannot exclude a loss above {options.margin:g}"
+            reasons.append(f"no resample differs, and {text}")
         if reasons or not row:
             verdicts.append(Verdict("not decidable", figure, "; ".join(reasons)))
             continue
