@@ -30,6 +30,7 @@ from tests.making.browser import open_page
 from tests.making.facts import write_facts
 from tests.making.reader import Reader
 from tests.making.runs import COUNTS, SCORES, write_run
+from tests.making.waiting import PATIENCE
 
 MEASURES = {
     figure.name: figure.title for figure in HEADLINE_PAIRS if figure.input is not SECOND_RANKINGS
@@ -294,6 +295,7 @@ def read_tip(page, selector):
 
 
 def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
+    expect = pytest.importorskip("playwright.sync_api").expect
     write_report([run.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
     assert page.locator("#accuracy .bars rect").count() == 3
@@ -312,7 +314,8 @@ def test_a_browser_draws_bars_and_cells(tmp_path, run, browser):
     assert page.url.endswith("#0/en/ru")
     page.locator("summary", has_text="most and least consistent").click()
     page.locator("a[href='#0/ru/zh_hans'], a[href='#0/en/zh_hans']").first.click()
-    page.wait_for_function("document.getElementById('second').value === 'zh_hans'")
+    # not `wait_for_function`, whose polling the page's policy of contents refuses
+    expect(page.locator("#second")).to_have_value("zh_hans", timeout=1000 * PATIENCE)
 
 
 def test_a_difference_is_shown_and_significant_cells_are_framed(tmp_path, facts, browser):
