@@ -60,5 +60,7 @@ def call(command, folder):
 
 
 def contents(folder):
+    """Read the files by their names; tasks of lm-eval have the absolute path of their rows."""
     files = (path for path in folder.rglob("*") if path.is_file() and path.suffix != ".sqlite")
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    own = bytes(folder)
+    return {str(path.relative_to(folder)): path.read_bytes().replace(own, b"") for path in files}
