@@ -127,7 +127,7 @@ def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) 
         table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
     if not {SCORED, CHOICE, EITHER} & {*table}:
         languages = [x for x in table if x not in (*KEYS, *CELLS) and find_split(x)]
-        if not languages or "language" in table:
+        if len(table.columns) and (not languages or "language" in table):
             raise ValueError(f"no column of scores or choices; columns: {[*table]}")
         rest = [x for x in table if x not in languages]
         table = table.melt(rest, languages, "language", EITHER)
