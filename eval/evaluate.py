@@ -223,10 +223,10 @@ class Evaluation(NamedTuple):
             except PolyprobeError:
                 if needs_first:
                     raise
+            check_comparable({x: self.shots.select(y) for x, y in tables.items()}, self.rows)
         stop = settings.further.get(FINAL_STOP, "none")
         texts = as_asked(tables, settings.scoring, first, stop)
         prompts = {x: self.shots.put_in_front(y, protocol.options) for x, y in texts.items()}
-        check_comparable(prompts, self.rows)
         missing = {language: prompts[language] for language in self.run.missing(self.tables)}
         if protocol.kind == "scores" and missing:
             donors = deal_donors(prompts[first]) if settings.donor else NO_DONORS
@@ -248,7 +248,9 @@ def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:
     first, shots = next(iter(tables.values())), Shots()
     if options.shots:
         shots = Shots(*choose_examples(first, options, options.shots))
-    rows, choice = find_rows(shots.put_in_front(first), options)
+    splits = {language: shots.select(table) for language, table in tables.items()}
+    rows, choice = find_rows(next(iter(splits.values())), options)
+    check_comparable(splits, rows)
     if shots.rows is not None:
         choice["left_out"]["examples"] = len(first) - len(shots.rows)
     run = Run(output)

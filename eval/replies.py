@@ -55,6 +55,8 @@ def read_source(
     try:
         find = partial(find_split, splits=splits)
         table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
+        if not len(table.columns):  # of a harness, without rows
+            return []
         for reply in _read_replies(table, find):
             code = reply.language.strip() if isinstance(reply.language, str) else default
             place = f"{name}, row {reply.row}"
@@ -64,7 +66,7 @@ def read_source(
                 replies.append((split, reply))
             elif options.languages is None:
                 refuse_languages([code], f"the dataset ({place})", splits)
-        if not replies and options.languages is None and len(table.columns):
+        if not replies and options.languages is None:
             raise PolyprobeError(f"{name}: no rows with scores or predictions; columns: {[*table]}")
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
         raise PolyprobeError(f"{name} is no table of scores: {one_line(error)}") from error
@@ -127,7 +129,7 @@ def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) 
         table = table.rename(columns={"id": "fact"})  # else it may be Indonesian
     if not {SCORED, CHOICE, EITHER} & {*table}:
         languages = [x for x in table if x not in (*KEYS, *CELLS) and find_split(x)]
-        if len(table.columns) and (not languages or "language" in table):
+        if not languages or "language" in table:
             raise ValueError(f"no column of scores or choices; columns: {[*table]}")
         rest = [x for x in table if x not in languages]
         table = table.melt(rest, languages, "language", EITHER)

@@ -1,7 +1,6 @@
 """What the user reads on a terminal: errors, reports, progress, logs; without secrets."""
 
 import logging
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from difflib import get_close_matches
@@ -21,8 +20,18 @@ DESCRIPTION = "{task.description}"
 _make_record = logging.getLogRecordFactory()
 MAX_LENGTH = 200  # characters of a foreign message
 _LISTED = 60  # known names in a message
-# The extra of polyprobe that installs an optional package.
-EXTRAS = tomllib.loads(Path(__file__).with_name("extras.toml").read_text(encoding="utf-8"))
+# The optional packages that an extra of polyprobe installs.
+EXTRAS = {
+    "adapters": "peft",
+    "builder": "babel polars pooch requests",
+    "eval": "accelerate gguf psutil safetensors sentencepiece tokenizers torch transformers",
+    "figures": "vl_convert",
+    "quantized": "bitsandbytes",
+    "ray": "ray",
+    "sentences": "googletrans langcodes pymorphy3 rapidfuzz sacrebleu simplemma stanza",
+    "served": "aiolimiter anyio httpx tenacity",
+    "typology": "lang2vec",
+}
 PACKAGES = {package: extra for extra, names in EXTRAS.items() for package in names.split()}
 
 

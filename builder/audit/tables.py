@@ -80,7 +80,7 @@ def count_parts(dataset: str, languages: Iterable[str]) -> dict[str, dict[str, A
         facts = dict(zip(table[key].to_pylist(), split.fact_id, strict=True))
         english = english or facts
         linked = {*english.values()}.intersection(facts.values())
-        others = [facts[x] != english[x] for x in english if facts.get(x) in linked]
+        changes = [facts[x] != english[x] for x in english if facts.get(x) in linked]
         trained = {*split.prompt[:n_train]}
         counts[language] = {
             "rows": len(table),
@@ -88,7 +88,7 @@ def count_parts(dataset: str, languages: Iterable[str]) -> dict[str, dict[str, A
             "rows_outside_train": len(table) - n_train,
             "rows_with_prompt_of_train": sum(x in trained for x in split.prompt[n_train:]),
             "accuracy_of_train_prior": find_prior(split, n_train),
-            "ids_compared_to_en": len(others),
-            "ids_of_other_facts_than_in_en": sum(others),
+            "ids_compared_to_en": len(changes),
+            "ids_of_other_facts_than_in_en": sum(changes),
         }
     return {language: counts[language] for language in languages if language in counts}

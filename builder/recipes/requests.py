@@ -11,14 +11,12 @@ from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.schema.locate import SENTENCE
-from polyprobe.system.files import read_toml
 from polyprobe.system.messages import PolyprobeError, check_option
 from polyprobe.system.options import Options, option, spell_options
 from polyprobe.system.text import hide_secrets
 
 from . import OWN
 
-HELP = read_toml(__package__, "requests.toml")  # by option
 AGREEMENTS = ("template", "relation")
 
 _sentence = partial(option, panel="Sentences of the source")
@@ -42,23 +40,69 @@ class BalancedRequest(Options):
     """A balanced set: its sources, its languages, and the options of the draw."""
 
     source: str  # one, or several with commas, the preferred one first
-    languages: tuple[str, ...] = option((), HELP["languages"], parse=parse_languages)
-    candidates: int = option(10, HELP["candidates"], minimum=2)
-    templates: int = option(1, HELP["templates"], minimum=1)
-    max_per_relation: int | None = option(None, HELP["max_per_relation"], minimum=1)
-    relations: tuple[str, ...] = option((), HELP["relations"], parse=split_list)
-    exclude: tuple[str, ...] = option((), HELP["exclude"], parse=split_list)
-    labels: tuple[str, ...] = option((), HELP["labels"], parse=split_list)
-    wording: str | None = _sentence(None, HELP["wording"], choices=("template", "sentence"))
-    unimorph: Path | None = _sentence(None, HELP["unimorph"])
-    template_translators: tuple[str, ...] = _template(
-        (), HELP["template_translators"], parse=tuple, flag="--template-translator"
+    languages: tuple[str, ...] = option(
+        (), "Comma-separated language codes.", parse=parse_languages
     )
-    trusted: tuple[str, ...] = _template((), HELP["trusted"], parse=tuple)
-    agree: str = _template("template", HELP["agree"], choices=AGREEMENTS)
-    draw: str = option("frequency", HELP["draw"], choices=("frequency", "uniform"))
-    seed: int = option(0, HELP["seed"])
-    config: str = option("", HELP["config"], check=check_config)
+    candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
+    templates: int = option(
+        1, "Maximum templates per relation; each adds a row per fact.", minimum=1
+    )
+    max_per_relation: int | None = option(
+        None, "Maximum facts per relation (default: all).", minimum=1
+    )
+    relations: tuple[str, ...] = option(
+        (), "Comma-separated relations (default: all).", parse=split_list
+    )
+    exclude: tuple[str, ...] = option((), "Comma-separated relations to exclude.", parse=split_list)
+    labels: tuple[str, ...] = option(
+        (),
+        "Other sources, comma-separated, that give labels which --source lacks, in order.",
+        parse=split_list,
+    )
+    wording: str | None = _sentence(
+        None,
+        "template or sentence, for two sets to compare: both have the same facts, once in "
+        "templates, once in the source's sentences with inflected names (default: one set, with "
+        "sentences where every language has them).",
+        choices=("template", "sentence"),
+    )
+    unimorph: Path | None = _sentence(
+        None,
+        "Folder with UniMorph's tables of inflected words (a file for each language, such as rus); "
+        "with them xfactr's names get their cases.",
+    )
+    template_translators: tuple[str, ...] = _template(
+        (),
+        "Translator of missing templates: NAME, or 'NAME key=value …'. Repeat it: a translation is "
+        "kept if two agree.",
+        parse=tuple,
+        flag="--template-translator",
+    )
+    trusted: tuple[str, ...] = _template(
+        (),
+        "The text of a --template-translator whose translations a reader has checked: they are "
+        "kept without a second one that agrees.",
+        parse=tuple,
+    )
+    agree: str = _template(
+        "template",
+        "Two translators agree if they give a wording for the same template, or for any template "
+        "of the relation (as mParaRel).",
+        choices=AGREEMENTS,
+    )
+    draw: str = option(
+        "frequency",
+        "Draw objects as distractors by their frequency as answers, or uniform: each object alike, "
+        "which lets frequent answers be guessed.",
+        choices=("frequency", "uniform"),
+    )
+    seed: int = option(0, "Random seed of the sampling.")
+    config: str = option(
+        "",
+        "Name of the configuration to write, for load_dataset and --config of eval (default: "
+        "SOURCE-N for N languages).",
+        check=check_config,
+    )
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -134,9 +178,11 @@ class OwnRequest(Options):
 
     facts: Path
     templates: Path
-    languages: tuple[str, ...] = option((), HELP["languages_own"], parse=parse_languages)
-    candidates: int = option(10, HELP["candidates"], minimum=2)
-    seed: int = option(0, HELP["seed"])
+    languages: tuple[str, ...] = option(
+        (), "Comma-separated language codes (default: all of the facts).", parse=parse_languages
+    )
+    candidates: int = option(10, "Number of candidates per query, including the answer.", minimum=2)
+    seed: int = option(0, "Random seed of the sampling.")
     licence: str = "unknown"
 
     @property
@@ -158,19 +204,27 @@ class SentenceRequest(Options):
     """A sentence version: its base configuration, its languages, and the search for objects."""
 
     dataset: str
-    config: str = option("default", HELP["config_sentence"])
+    config: str = option("default", "Configuration with the templates; C gives C-sentence.")
     translator: str = option("googletrans", f"{', '.join(TRANSLATORS)}.")
-    languages: tuple[str, ...] = option((), HELP["languages_sentence"], parse=parse_languages)
+    languages: tuple[str, ...] = option(
+        (), "Comma-separated language codes (default: all).", parse=parse_languages
+    )
     lemmatizer: str = option(
         "auto",
         f"Lemmatizer that finds the object: {', '.join(LEMMATIZERS)} (auto: stanza if its models "
         "are present, else simplemma).",
         choices=LEMMATIZERS,
     )
-    threshold: float = option(75.0, HELP["threshold"], minimum=0, maximum=100)
-    source_language: str = option("en", HELP["source_language"])
+    threshold: float = option(
+        75.0,
+        "How alike words of the translation and a form of the label must be to be taken for the "
+        "object, 0 to 100: 100 is equal, 75 allows about one other letter in four.",
+        minimum=0,
+        maximum=100,
+    )
+    source_language: str = option("en", "Language to translate from.")
     stanza_dir: Path | None = option(
-        None, HELP["stanza_dir"], flag="--stanza", check=check_folder_of_models
+        None, "Folder with the models of Stanza.", flag="--stanza", check=check_folder_of_models
     )
 
     @property

@@ -19,8 +19,8 @@ class Shots(NamedTuple):
     rows: Sequence[int] | None = None  # None: all, without examples
     examples: Sequence[Sequence[int]] = ()
 
-    def put_in_front(self, table: pa.Table, letters: bool = False) -> pa.Table:
-        """Return the rows that are asked, with their examples, which are questions for letters."""
+    def select(self, table: pa.Table) -> pa.Table:
+        """Return the rows that are asked, without their examples."""
         if self.rows is None:
             return table
         if has_prompts(table):
@@ -28,14 +28,20 @@ class Shots(NamedTuple):
                 "--shots needs one prompt for all candidates, but the dataset has rows with a "
                 "prompt for each candidate (column 'prompts'); leave it out"
             )
+        return table.take(self.rows)
+
+    def put_in_front(self, table: pa.Table, letters: bool = False) -> pa.Table:
+        """Return the rows that are asked, with their examples, which are questions for letters."""
+        rest = self.select(table)
+        if self.rows is None:
+            return rest
         places = [*{place: None for row in self.examples for place in row}]
         lines = [write_example(row, letters) for row in table.take(places).to_pylist()]
         texts = dict(zip(places, lines, strict=True))
-        table = table.take(self.rows)
-        rows = zip(self.examples, table["prompt"].to_pylist(), strict=True)
+        rows = zip(self.examples, rest["prompt"].to_pylist(), strict=True)
         prompts = ["".join(texts[x] for x in of) + SENTENCE_START + prompt for of, prompt in rows]
-        at = table.column_names.index("prompt")
-        return table.set_column(at, "prompt", pa.array(prompts, pa.string()))
+        at = rest.column_names.index("prompt")
+        return rest.set_column(at, "prompt", pa.array(prompts, pa.string()))
 
 
 def write_example(row: Mapping[str, Any], letters: bool) -> str:
