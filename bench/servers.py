@@ -58,7 +58,8 @@ def serve_transformers(folder: Path) -> Iterator[str]:
 def serve_llama(file: Path, port: int | None = None, cache: str = "default") -> Iterator[str]:
     """Yield the address of llama.cpp's server of a GGUF file.
 
-    `cache`: `float32` for keys and values as in this process; llama.cpp's default is float16.
+    `cache`: `float32` for keys and values as in this process; llama.cpp's default is float16;
+    `off` computes every prompt alone and from its start, so that all routes give equal values.
     """
     port = port or _free_port()
     command = ["-m", "bench.servers", str(file.resolve()), str(port), cache]
@@ -88,6 +89,8 @@ def start_llama(
     if shared:
         params.kv_unified, params.cpuparams_batch.n_threads = True, threads
         params.cache_ram_mib = params.n_ctx_checkpoints = 0
+    if cache == "off":
+        params.cache_prompt, params.n_parallel = False, 1
     if cache == "float32":
         params.cache_type_k = params.cache_type_v = xllamacpp.ggml_type.GGML_TYPE_F32
         params.flash_attn_type = xllamacpp.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
