@@ -1,31 +1,25 @@
 """Operators in place of torch's own while a batch is run: products, and attention over a trie."""
 
-import time
-from collections.abc import Callable, Iterator, Sequence
+import platform
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import linear, scaled_dot_product_attention
 from torch.overrides import TorchFunctionMode
 
 from polyprobe.scoring.options import PRODUCTS
-from polyprobe.system.devices import limit_threads
 
 # Nodes of a block of a trie: on a CPU their attention is smaller than the rest of a layer.
 BLOCK = 64
 # Keys of a block are a multiple of this: kernels of accelerators take no other masks, and shapes
 # that repeat are compiled once.
 BUCKET = 16
-# The benchmark of the products: the rows, the widths of the weights, the rounds, and how much
-# faster oneDNN must be. Processes of one machine must choose alike, so the time is that of one
-# thread, and no width is a power of two, whose times depend on the address. Beside three busy
-# processes on two cores of an Intel Xeon the ratio is .92 to 1.03; by the clock, with two threads,
-# it is .9 to 3. On AMD's Zen 5 it is 2.
-ROWS, WIDTHS, ROUNDS, GAIN = 128, range(576, 1024, 64), 3, 1.1
+CPU_TABLE = Path("/proc/cpuinfo")  # only Linux has it
 # Subclasses of tensors (quantised, distributed) have products of their own.
 _WEIGHTS = (Tensor, torch.nn.Parameter)
 TORCH = (PRODUCTS[0], False)  # torch's own operators, for `Kernels.replaced_by`
@@ -140,28 +134,17 @@ def _pick(states: Tensor, nodes: Tensor) -> Tensor:
     return picked.unflatten(1, nodes.shape).transpose(0, 1)
 
 
+# A benchmark would be wrong under load: processes of one machine that choose differently differ in
+# the last bits of their scores.
 def faster_product(model: Any) -> str:
-    """Return the product that is faster on this machine, by a short benchmark of some shapes."""
-    return _faster() if has_product("onednn", model) else PRODUCTS[0]
+    """Return the product that is faster for a model on this machine's kind of processor."""
+    return PRODUCTS[_is_amd() and has_product("onednn", model)]
 
 
 @cache
-@torch.inference_mode()
-def _faster() -> str:
-    products, seconds = (linear, _multiply), np.zeros(2)
-    with limit_threads(1):
-        for width in WIDTHS:
-            inputs, weight = torch.ones(ROWS, width), torch.ones(1536 - width, width)
-            laps = [[_time(product, inputs, weight) for product in products] for _ in range(ROUNDS)]
-            seconds += np.min(laps, axis=0)
-    torch_seconds, onednn_seconds = seconds.tolist()
-    return PRODUCTS[torch_seconds > GAIN * onednn_seconds]
-
-
-def _time(multiply: Callable[..., Any], *arguments: Tensor) -> float:
-    start = time.thread_time()
-    multiply(*arguments)
-    return time.thread_time() - start
+def _is_amd() -> bool:
+    text = CPU_TABLE.read_text() if CPU_TABLE.exists() else platform.processor()
+    return "AuthenticAMD" in text
 
 
 def has_product(product: str, model: Any) -> bool:

@@ -17,8 +17,7 @@ PAIRS = 3
 SCRIPT = Path(__file__).with_name("pairs.py")
 # The ways to write: a run and its store, files of a run, files of a folder, a folder, a cache.
 COMMANDS = {
-    # The faster product is timed in each process: under load two may choose differently.
-    "eval": "eval {place}/model --dataset {place}/facts --product torch --output new",
+    "eval": "eval {place}/model --dataset {place}/facts --output new",
     "metrics": "metrics run --resamples 50",
     "export": "export {place}/facts --format lm-eval --output tasks",
     "build": "build geofacts --output built",

@@ -1,6 +1,7 @@
 """oneDNN's product and attention in parts, compared with torch's own operators."""
 
 import json
+import platform
 
 import pytest
 import torch
@@ -120,14 +121,26 @@ def test_other_precisions_are_multiplied_by_torch(onednn, monkeypatch):
     assert linear(half, half).tolist() == [[2, 2], [2, 2]]
 
 
-@pytest.mark.parametrize("quick", ["torch", "onednn"])
-def test_the_faster_product_is_chosen(scorers, quick, monkeypatch):
-    fast = {"torch": linear, "onednn": kernels._multiply}[quick]
-    monkeypatch.setattr(kernels, "_time", lambda multiply, *_: 1.0 if multiply is fast else 1.2)
-    kernels._faster.cache_clear()
+@pytest.mark.parametrize(
+    ("text", "product"),
+    [
+        ("vendor_id\t: AuthenticAMD\ncpu family\t: 26\n", "onednn"),
+        ("vendor_id\t: GenuineIntel\ncpu family\t: 6\n", "torch"),
+        ("CPU implementer\t: 0x41\n", "torch"),  # ARM
+    ],
+)
+@pytest.mark.parametrize("table", [True, False])
+def test_the_maker_of_the_processor_chooses_the_product(
+    scorers, text, product, table, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(kernels, "CPU_TABLE", tmp_path / "cpuinfo")
+    monkeypatch.setattr(platform, "processor", lambda: text)  # where there is no table
+    if table:
+        (tmp_path / "cpuinfo").write_text(text)
+    kernels._is_amd.cache_clear()
     for kind in ("llama", "gpt2"):
-        assert faster_product(scorers(kind).model) == quick
-    kernels._faster.cache_clear()
+        assert faster_product(scorers(kind).model) == product
+    kernels._is_amd.cache_clear()
 
 
 def test_without_the_operator_products_are_torchs(scorer, monkeypatch):
@@ -135,6 +148,7 @@ def test_without_the_operator_products_are_torchs(scorer, monkeypatch):
         raise AttributeError("'_OpNamespace' 'mkldnn' object has no attribute '_linear_pointwise'")
 
     assert scorer.engine.fix_product("torch")
+    monkeypatch.setattr(kernels, "_is_amd", lambda: True)
     monkeypatch.setattr(torch.ops.mkldnn, "_linear_pointwise", missing)
     assert faster_product(scorer.model) == "torch"
     assert not scorer.engine.fix_product("onednn")
