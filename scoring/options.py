@@ -47,8 +47,8 @@ ADAPTER = "adapter_config.json"  # only adapters of PEFT have it
 QUANTIZED = ("8bit", "4bit")
 EMBEDDED = ("geolm",)  # models in scoring/embedded
 SERVED = "served"  # the value of settings that only the server knows
-# What computes matrix products in float32 on a CPU. torch's own is MKL on x86, which on AMD's
-# processors is half as fast as oneDNN (bench/engine).
+# What computes matrix products in float32 on a CPU. torch's own is MKL on x86, which on AMD's Zen 5
+# is half as fast as oneDNN (bench/engine).
 PRODUCTS = ("torch", "onednn")
 MOST_TOKENS = 2**16  # of a batch; larger ones are not faster on any device
 
@@ -224,7 +224,8 @@ class ScorerOptions(ScoringOptions):
     dtype: str = _local("float32", f"{', '.join(DTYPES)}.", choices=DTYPES)
     product: str | None = _local(
         None,
-        "Matrix products in float32 on a CPU: torch or onednn (default: the faster one).",
+        "Matrix products in float32 on a CPU: torch or onednn (default: onednn on AMD's "
+        "processors, torch on others).",
         choices=PRODUCTS,
     )
     attention: str | None = _local(

@@ -3,7 +3,6 @@
 import platform
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -138,12 +137,12 @@ def _pick(states: Tensor, nodes: Tensor) -> Tensor:
 # the last bits of their scores.
 def faster_product(model: Any) -> str:
     """Return the product that is faster for a model on this machine's kind of processor."""
-    return PRODUCTS[_is_amd() and has_product("onednn", model)]
+    return "onednn" if _is_amd() and has_product("onednn", model) else PRODUCTS[0]
 
 
-@cache
 def _is_amd() -> bool:
-    text = CPU_TABLE.read_text() if CPU_TABLE.exists() else platform.processor()
+    has_table = CPU_TABLE.exists()
+    text = CPU_TABLE.read_text(encoding="utf-8") if has_table else platform.processor()
     return "AuthenticAMD" in text
 
 

@@ -166,6 +166,7 @@ answer = [loaded.revision, dict(loaded.extra), loaded.scorer.score({prompts!r}, 
 def test_adapters_of_the_hub_are_pinned(lora, copy, hub, tmp_path):
     """The adapter and its base are on the Hub; the second process has the cache only."""
     want = [pytest.approx(row, abs=1e-6) for row in scores(str(lora))]
+    assert scores("geolm") != want
     hub.add("model", "me/base", Path(GEOLM))
     say(copy, base_model_name_or_path="me/base")
     hub.add("model", "me/lora", copy)
