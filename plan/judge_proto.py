@@ -34,7 +34,8 @@ def cldr_alts(l):
     return {}
 ROMAN=True
 PRE=6
-REF=True
+POST=set('मा को का की ले लाई बाट देखि सँग में से ने'.split())
+REF=False
 @functools.lru_cache(1<<18)
 def roman_text(t):
     return fold_word(anyascii(t))
@@ -93,6 +94,7 @@ class Index:
                     sc=0;tot=0
                     for a,b in zip(run,ws):
                         c=compare_words(a,b,infl) if len(b.form)>3 or infl else 100.0*(a.form==b.form)
+                        if c<95 and a.form.startswith(b.form) and a.form[len(b.form):] in POST: c=95.0
                         if c<95 and not infl and a.form.startswith(b.form) and (ME.fullmatch(a.form,len(b.form)) or len(b.form)>=PRE and len(a.form)-len(b.form)<=3): c=95.0
                         if c<60: break
                         sc+=c*len(b.form);tot+=len(b.form)
