@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from rapidfuzz.fuzz import partial_ratio_alignment
 
+from polyprobe.metrics.shared.similarity import compare_words
+from polyprobe.metrics.shared.words import UNINFLECTED, UNSEGMENTED, Word
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import check_arguments
 
-from .lemmatizers import UNINFLECTED, Word, load_lemmatizer
-from .similarity import compare_words
+from .lemmatizers import load_lemmatizer
 from .spans import (
     LEAST,
     Span,
@@ -30,8 +31,6 @@ from .spans import (
     spare_noun,
 )
 
-# Languages without spaces between words, by first subtag.
-UNSEGMENTED = ("bo", "ja", "km", "lo", "my", "th", "yue", "zh")
 MARKS = "!?.…+#"  # at the end of a name (Yahoo!, Apple Inc., C++)
 ENDING = re.compile(r"[-'’][^\W\d_]{1,3}(?![\w'’-])")  # CBS-u, unless it is a separate word
 PARENTHESIS = re.compile(r"\s*[(（\[][^)）\]]*[)）\]]")

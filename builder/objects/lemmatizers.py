@@ -1,7 +1,6 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
@@ -10,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from polyprobe.metrics.shared.words import LETTER, UNINFLECTED, Word, fold_word, read_runs
 from polyprobe.schema.languages import stanza_name
 from polyprobe.system.messages import (
     PolyprobeError,
@@ -20,28 +20,9 @@ from polyprobe.system.messages import (
 )
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
-# Languages whose nouns have no endings, or separate ones, by first subtag.
-UNINFLECTED = ("bo", "ja", "km", "lo", "my", "th", "vi", "yue", "zh")
+TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
 SIMPLEMMA_CODES = "simplemma.strategies.dictionaries.dictionary_factory"
 SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
-UNSEEN = "\u00ad\u200b\u200c\u200d\u2060"  # soft hyphen and joiners: not part of the spelling
-# Optional accents, and the vowels of Hebrew and Arabic.
-OPTIONAL = "".join(map(chr, (*range(0x300, 0x370), *range(0x591, 0x5C8), *range(0x64B, 0x653))))
-ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c).startswith("M")]
-LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
-WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
-TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
-FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
-LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
-
-
-class Word(NamedTuple):
-    """A word of a text: characters `[start, end)`, form and lemma, both folded."""
-
-    start: int
-    end: int
-    form: str
-    lemma: str
 
 
 class Lemmatizer(NamedTuple):
@@ -49,19 +30,6 @@ class Lemmatizer(NamedTuple):
 
     name: str  # printed on the card
     list_words: Callable[[Sequence[str]], list[list[Word]]]  # of each text, without punctuation
-
-
-def read_runs(
-    texts: Sequence[str], lemma: Callable[[str], str] = lambda word: word
-) -> list[list[Word]]:
-    """Return the words of each text, runs of letters and digits."""
-    return [
-        [
-            Word(*run.span(), fold_word(run[0]), fold_word(lemma(run[0])))
-            for run in WORD.finditer(text)
-        ]
-        for text in texts
-    ]
 
 
 def read_tokens(texts: Sequence[str], pipeline: Any) -> list[list[Word]]:
@@ -89,13 +57,6 @@ def join_tokens(text: str, document: Any) -> list[Word]:
             start, form, lemma = last.start, last.form + form, last.form + lemma
         words.append(Word(start, end, form, lemma))
     return words
-
-
-def fold_word(text: str) -> str:
-    """Return a word composed (NFC), case-folded and without spelling variants."""
-    # Variants: е/ё, г/ґ, и/і, soft hyphens, accents outside composed letters (`Ки́їв`, small `İ`).
-    composed = unicodedata.normalize("NFC", text).casefold().translate(FOLDED)
-    return composed.translate(LEFT_OUT) or composed
 
 
 def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = None) -> Lemmatizer:

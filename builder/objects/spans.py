@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from operator import mul
 from typing import NamedTuple
 
-from .lemmatizers import Word
-from .similarity import compare_words
+from polyprobe.metrics.shared.similarity import compare_words
+from polyprobe.metrics.shared.words import Word
 
 LEAST = 60.0  # least similarity of a sentence's word and a label's
 INSERTED = 5.0  # cost of an inserted word

@@ -2,7 +2,7 @@
 
 Inflection changes the end of a word (Praha, Praze), transliteration one or two letters of a long
 word (Пенсильванія, Пенсільванії). A plain edit distance would also match words with the same end
-(geology, ecology). Words are case-folded and have a lemma (`lemmatizers.Word`).
+(geology, ecology). Words are case-folded and have a lemma (`words.Word`).
 """
 
 import re
@@ -12,7 +12,7 @@ from unicodedata import combining, normalize
 
 from rapidfuzz.distance import Indel, Levenshtein, Prefix
 
-from .lemmatizers import Word
+from polyprobe.metrics.shared.words import Word
 
 ENDING = 3  # maximum letters that inflection changes
 MISSPELT = 4  # letters of a word for each letter that may differ between spellings

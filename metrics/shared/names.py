@@ -1,0 +1,174 @@
+"""Find the names of entities in a text: inflected, romanised, in the language asked or another.
+
+>>> names = Names({"Q90": {"en": ["Paris"], "fr": ["Paris"]}, "Q64": {"en": ["Berlin"]}}, "en")
+>>> [(name.entity, name.language) for name in names.find("Not in Berlin's suburbs, but in Paris.")]
+[('Q64', 'en'), ('Q90', 'en')]
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from anyascii import anyascii
+
+from polyprobe.metrics.shared.similarity import JOINING, MARKED_ENDING, compare_words
+from polyprobe.metrics.shared.words import UNINFLECTED, Word, fold_word, read_runs
+
+LEAST = 60.0  # least similarity of a word
+ENOUGH = 80.0  # least similarity of a name: below 85 most are other words
+ATTACHED = 95.0  # an ending of its own: Thailand'da, नेपालमा
+ROMANISED = 10.0  # cost
+SHORT = 3  # letters; a name that is not longer is never inflected or romanised
+LONG, LONGER = 6, 3  # letters of a name of another language, and of an ending without a mark
+# Letters of scripts without spaces between words
+UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+CLITIC = re.compile(r"(?:\w{1,2}|all|dall|dell|nell|qu|sull)['’](?=\w{2})")  # l'Inde
+POSTPOSITIONS = frozenset("को का की के मा में ले से ने लाई बाट देखि सँग".split())
+START = 2  # letters by which names are listed
+
+
+class Name(NamedTuple):
+    """A name of an entity in a text: characters `[start, end)`, and its similarity, 0 to 100."""
+
+    start: int
+    end: int
+    score: float
+    entity: str
+    language: str
+
+
+class _Entry(NamedTuple):
+    entity: str
+    language: str
+    words: tuple[Word, ...]
+    inflected: bool
+
+
+class Names:
+    """The names of entities in all languages, for texts in one language.
+
+    Args:
+        pool: {entity: {language: names}}. A name of several entities is that of the first.
+        language: in which texts are asked for; its names are inflected, and go before others,
+            then English.
+        lemma: lemma of a word of the language; by default the word.
+    """
+
+    def __init__(
+        self,
+        pool: Mapping[str, Mapping[str, Sequence[str]]],
+        language: str,
+        lemma: Callable[[str], str] = lambda word: word,
+    ) -> None:
+        self.language, self._lemma = language, lemma
+        self._entries: dict[str, list[_Entry]] = defaultdict(list)
+        self._romanised: dict[str, list[_Entry]] = defaultdict(list)
+        texts: dict[str, tuple[str, str]] = {}
+        names = [
+            (self._rank(x), entity, x, name)
+            for entity, languages in pool.items()
+            for x, several in languages.items()
+            for name in several
+        ]
+        for _, entity, x, name in sorted(names, key=lambda name: name[0]):
+            if UNSPACED.search(name):
+                texts.setdefault(name.casefold(), (entity, x))
+                continue
+            asked = x == language
+            words = tuple(read_runs([name], lemma)[0] if asked else read_runs([name])[0])
+            if words:
+                inflected = asked and x.partition("-")[0] not in UNINFLECTED
+                self._add(_Entry(entity, x, words, inflected))
+        self._texts = texts
+        patterns = map(re.escape, sorted(texts, key=len, reverse=True))
+        self._pattern = re.compile("|".join(patterns)) if texts else None
+
+    def find(self, text: str) -> list[Name]:
+        """Return the names in a text, in their order; of two that overlap, the longer one."""
+        words = [_cut_clitic(word) for word in read_runs([text], self._lemma)[0]]
+        found = [*self._find_texts(text), *self._search(words, self._entries, 0.0)]
+        if not text.isascii():  # mixed scripts, accents: Уκραίνη, Thaïland
+            plain = [_romanise(word) for word in words]
+            found += self._search(plain, self._romanised, ROMANISED)
+        # the best first
+        found.sort(key=lambda x: (x.start - x.end, -x.score, self._rank(x.language), x.start))
+        names: list[Name] = []
+        for name in found:
+            if all(name.end <= other.start or other.end <= name.start for other in names):
+                names.append(name)
+        return sorted(names)
+
+    def _rank(self, language: str) -> tuple[bool, bool]:
+        return language != self.language, language != "en"
+
+    def _add(self, entry: _Entry) -> None:
+        self._entries[entry.words[0].form[:START]].append(entry)
+        plain = tuple(map(_romanise, entry.words))
+        if all(len(word.form) > SHORT for word in plain):
+            self._romanised[plain[0].form[:START]].append(entry._replace(words=plain))
+
+    def _find_texts(self, text: str) -> Iterable[Name]:
+        folded = text.casefold()
+        if self._pattern and len(folded) == len(text) and UNSPACED.search(text):
+            for match in self._pattern.finditer(folded):
+                yield Name(*match.span(), 100.0, *self._texts[match[0]])
+
+    def _search(
+        self, words: Sequence[Word], entries: Mapping[str, Sequence[_Entry]], cost: float
+    ) -> Iterable[Name]:
+        for place, word in enumerate(words):
+            starts = {word.form[:START]}
+            if word.form[:1] in JOINING:  # a preposition or article of one or two letters
+                starts |= {word.form[1 : 1 + START], word.form[2 : 2 + START]}
+            for entry in (entry for start in starts for entry in entries.get(start, ())):
+                run = words[place : place + len(entry.words)]
+                score = _compare_runs(run, entry) - cost
+                if score >= ENOUGH:
+                    yield Name(run[0].start, run[-1].end, score, entry.entity, entry.language)
+
+
+def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:
+    """Return the similarity of words and a name, by length; 0 if a word is another one."""
+    if len(run) < len(entry.words):
+        return 0.0
+    total = length = 0.0
+    for word, part in zip(run, entry.words, strict=True):
+        score = _compare(word, part, entry.inflected)
+        if score < LEAST:
+            return 0.0
+        total += score * len(part.form)
+        length += len(part.form)
+    return total / length
+
+
+def _compare(word: Word, part: Word, inflected: bool) -> float:
+    """Return the similarity of a word of a text and of a name."""
+    size = len(part.form)
+    if word.form.startswith(part.form) and word.form != part.form:
+        ending = word.form[size:]
+        long = not inflected and size >= LONG and len(ending) <= LONGER
+        if ending in POSTPOSITIONS or long or MARKED_ENDING.fullmatch(ending):
+            return ATTACHED
+    if size <= SHORT and not inflected:
+        return 100.0 * (word.form == part.form)
+    return compare_words(word, part, inflected)
+
+
+def _cut_clitic(word: Word) -> Word:
+    match = CLITIC.match(word.form)
+    if not match:
+        return word
+    n = match.end()
+    return Word(word.start + n, word.end, word.form[n:], word.lemma[n:])
+
+
+@lru_cache(1 << 18)
+def _romanise_text(text: str) -> str:
+    return fold_word(anyascii(text)) or text
+
+
+def _romanise(word: Word) -> Word:
+    form = _romanise_text(word.form)
+    return Word(word.start, word.end, form, form)

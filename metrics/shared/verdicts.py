@@ -1,0 +1,182 @@
+"""Judge free answers by the names of entities in them.
+
+>>> pool = {"Q90": {"en": ["Paris"], "ru": ["Париж"]}, "Q64": {"en": ["Berlin"], "ru": ["Берлин"]}}
+>>> judge = Judge(pool, "ru")
+>>> judge.read("Не в Берлине, а в Париже.", "Где Лувр?", ["Q90"])
+Verdict(kind='right', entity='Q90', language='ru', text='Париже')
+>>> judge.read("I don't know.", "Где Лувр?", ["Q90"]).kind
+'refusal'
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from polyprobe.metrics.shared.names import Name, Names
+from polyprobe.metrics.shared.words import WORD, fold_word
+
+KINDS = (
+    *("right", "right_english", "right_other"),  # in the language asked, in English, in another
+    *("another", "outside", "refusal", "empty"),  # an entity of the pool, none of its names
+)
+LONGEST = 20_000  # characters of an answer that are read
+MOST = 3  # entities of an answer; a longer list answers nothing
+
+THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
+TAG = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
+MARKUP = re.compile(r"[*_`#]+")
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。!?।॥؟]\s*|\n+")  # noqa: RUF001
+INSIDE = re.compile(r"(?:\b\w|\b(?:Dr|Mr|St|Mt|Prof|No|vs))\.$")  # the stop is no end: U. S.
+# Words that negate a name: before it, or behind it, with at most two others between them.
+BEFORE = frozenset(
+    "not nicht kein keine keinen pas non no não не ні ليس ليست δεν όχι niet nie ikke inte si hakuna"
+    " isn't wasn't n't".split()
+)
+BEHIND = frozenset("değil değildir नहीं नभई होइन nicht".split())
+BETWEEN = 2  # words
+REFUSAL = re.compile(
+    r"\b(?:i(?: am|'m) (?:not sure|sorry|unable)|i (?:do not|don't|cannot|can't|couldn't)|unknown"
+    r"|je ne (?:sais|connais|peux)|je n'ai|désolé|no (?:lo )?sé|lo siento|weiß (?:es )?nicht"
+    r"|не знаю|не могу|не можу|не маю|bilmiyorum|üzgünüm|δεν (?:γνωρίζω|μπορώ|ξέρω)|sijui|samahani"
+    r"|لا أعرف|لا أستطيع|آسف)\b|抱歉|无法|不知道|申し訳|わかりません|分かりません|ขออภัย|ไม่ทราบ"
+    r"|खेद|क्षमा|माफ|थाहा छैन|पता नहीं",
+    re.IGNORECASE,
+)
+
+
+class Verdict(NamedTuple):
+    """What an answer says: one of `KINDS`, the entity that it names, and the name."""
+
+    kind: str
+    entity: str = ""
+    language: str = ""  # of the name
+    text: str = ""
+
+
+class Place(NamedTuple):
+    """The names of one sentence of an answer, and what was asked."""
+
+    sentence: str
+    names: list[Name]
+    asked: "Asked"
+
+
+class Asked(NamedTuple):
+    """A question, and the names in it with their neighbours."""
+
+    echoes: Sequence[tuple[str, bool, tuple[str, str]]]
+
+
+def drop_echoes(place: Place) -> list[Name]:
+    """Leave out a name of the question, beside the same word or as the same inexact form."""
+    names = []
+    for name in place.names:
+        form, sides = _look_around(place.sentence, name)
+        echoes = [x for x in place.asked.echoes if x[0] == form]
+        if not any(
+            not exact or any(a and a == b for a, b in zip(sides, of, strict=True))
+            for _, exact, of in echoes
+        ):
+            names.append(name)
+    return names
+
+
+def drop_negated(place: Place) -> list[Name]:
+    """Leave out negated names where another name of the sentence is not: not in A, but in B."""
+    kept = []
+    for name in place.names:
+        before = _list_words(place.sentence[: name.start])[-1 - BETWEEN :]
+        behind = _list_words(place.sentence[name.end :])[: 1 + BETWEEN]
+        if BEFORE.isdisjoint(before) and BEHIND.isdisjoint(behind):
+            kept.append(name)
+    return kept
+
+
+def drop_lists(place: Place) -> list[Name]:
+    """Leave out the names of a list of more entities than an answer has."""
+    return [] if len({name.entity for name in place.names}) > MOST else place.names
+
+
+# Each takes names away; tests/metrics/test_answer_match.py has an example that fails without it.
+RULES: tuple[Callable[[Place], list[Name]], ...] = (drop_echoes, drop_negated, drop_lists)
+
+
+class Judge:
+    """Verdicts on answers to questions in one language about entities of a pool.
+
+    Args: as `names.Names`.
+    """
+
+    def __init__(
+        self,
+        pool: Mapping[str, Mapping[str, Sequence[str]]],
+        language: str,
+        lemma: Callable[[str], str] = lambda word: word,
+    ) -> None:
+        self._names, self._language = Names(pool, language, lemma), language
+
+    def read(self, answer: str, question: str, right: Collection[str]) -> Verdict:
+        """Return the verdict on an answer; `right` are the ids of the right entities."""
+        text = clean_answer(answer)
+        if not WORD.search(text):
+            return Verdict("empty")
+        asked = self._read_question(question)
+        for sentence in split_sentences(text):
+            names = self._names.find(sentence)
+            for rule in RULES:
+                names = rule(Place(sentence, names, asked))
+            if names:
+                name = next((x for x in names if x.entity in right), names[0])
+                said = sentence[name.start : name.end]
+                return Verdict(self._rate(name, right), name.entity, name.language, said)
+        return Verdict("refusal" if REFUSAL.search(text) else "outside")
+
+    def _read_question(self, question: str) -> Asked:
+        text = unicodedata.normalize("NFC", question)
+        names = self._names.find(text)
+        return Asked([(*_split(_look_around(text, x), x.score),) for x in names])
+
+    def _rate(self, name: Name, right: Collection[str]) -> str:
+        if name.entity not in right:
+            return "another"
+        if name.language == self._language:
+            return "right"
+        return "right_english" if name.language == "en" else "right_other"
+
+
+def clean_answer(answer: str) -> str:
+    """Return an answer composed, without thinking, tags, marks of Markdown and control characters.
+
+    >>> clean_answer("<think>Berlin?</think>It is **Paris**.<br>")
+    'It is  Paris . '
+    """
+    text = unicodedata.normalize("NFC", THINKING.sub("", answer[:LONGEST]))
+    text = MARKUP.sub(" ", TAG.sub(" ", text))
+    return "".join(" " if unicodedata.category(x) == "Cc" and x != "\n" else x for x in text)
+
+
+def split_sentences(text: str) -> Iterable[str]:
+    """Yield the sentences of a text: its lines, cut behind final marks."""
+    start = 0
+    for match in SENTENCE.finditer(text):
+        if not INSIDE.search(text[start : match.start()]):
+            yield text[start : match.start()]
+            start = match.end()
+    yield text[start:]
+
+
+def _split(around: tuple[str, tuple[str, str]], score: float) -> tuple[str, bool, tuple[str, str]]:
+    return around[0], score == 100, around[1]
+
+
+def _look_around(text: str, name: Name) -> tuple[str, tuple[str, str]]:
+    """Return a name as it stands in a text, and the words beside it, folded."""
+    before = _list_words(text[max(0, name.start - 40) : name.start])
+    behind = _list_words(text[name.end : name.end + 40])
+    sides = before[-1] if before else "", behind[0] if behind else ""
+    return fold_word(text[name.start : name.end]), sides
+
+
+def _list_words(text: str) -> list[str]:
+    return [fold_word(word) for word in WORD.findall(text)]
