@@ -25,7 +25,9 @@ LONG, LONGER = 6, 3  # letters of a name of another language, and of an ending w
 # Letters of scripts without spaces between words
 UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 CLITIC = re.compile(r"(?:\w{1,2}|all|dall|dell|nell|qu|sull)['’](?=\w{2})")  # l'Inde
-POSTPOSITIONS = frozenset("को का की के मा में ले से ने लाई बाट देखि सँग".split())
+POSTPOSITIONS = frozenset(
+    ("को", "का", "की", "के", "मा", "में", "ले", "से", "ने", "लाई", "बाट", "देखि", "सँग")
+)
 START = 2  # letters by which names are listed
 
 

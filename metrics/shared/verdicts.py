@@ -26,14 +26,18 @@ MOST = 3  # entities of an answer; a longer list answers nothing
 THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
 TAG = re.compile(r"</?[a-z][^<>]{0,200}>", re.IGNORECASE)
 MARKUP = re.compile(r"[*_`#]+")
-SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。!?।॥؟]\s*|\n+")  # noqa: RUF001
+SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。!?।॥؟]\s*|\n+")
 INSIDE = re.compile(r"(?:\b\w|\b(?:Dr|Mr|St|Mt|Prof|No|vs))\.$")  # the stop is no end: U. S.
 # Words that negate a name: before it, or behind it, with at most two others between them.
-BEFORE = frozenset(
-    "not nicht kein keine keinen pas non no não не ні ليس ليست δεν όχι niet nie ikke inte si hakuna"
-    " isn't wasn't n't".split()
-)
-BEHIND = frozenset("değil değildir नहीं नभई होइन nicht".split())
+NEGATIONS = {  # words before and behind a name, by language of the answer
+    "before": (
+        *("not", "no", "n't", "isn't", "wasn't", "nicht", "kein", "keine", "keinen", "pas", "non"),
+        *("não", "не", "ні", "ليس", "ليست", "δεν", "όχι", "niet", "nie", "ikke", "inte", "si"),
+        "hakuna",
+    ),
+    "behind": ("değil", "değildir", "नहीं", "नभई", "होइन", "nicht"),
+}
+BEFORE, BEHIND = map(frozenset, NEGATIONS.values())
 BETWEEN = 2  # words
 REFUSAL = re.compile(
     r"\b(?:i(?: am|'m) (?:not sure|sorry|unable)|i (?:do not|don't|cannot|can't|couldn't)|unknown"
