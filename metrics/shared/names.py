@@ -12,18 +12,21 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from anyascii import anyascii
+from rapidfuzz.distance import Prefix
 
-from polyprobe.metrics.shared.similarity import JOINING, MARKED_ENDING, compare_words
+from polyprobe.metrics.shared.similarity import JOINING, MARKED_ENDING, VOWELS, compare_words
 from polyprobe.metrics.shared.words import UNINFLECTED, Word, fold_word, read_runs
 
 LEAST = 60.0  # least similarity of a word
 ENOUGH = 80.0  # least similarity of a name: below 85 most are other words
 ATTACHED = 95.0  # an ending of its own: Thailand'da, नेपालमा
 ROMANISED = 10.0  # cost
+FEW = 4  # letters of a name whose ending is exchanged for vowels alone
 SHORT = 3  # letters; a name that is not longer is never inflected or romanised
 LONG, LONGER = 6, 3  # letters of a name of another language, and of an ending without a mark
 # Letters of scripts without spaces between words
 UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+KATAKANA = "".join(map(chr, (*range(0x30A1, 0x30FB), 0x30FC)))
 CLITIC = re.compile(r"(?:\w{1,2}|all|dall|dell|nell|qu|sull)['’](?=\w{2})")  # l'Inde
 POSTPOSITIONS = frozenset(
     ("को", "का", "की", "के", "मा", "में", "ले", "से", "ने", "लाई", "बाट", "देखि", "सँग")
@@ -84,7 +87,7 @@ class Names:
                 inflected = asked and x.partition("-")[0] not in UNINFLECTED
                 self._add(_Entry(entity, x, words, inflected))
         self._texts = texts
-        patterns = map(re.escape, sorted(texts, key=len, reverse=True))
+        patterns = map(_bound, sorted(texts, key=len, reverse=True))
         self._pattern = re.compile("|".join(patterns)) if texts else None
 
     def find(self, text: str) -> list[Name]:
@@ -131,6 +134,13 @@ class Names:
                     yield Name(run[0].start, run[-1].end, score, entry.entity, entry.language)
 
 
+def _bound(name: str) -> str:
+    """Return the pattern of a name; one in Katakana is a whole run of it: タイ is not タイムズ."""
+    pattern = re.escape(name)
+    whole = not name.strip(KATAKANA)
+    return f"(?<![{KATAKANA}]){pattern}(?![{KATAKANA}])" if whole else pattern
+
+
 def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:
     """Return the similarity of words and a name, by length; 0 if a word is another one."""
     if len(run) < len(entry.words):
@@ -153,9 +163,18 @@ def _compare(word: Word, part: Word, inflected: bool) -> float:
         long = not inflected and size >= LONG and len(ending) <= LONGER
         if ending in POSTPOSITIONS or long or MARKED_ENDING.fullmatch(ending):
             return ATTACHED
-    if size <= SHORT and not inflected:
+    if len(word.form) < SHORT or (size <= SHORT and not inflected):
         return 100.0 * (word.form == part.form)
+    if size <= FEW and inflected and _exchanges(word.form, part.form):
+        return 0.0
     return compare_words(word, part, inflected)
+
+
+def _exchanges(word: str, part: str) -> bool:
+    """Tell whether a short word has another ending than a name, with a consonant: that, Thai."""
+    stem = Prefix.similarity(word, part)
+    endings = word[stem:], part[stem:]
+    return all(endings) and not VOWELS.issuperset("".join(endings))
 
 
 def _cut_clitic(word: Word) -> Word:

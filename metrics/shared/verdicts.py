@@ -39,6 +39,8 @@ NEGATIONS = {  # words before and behind a name, by language of the answer
 }
 BEFORE, BEHIND = map(frozenset, NEGATIONS.values())
 BETWEEN = 2  # words
+REMARK_BEFORE = re.compile(r"\b(?:question|phrase|sentence|written|text|translated)(?: is)? in\W*$")
+REMARK_BEHIND = re.compile(r"\W*(?:language|dili|dilinde|भाषा)\b")
 REFUSAL = re.compile(
     r"\b(?:i(?: am|'m) (?:not sure|sorry|unable)|i (?:do not|don't|cannot|can't|couldn't)|unknown"
     r"|je ne (?:sais|connais|peux)|je n'ai|désolé|no (?:lo )?sé|lo siento|weiß (?:es )?nicht"
@@ -97,13 +99,28 @@ def drop_negated(place: Place) -> list[Name]:
     return kept
 
 
+def drop_remarks(place: Place) -> list[Name]:
+    """Leave out the name of a language: a question in Greek, the Greek language."""
+    return [
+        name
+        for name in place.names
+        if not REMARK_BEFORE.search(place.sentence[: name.start])
+        and not REMARK_BEHIND.match(place.sentence, name.end)
+    ]
+
+
 def drop_lists(place: Place) -> list[Name]:
     """Leave out the names of a list of more entities than an answer has."""
     return [] if len({name.entity for name in place.names}) > MOST else place.names
 
 
 # Each takes names away; tests/metrics/test_answer_match.py has an example that fails without it.
-RULES: tuple[Callable[[Place], list[Name]], ...] = (drop_echoes, drop_negated, drop_lists)
+RULES: tuple[Callable[[Place], list[Name]], ...] = (
+    drop_echoes,
+    drop_negated,
+    drop_remarks,
+    drop_lists,
+)
 
 
 class Judge:
