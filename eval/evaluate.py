@@ -29,6 +29,7 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.messages import report as say
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
+from .answers import Judges, hide_objects
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
 from .questions import NO_DONORS, add_starts, annotate, check_prefix
@@ -133,16 +134,19 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     if evaluation.request.scoring == FREE:
         return partial(fill_predictions, scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
+    if protocol_of(scorer.scoring).answers:
+        fill = partial(fill, make=evaluation.find_judges().make_table)
     if scorer.model is not None:
         return fill
-    check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
+    if not protocol_of(scorer.scoring).answers:
+        check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
     # requests may cost money
     return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
 
 
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
     """Tell whether the candidates can be scored in another subject's sentence."""
-    scored = protocol.kind == "scores" and not protocol.whole_relation
+    scored = protocol.kind == "scores" and not protocol.bare
     return scored and not any(map(has_prompts, tables.values()))
 
 
@@ -233,7 +237,13 @@ class Evaluation(NamedTuple):
             missing = annotate(missing, donors)
             missing = add_starts(missing) if settings.prompt_probability else missing
         missing = {language: table.take(self.rows) for language, table in missing.items()}
+        missing = {x: hide_objects(y) for x, y in missing.items()} if protocol.answers else missing
         return Questions(texts, prompts, missing)
+
+    def find_judges(self) -> Judges:
+        """Return the judges of free answers, which know the objects in all languages."""
+        dataset, config, *_ = self.request[1:]
+        return Judges(load_facts(dataset, config), self.run.settings().languages[0])
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:

@@ -15,7 +15,7 @@ from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, guess, one_line
 
 from .limits import ExceededError, run_limited
-from .options import ScoringOptions
+from .options import ANSWER, ScoringOptions
 
 # Values of template variables that switch thinking off, if the template has the variable.
 WITHOUT_THINKING = {"enable_thinking": False, "thinking": False, "thinking_budget": 0}
@@ -146,7 +146,7 @@ def _render_chat(tokenizer: Any, options: ScoringOptions, model: str) -> Chat:
     variables = _add_defaults(variables, source, model)
     with_date = _DATES.sub(lambda match: json.dumps(TODAY.strftime(match[2])), source)
     template = Template(tokenizer, with_date, variables, model)
-    has_question = options.scoring == "letters"
+    has_question = options.scoring in ("letters", ANSWER)
     messages = _write_messages(options, QUESTION if has_question else "")
     head = template.find_head(messages)
     template.check_messages(messages)

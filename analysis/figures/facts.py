@@ -148,7 +148,8 @@ class ScoredFacts:
         keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
-            labels = (relations, ids, self.options.weights)
+            weights = "first" if self.protocol.choices else self.options.weights
+            labels = (relations, ids, weights)
             terms = compare_subjects(*sentences, right, *labels, with_parts=with_parts)
         else:
             terms = empty_terms(self.languages, several, np.zeros((len(several), 0)))

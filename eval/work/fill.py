@@ -31,6 +31,8 @@ from .workers.ray_cluster import score_on_ray
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
 REPEATED = 5  # rows that are scored again by a server
+NO_CANDIDATES = ("",)  # of a question with a free answer, which takes as long as some candidates
+ANSWER = 16
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.
@@ -52,6 +54,7 @@ def fill_scores(
     settings: Settings,
     tables: Mapping[str, pa.Table],
     announce: Callable[[Work], str] | None = None,
+    make: Callable[[str, pa.Table, list[QueryScores]], pa.Table] | None = None,
 ) -> None:
     """Write the scores of each language as soon as all of its queries are known."""
     # Each task is stored when it is done, so that an interruption loses unfinished tasks only.
@@ -72,7 +75,10 @@ def fill_scores(
             while waiting and not n_left[waiting[0]]:
                 language = waiting.pop(0)
                 scores = _read_scores(language, work.queries[language], store, console)
-                run.write(language, as_scores(tables[language], scores))
+                table = tables[language]
+                run.write(
+                    language, make(language, table, scores) if make else as_scores(table, scores)
+                )
                 bars.advance(bars.languages)
 
         write_ready()
@@ -103,9 +109,10 @@ def forecast(work: Work, scorer: Scorer, price: str | None) -> str:
     calls, inputs, tokens = (round(sum(p) * queries / planned) for p in zip(*parts, strict=True))
     about = "about " if step > 1 else ""
     cost = ""
-    if price:  # a server writes a token behind each prompt
+    if price:
         price_in, price_out = read_price(price)
-        cost = f"; {(tokens * price_in + inputs * price_out) / 1e6:,.4f} at --price {price}"
+        n_out = inputs * scorer.n_written
+        cost = f"; {(tokens * price_in + n_out * price_out) / 1e6:,.4f} at --price {price}"
     what = "requests with" if scorer.model is None else "batches of"
     return (
         f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "
@@ -147,7 +154,9 @@ def make_tasks(queries: Mapping[str, list[Query]], known_queries: set[Query]) ->
     seen = set(known_queries)
     for language, rows in queries.items():
         first = {prompt: place for place, (prompt, _) in reversed([*enumerate(rows)])}
-        for part in _parts(sorted(dict.fromkeys(rows), key=lambda query: first[query[0]])):
+        # Prompts of free answers are run together if they are equally long.
+        keys = {x: (len(x[0]) * (x[1] == NO_CANDIDATES), first[x[0]]) for x in rows}
+        for part in _parts(sorted(keys, key=keys.__getitem__)):
             new = [query for query in part if query not in seen]
             seen.update(new)
             if new:
@@ -168,7 +177,7 @@ def _parts(queries: list[Query]) -> Iterator[list[Query]]:
             yield part
             part, size = [], 0
         part.append(query)
-        size += len(query[1])
+        size += ANSWER if query[1] == NO_CANDIDATES else len(query[1])
     if part:
         yield part
 

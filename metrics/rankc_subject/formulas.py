@@ -139,7 +139,8 @@ def compare_subjects(
             products = [_multiply(*way) + rest for way in ways]
             if with_parts:
                 marks, mask = right[items[part]], matched[queries[part], None, None]
-                places = _move_right(donors, items[part], marks, depths[part]) * scale
+                places = _move_right(donors, items[part], marks, depths[part])
+                places = places[..., : len(scale)] * scale
                 shifts = (places.reshape(first.shape) - second) * mask
                 products += _multiply_parts(first - second, marks, shifts)
             terms[:, queries[part]] = np.stack(products)[:, :, *pairs]

@@ -24,6 +24,7 @@ _LARGEST_TABLE = 64  # candidates; the table of `make_curves` has N^3 values
 CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "softmax": lambda places: np.exp(places - places[0]),
+    "first": lambda places: np.equal(places, places[0]),  # RankC is equality of the first
     "norm1": lambda places: places,
     "norm2": lambda places: places**2,
     "norm1-released": lambda places: places + 1,
@@ -123,7 +124,7 @@ def stack_curves(languages: list[np.ndarray], items: np.ndarray, curves: Curves)
     """Compute the vectors of some queries in all languages [queries, languages, values]."""
     n, size = items.shape
     shares = curves(*count_ties(np.concatenate([flat[items] for flat in languages])))
-    of_languages = shares.reshape(size, len(languages), n, size - 1)
+    of_languages = shares.reshape(size, len(languages), n, -1)
     return of_languages.transpose(2, 1, 0, 3).reshape(n, len(languages), -1)
 
 
@@ -134,6 +135,9 @@ def make_curves(size: int, weights: Weights) -> tuple[Curves, np.ndarray, float]
     The root of w_j / j in both factors, `scale`, makes RankC a product of two vectors, and all
     pairs of languages one matrix product. Returned with scale and w_N, which all rankings add.
     """
+    if weights == "first":  # a candidate alone at the top; equal scores of all are none
+        one = np.ones(1)
+        return lambda better, equal: ((better == 0) & (equal < size))[..., None] * one, one, 0.0
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     scale, rest = np.sqrt(share[:-1]), share[-1] * size
     if size > _LARGEST_TABLE:

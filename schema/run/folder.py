@@ -79,6 +79,17 @@ PREDICTIONS = pa.schema(
     ]
 )
 
+# Free answers, with 1 as the score of the object that is found in one, else 0.
+ANSWERS = pa.schema(
+    [
+        *SCORES,
+        ("asked", pa.string()),  # up to the slot
+        ("answer", pa.string()),
+        ("verdict", pa.string()),  # one of `verdicts.KINDS`
+        ("entity", pa.string()),  # the id of the object, its label in the first language without
+        ("donor_answer", pa.string()),
+    ]
+)
 # By the kind of a run.
 SCHEMAS = {"scores": SCORES, "predictions": PREDICTIONS}
 # Equal in every language.
@@ -171,7 +182,7 @@ class Run:
     def write(self, language: str, table: pa.Table) -> None:
         """Write a language's scores or predictions, whole or not at all; other columns are null."""
         buffer = pa.BufferOutputStream()
-        schema = SCHEMAS[self.settings().kind]
+        schema = self._schema()
         pq.write_table(fill_columns(table, schema), buffer, write_page_checksum=True)
         content = buffer.getvalue()
         self._files[language] = hashlib.sha256(content).hexdigest()
@@ -180,7 +191,7 @@ class Run:
 
     def read(self, language: str) -> pa.Table:
         """Read a language's scores or predictions, whose hash, columns and values are checked."""
-        schema, file = SCHEMAS[self.settings().kind], self._file(language)
+        schema, file = self._schema(), self._file(language)
         remedy = "delete it and repeat the command of the run: the other languages are kept"
         try:
             content = file.read_bytes()
@@ -249,6 +260,10 @@ class Run:
         if value.pop(SEAL, None) != hash_json(value):
             raise PolyprobeError(f"{file} was changed after it was written; {remedy}")
         return value
+
+    def _schema(self) -> pa.Schema:
+        settings = self.settings()
+        return ANSWERS if protocol_of(settings.scoring).answers else SCHEMAS[settings.kind]
 
     def _file(self, language: str) -> Path:
         return self.folder / self.settings().kind / f"{language}.parquet"

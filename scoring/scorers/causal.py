@@ -15,6 +15,7 @@ from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 
+from .answers import AnswerScorer
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, pieces_behind
 from .queries import Queries, join_context
@@ -223,6 +224,18 @@ class CausalLettersScorer(LettersScorer, CausalContrastiveScorer):
         return [(Input(front + tokens), len(front + tokens) - 1) for front, tokens in pairs]
 
 
+class CausalAnswerScorer(AnswerScorer, CausalScorer):
+    """Write behind the question; in a chat the user asks it."""
+
+    def inputs(self, prompts: Sequence[str]) -> list[Input]:
+        """Return the ids of each question, with the conversation around it."""
+        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        if self.chat is None:
+            return [*map(Input, self.prefixes(stems))]
+        heads = self.chat.encode([""] * len(stems), self.tokenizer, [*map(join_context, stems)])
+        return [Input(front) for front, _ in heads]
+
+
 CAUSAL = Family(
     name="causal",
     auto=AutoModelForCausalLM,
@@ -233,6 +246,7 @@ CAUSAL = Family(
         "contrastive": CausalContrastiveScorer,
         "contrastive-released": CausalReleasedScorer,
         "letters": CausalLettersScorer,
+        "answer": CausalAnswerScorer,
     },
     suffixes=("ForCausalLM", "LMHeadModel"),
     takes_bos=True,

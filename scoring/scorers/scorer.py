@@ -31,12 +31,14 @@ class Scored(NamedTuple):
         unknown: (query, candidate) of every candidate that consists of unknown tokens.
         effects: the effects of the positions of each query's options, see `letters.separate`; empty
             for scorings without options.
+        texts: the free answer of each query; empty for other scorings.
     """
 
     scores: list[list[float]]
     n_tokens: list[list[int]]
     unknown: list[tuple[int, int]]
     effects: Sequence[Sequence[float]] = ()
+    texts: Sequence[str] = ()
 
 
 class Prepared(NamedTuple):
@@ -60,6 +62,7 @@ class Scorer(ABC):
     scoring: str  # the name of the score in the signature
     bos: str | None = None  # how a causal scorer begins a sentence
     chat: Chat | None = None  # the conversation in front of each text
+    n_written = 1  # most tokens behind an input; a server writes one if nothing is asked for
     # What else the scores depend on, by its name in the signature
     extra: Mapping[str, str] = MappingProxyType({})
 

@@ -14,6 +14,7 @@ from polyprobe.scoring.engine.forward import Full, Gathered
 from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.system.messages import PolyprobeError
 
+from .answers import AnswerScorer
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
 from .queries import Queries, join_context
@@ -144,6 +145,14 @@ class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
     """Read the letter behind the sentinel at the end of the question."""
 
 
+class Seq2SeqAnswerScorer(AnswerScorer, Seq2SeqScorer):
+    """Write the sentinel's filling."""
+
+    def inputs(self, prompts: Sequence[str]) -> list[Input]:
+        """Return each question as the source, and the decoder's ids up to the sentinel."""
+        return [Input((self._start, self._sentinel), self._source(x)) for x in prompts]
+
+
 SEQ2SEQ = Family(
     name="seq2seq",
     auto=AutoModelForSeq2SeqLM,
@@ -154,6 +163,7 @@ SEQ2SEQ = Family(
         "contrastive": Seq2SeqContrastiveScorer,
         "contrastive-released": Seq2SeqReleasedScorer,
         "letters": Seq2SeqLettersScorer,
+        "answer": Seq2SeqAnswerScorer,
     },
     old_names=("T5WithLMHeadModel",),
     encoder_decoder=True,

@@ -21,7 +21,16 @@ from .cover import Prompt
 from .engine import ServedEngine
 from .llamacpp import LlamaCpp
 from .openai import Completions, Vllm
-from .server import ABSENT, Answer, LimitedError, RefusedError, Server, new_client, readable
+from .server import (
+    ABSENT,
+    Answer,
+    Form,
+    LimitedError,
+    RefusedError,
+    Server,
+    new_client,
+    readable,
+)
 from .values import find_fault
 
 # In the order of asking: the last but one takes every server with OpenAI's completions.
@@ -55,7 +64,7 @@ class Handshake(NamedTuple):
     @property
     def revision(self) -> str:
         """Return the probe's mean in nats, rounded so that noise hardly ever changes it."""
-        return f"{PROBE}{np.mean(self.probe):.1f}"
+        return f"{PROBE}{np.mean(self.probe):.1f}" if self.probe else "unknown"
 
 
 async def connect(url: str, model: str) -> Server:
@@ -92,11 +101,13 @@ class LimitedServerError(PolyprobeError):
     """A server that lacks log-probabilities, but is not known to be wrong."""
 
 
-async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = ()) -> Handshake:
+async def shake(
+    engine: ServedEngine, tokenizer: Any, before: Sequence[float] = (), answers: bool = False
+) -> Handshake:
     """Run all checks; the engine repeats the probe after each plan and after an absence."""
-    # `before` is the probe of a run to resume.
+    # `before` is the probe of a run to resume; `answers`: those of a server without values.
     server = engine.server
-    kind = ChatChecks if isinstance(server, ChatServer) else Checks
+    kind = AnswerChecks if answers else ChatChecks if isinstance(server, ChatServer) else Checks
     checks = kind(server, tokenizer, engine.vocabulary)
     async with new_client() as client:
         try:
@@ -137,7 +148,7 @@ async def shake(engine: ServedEngine, tokenizer: Any, before: Sequence[float] = 
 def _check_same(
     server: Server, outcome: Handshake, now: Sequence[float], before: Sequence[float]
 ) -> None:
-    worst = np.abs(np.subtract(now, before)).max()
+    worst = np.abs(np.subtract(now, before)).max(initial=0)
     if worst > min(AGREE, max(STATE_DRIFT, 4 * outcome.rounding)):
         raise PolyprobeError(
             f"the server {server.where} has another model behind the name "
@@ -359,6 +370,33 @@ class ChatChecks(Checks):
             remedy = "switch thinking off, or try --chat --system with another text"
             raise _refusal(self._server, f"its answers begin with {begin}, not a letter", remedy)
         return ""
+
+
+class AnswerChecks(ChatChecks):
+    """The same for servers that give texts alone."""
+
+    names = "answers"
+
+    def _choose_prompts(self, tokenizer: Any) -> None:
+        chat = isinstance(self._server, ChatServer)
+        self._texts = [(self._server.number(x),) if chat else x for x in QUESTIONS]
+
+    async def check_answers(self, client: Any) -> str | None:
+        """Compare the answers to the same questions in another order: None if they differ."""
+        rows = []
+        for texts in (self._texts, self._texts[::-1]):
+            write = partial(self._server.write, client, form=Form(N_CHILDREN, None))
+            with readable():
+                rows.append([await self._sender.send(partial(write, [x])) for x in texts])
+        return "" if rows[0] == rows[1][::-1] else None
+
+    async def read(self, client: Any, *numbers: int) -> list[float]:
+        """Return nothing: there is no probe."""
+        return []
+
+    def earlier(self, number: int) -> list[float]:
+        """Return nothing."""
+        return []
 
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:

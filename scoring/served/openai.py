@@ -14,6 +14,7 @@ from .cover import Prompt, Reach
 from .server import (
     ABSENT,
     Answer,
+    Form,
     LimitedError,
     RefusedError,
     ServedModel,
@@ -95,6 +96,11 @@ class Completions(Server):
             Answer([x for x in values[1:-1] if x is not None], {}, len(values) - 1, values[-1])
             for values in await self._echo(client, [prompt.ids for prompt in prompts])
         ]
+
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the text behind each prompt."""
+        options = {"max_tokens": form.tokens, "stop": form.stop}
+        return [x["text"] for x in (await self.complete(client, prompts, **options))[0]]
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
         """Return each token's log-probability and the largest ones, as many as the server has."""

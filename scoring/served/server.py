@@ -89,6 +89,13 @@ class Answer(NamedTuple):
             )
 
 
+class Form(NamedTuple):
+    """How long a text is that a server writes."""
+
+    tokens: int  # at most
+    stop: str | None  # the text before which it ends
+
+
 class ServedModel(NamedTuple):
     """A model on a server, as the server describes it."""
 
@@ -132,6 +139,10 @@ class Server(ABC):
     @abstractmethod
     async def ask(self, client: Any, prompts: Sequence[Prompt]) -> list[Answer]:
         """Return the answer to each prompt; all of them have equal `path`."""
+
+    @abstractmethod
+    async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
+        """Return the text that the model writes behind each prompt, greedily."""
 
     @abstractmethod
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:

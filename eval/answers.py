@@ -1,0 +1,92 @@
+"""Find in each free answer the object of the relation that it names."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from polyprobe.metrics.shared.verdicts import Judge, Verdict
+from polyprobe.schema.columns import SLOT
+from polyprobe.schema.run.folder import ANSWERS, fill_columns
+from polyprobe.schema.run.protocol import list_relation_objects, read_forms
+
+from .questions import DONOR_PROMPT
+from .work.score_store import QueryScores
+
+OBJECTS = "objects"  # column of the labels that `candidates` had
+NO_CANDIDATES = [""]
+
+
+def hide_objects(table: pa.Table) -> pa.Table:
+    """Move the candidates to OBJECTS: a free answer has none."""
+    none = pa.array([NO_CANDIDATES] * len(table), pa.list_(pa.string()))
+    at = table.column_names.index("candidates")
+    return table.append_column(OBJECTS, table["candidates"]).set_column(at, "candidates", none)
+
+
+class Judges:
+    """A judge for each language and relation; the entities are the relation's objects.
+
+    Args:
+        tables: the whole splits of a dataset, whose labels and accepted forms are the names.
+        first: the language whose labels identify objects without ids.
+    """
+
+    def __init__(self, tables: Mapping[str, pa.Table], first: str) -> None:
+        objects = list_relation_objects(tables[first])
+        self.names, self._judges = objects.names, dict[tuple[str, str], Judge]()
+        self._pools: dict[str, dict[str, dict[str, list[str]]]] = {
+            relation: {name: {} for name in names} for relation, names in objects.names.items()
+        }
+        relations = tables[first]["relation"].to_pylist()
+        for language, table in tables.items():
+            labels = table["candidates"]
+            for relation, places in objects.places.items():
+                for name, (row, index) in zip(self.names[relation], places, strict=True):
+                    self._pools[relation][name][language] = [labels[row][index].as_py()]
+            rows = zip(relations, objects.answers, read_forms(table), strict=True)
+            for relation, numbers, forms in rows:
+                if len(numbers) == 1:  # else a form may be of each
+                    self._pools[relation][self.names[relation][numbers[0]]][language] += forms
+
+    def read(self, language: str, row: Mapping[str, Any], answer: str) -> Verdict:
+        """Return the verdict on the answer to a row with `relation`, `prompt` and `answers`."""
+        relation = row["relation"]
+        key = language, relation
+        if key not in self._judges:
+            self._judges[key] = Judge(self._pools[relation], language)
+        right = [self.names[relation][k] for k in row["answers"] or ()]
+        return self._judges[key].read(answer, row["prompt"].replace(SLOT, ""), right)
+
+    def make_table(
+        self, language: str, table: pa.Table, answers: Sequence[QueryScores]
+    ) -> pa.Table:
+        """Return the rows with the columns of `ANSWERS`; the donors' answers are behind theirs."""
+        texts = iter([answer.text or "" for answer in answers])
+        rows = table.select(["relation", "prompt", "answers", "donor_answers", DONOR_PROMPT])
+        own = [self._judge(language, row, next(texts)) for row in rows.to_pylist()]
+        of_donors = [
+            self._judge(language, row | {"prompt": row[DONOR_PROMPT]}, next(texts))
+            if row[DONOR_PROMPT]
+            else None
+            for row in rows.rename_columns({"answers": "", "donor_answers": "answers"}).to_pylist()
+        ]
+        columns = {x: table[x] for x in ANSWERS.names if x in table.column_names}
+        columns |= {name: pa.array([row[name] for row in own]) for name in own[0]}
+        columns |= {
+            "donor_answer": pa.array([row and row["answer"] for row in of_donors], pa.string()),
+            "donor_scores": pa.array([row and row["scores"] for row in of_donors]),
+            # No object is left out: answers are compared, not rankings.
+            "donor_answers": pa.array([row and [] for row in of_donors]),
+        }
+        return fill_columns(pa.table(columns), ANSWERS).cast(ANSWERS)
+
+    def _judge(self, language: str, row: Mapping[str, Any], answer: str) -> dict[str, Any]:
+        kind, entity, *_ = self.read(language, row, answer)
+        return {
+            "scores": [float(name == entity) for name in self.names[row["relation"]]],
+            "asked": row["prompt"].replace(SLOT, "").rstrip(),
+            "answer": answer,
+            "verdict": kind,
+            "entity": entity,
+        }
