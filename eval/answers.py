@@ -11,15 +11,15 @@ from polyprobe.schema.run.folder import ANSWERS, fill_columns
 from polyprobe.schema.run.protocol import list_relation_objects, read_forms
 
 from .questions import DONOR_PROMPT
+from .work.fill import NO_CANDIDATES
 from .work.score_store import QueryScores
 
 OBJECTS = "objects"  # column of the labels that `candidates` had
-NO_CANDIDATES = [""]
 
 
 def hide_objects(table: pa.Table) -> pa.Table:
     """Move the candidates to OBJECTS: a free answer has none."""
-    none = pa.array([NO_CANDIDATES] * len(table), pa.list_(pa.string()))
+    none = pa.array([[*NO_CANDIDATES]] * len(table), pa.list_(pa.string()))
     at = table.column_names.index("candidates")
     return table.append_column(OBJECTS, table["candidates"]).set_column(at, "candidates", none)
 

@@ -7,6 +7,7 @@ import numpy as np
 from scipy.special import log_softmax
 
 from polyprobe.schema.columns import SLOT
+from polyprobe.schema.run.protocol import BLANK
 from polyprobe.scoring.engine import Input, Plan
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
@@ -15,7 +16,6 @@ from .part import FirstPieceScorer, first_pieces
 from .queries import Queries, join_context, list_queries
 from .scorer import Scorer
 
-BLANK = "___"
 ANSWER = f"Answer: {SLOT}"
 FLOOR = 1.0  # nats below the least probable letter that was read
 
