@@ -22,7 +22,7 @@ from .cache import cache
 from .list import list_kinds
 from .options import say
 from .publish import export, install, push
-from .runs import demo, evaluate, import_, metrics, report
+from .runs import demo, evaluate, import_, judge, metrics, report
 
 UsageError = typer.BadParameter.__bases__[0]  # typer does not export it
 
@@ -60,6 +60,7 @@ COMMANDS: dict[str, dict[str, tuple[Any, str]]] = {
         "audit": (audit, "geofacts --output audit.html"),
         "tokens": (tokens, "geolm --dataset geofacts --languages en,es,el"),
         "import": (import_, "scores.csv --dataset geofacts --output runs/own"),
+        "judge": (judge, "answers.csv --dataset geofacts --output runs/own"),
         "metrics": (metrics, "runs/geo --by-relation"),
         "groups": (groups, "runs/geo --by continent"),
         "relate": (relate, "runs/geo --with subwords,script --output relate.html"),

@@ -9,7 +9,12 @@ import typer
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
-from polyprobe.eval.options import EvaluationOptions, EvaluationRequest, ImportOptions
+from polyprobe.eval.options import (
+    EvaluationOptions,
+    EvaluationRequest,
+    ImportOptions,
+    JudgeOptions,
+)
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.embedded import TRAINED
@@ -81,6 +86,33 @@ def import_(
     options: ImportOptions,
 ) -> None:
     """Make a run of scores or choices that were computed elsewhere."""
+    _show_import(files, dataset, output, config, options)
+
+
+@take_options(JudgeOptions)
+def judge(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="CSV, TSV, JSON, JSON lines or Parquet with free answers: tables, samples of "
+            "lm-eval, details of lighteval."
+        ),
+    ],
+    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    output: Annotated[Path, typer.Option(help="Run folder.")],
+    config: Annotated[
+        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+    ] = None,
+    *,
+    options: JudgeOptions,
+) -> None:
+    """Make a run of free answers that were written elsewhere, by the names in them."""
+    _show_import(files, dataset, output, config, options)
+
+
+def _show_import(
+    files: list[str], dataset: str, output: Path, config: str | None, options: ImportOptions
+) -> None:
     check_dataset_name(dataset)
     # these imports take a second; mistakes of the user are refused before
     from polyprobe.eval.imports import import_run

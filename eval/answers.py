@@ -1,19 +1,19 @@
 """Find in each free answer the object of the relation that it names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
-from polyprobe.metrics.shared.verdicts import Judge, Verdict
+from polyprobe.metrics.shared.verdicts import Containment, Judge, Verdict
 from polyprobe.schema.columns import SLOT
 from polyprobe.schema.run.folder import ANSWERS, fill_columns
-from polyprobe.schema.run.protocol import list_relation_objects, read_forms
+from polyprobe.schema.run.protocol import NO_CANDIDATES, list_relation_objects, read_forms
 
+from .options import JudgeOptions
 from .questions import DONOR_PROMPT
-from .work.fill import NO_CANDIDATES
-from .work.score_store import QueryScores
 
+DEFAULTS = JudgeOptions()
 OBJECTS = "objects"  # column of the labels that `candidates` had
 
 
@@ -32,9 +32,12 @@ class Judges:
         first: the language whose labels identify objects without ids.
     """
 
-    def __init__(self, tables: Mapping[str, pa.Table], first: str) -> None:
+    def __init__(
+        self, tables: Mapping[str, pa.Table], first: str, options: JudgeOptions = DEFAULTS
+    ) -> None:
+        self._kind = Judge if options.match == "names" else Containment
         objects = list_relation_objects(tables[first])
-        self.names, self._judges = objects.names, dict[tuple[str, str], Judge]()
+        self.names, self._judges = objects.names, dict[tuple[str, str], Judge | Containment]()
         self._pools: dict[str, dict[str, dict[str, list[str]]]] = {
             relation: {name: {} for name in names} for relation, names in objects.names.items()
         }
@@ -54,15 +57,13 @@ class Judges:
         relation = row["relation"]
         key = language, relation
         if key not in self._judges:
-            self._judges[key] = Judge(self._pools[relation], language)
+            self._judges[key] = self._kind(self._pools[relation], language)
         right = [self.names[relation][k] for k in row["answers"] or ()]
         return self._judges[key].read(answer, row["prompt"].replace(SLOT, ""), right)
 
-    def make_table(
-        self, language: str, table: pa.Table, answers: Sequence[QueryScores]
-    ) -> pa.Table:
+    def make_table(self, language: str, table: pa.Table, answers: Iterable[str]) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`; the donors' answers are behind theirs."""
-        texts = iter([answer.text or "" for answer in answers])
+        texts = iter(answers)
         rows = table.select(["relation", "prompt", "answers", "donor_answers", DONOR_PROMPT])
         own = [self._judge(language, row, next(texts)) for row in rows.to_pylist()]
         of_donors = [

@@ -135,7 +135,10 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
         return partial(fill_predictions, scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if protocol_of(scorer.scoring).answers:
-        fill = partial(fill, make=evaluation.find_judges().make_table)
+        make = evaluation.find_judges().make_table
+        fill = partial(
+            fill, make=lambda x, table, rows: make(x, table, [y.text or "" for y in rows])
+        )
     if scorer.model is not None:
         return fill
     if not protocol_of(scorer.scoring).answers:

@@ -5,7 +5,7 @@ import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from math import isfinite
 from pathlib import Path
@@ -15,22 +15,24 @@ from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
-from polyprobe.schema.run.protocol import check_askable
+from polyprobe.schema.run.protocol import as_asked, check_askable
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
-from polyprobe.scoring.options import LETTERS
+from polyprobe.scoring.options import ANSWER, LETTERS
 from polyprobe.system.files import HASH, hash_files, hash_json, locked
 from polyprobe.system.messages import PolyprobeError, guess, quote, report
 from polyprobe.system.options import with_keywords
 
-from .donors import deal_donors
-from .options import ImportOptions
+from .answers import Judges
+from .donors import Donors, deal_donors
+from .options import ImportOptions, JudgeOptions
 from .questions import DONOR_PROMPT, NO_DONORS, annotate
 from .replies import CHOICE, IDS, SCORED, Reply, Row, read_source
 
@@ -46,6 +48,7 @@ class RowScores(NamedTuple):
     scoring: str
     scores: list[float]  # in the order of the candidates; of a choice 1 for it, else 0
     tokens: Sequence[int] | None = None
+    text: str = ""  # a free answer instead
 
 
 Scores = dict[tuple[str, bool, int], RowScores]  # by language, whether with a donor, row
@@ -81,6 +84,34 @@ def import_scores(
         return import_run(scores, dataset, config, run, settings).results
 
 
+@with_keywords(JudgeOptions)
+def judge_answers(
+    answers: Any,
+    dataset: str | Splits,
+    config: str | None = None,
+    *,
+    output: str | Path | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Make a run of free answers that were written elsewhere; return that of results.json.
+
+    Args:
+        answers: files or rows as for `import_scores`, with texts in a column `answer`, or in a
+            column for each language.
+        dataset: as for `import_scores`.
+        config: as for `import_scores`.
+        output: as for `import_scores`.
+        options: the options of `polyprobe judge` by name, with underscores.
+
+    Raises:
+        PolyprobeError: as `import_scores`.
+    """
+    settings = JudgeOptions.from_keywords(options, judge_answers)
+    with TemporaryDirectory(prefix="polyprobe-") as folder:
+        run = Path(output or f"{folder}/judged")
+        return import_run(answers, dataset, config, run, settings).results
+
+
 def import_run(
     scores: Any, dataset: str | Splits, config: str | None, output: Path, options: ImportOptions
 ) -> FinishedRun:
@@ -100,10 +131,12 @@ def import_run(
         raise PolyprobeError(f"no scores in {' and '.join(silent)}; {text}")
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
-    donor = any(reply.donor for source in replies.values() for _, reply in source)
-    donors = deal_donors(next(iter(tables.values()))) if donor else NO_DONORS
-    annotated = annotate(tables, donors)
-    scoring, scored = _join_sources(replies, FactIndex(annotated), options)
+    free = options if isinstance(options, JudgeOptions) else None
+    donor = bool(free) or any(reply.donor for source in replies.values() for _, reply in source)
+    asked = as_asked(tables, ANSWER) if free else tables
+    donors = deal_donors(next(iter(asked.values()))) if donor else NO_DONORS
+    annotated = annotate(asked, donors)
+    scoring, scored = _join_sources(replies, FactIndex(tables if free else annotated), options)
     check_askable(tables, scoring)
     lost = _find_missing(scored, rows, [*tables], options.allow_missing)
     settings = Settings(
@@ -128,8 +161,10 @@ def import_run(
     rows = [row for row in rows if row not in lost]
     with locked(run.folder):
         run.open(settings)
+        judges = Judges(load_facts(dataset, config), next(iter(tables)), free) if free else None
         for language in run.missing(tables):
-            run.write(language, _make_table(annotated[language], language, rows, scored))
+            make = partial(_judge, judges, donors) if judges else _make_table
+            run.write(language, make(annotated[language], language, rows, scored))
         return FinishedRun(run, compute_results(run), tables)
 
 
@@ -137,7 +172,7 @@ def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
     """Name a few files with the SHA-256 of all, of an object that of its scores; and the rest."""
     names = [x.name for x in paths[:2]] or ["python"]
     names += [f"{len(paths) - 2} more"] * (len(paths) > 2)
-    scores = {str(key): replies[key].scores for key in sorted(replies)}
+    scores = {str(key): replies[key].scores or replies[key].text for key in sorted(replies)}
     digest = hash_files((path.name, path) for path in paths) if paths else hash_json(scores)
     return {"imported": f"{'+'.join(names)}@{HASH}{digest}", "unknown": "revision+bos+dtype"}
 
@@ -154,7 +189,8 @@ class FactIndex:
             for number, row in enumerate(self.rows[language]):
                 row["row"] = str(number)
                 for column in (x for x in (*IDS, "prompt", DONOR_PROMPT) if row.get(x)):
-                    self._numbers[column, _tidy(row[column])].add(number)
+                    for text in {row[column], row[column].removesuffix(SLOT)}:  # a question
+                        self._numbers[column, _tidy(text)].add(number)
 
     def find_row(self, reply: Reply, place: str) -> int:
         """Find the number of the row that all keys of a reply name."""
@@ -236,6 +272,24 @@ def _make_table(table: pa.Table, language: str, rows: Sequence[int], scores: Sco
     return pa.table({x: pa.array(y, SCORES.field(x).type) for x, y in columns.items()})
 
 
+def _judge(
+    judges: Judges,
+    donors: Donors,
+    table: pa.Table,
+    language: str,
+    rows: Sequence[int],
+    replies: Scores,
+) -> pa.Table:
+    """Judge the answers to some rows of a language; those of donors are of their own rows."""
+    texts = {row: scored.text for (x, _, row), scored in replies.items() if x == language}
+    served = [donors.rows[row] if donors.rows[row] in texts else None for row in rows]
+    at, table = table.column_names.index(DONOR_PROMPT), table.take(rows)
+    marks = pa.array([place is not None for place in served])
+    prompts = pc.if_else(marks, table[DONOR_PROMPT], None)
+    answers = [texts[row] for row in (*rows, *served) if row is not None]
+    return judges.make_table(language, table.set_column(at, DONOR_PROMPT, prompts), answers)
+
+
 def _join_answer(
     reply: Reply,
     place: str,
@@ -246,6 +300,8 @@ def _join_answer(
 ) -> RowScores:
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
+    if isinstance(options, JudgeOptions):
+        return RowScores(place, ANSWER, [], text=reply.text)
     names = labels if reply.names is None else [_tidy(str(name)) for name in reply.names]
     scoring, n = options.scoring or SCORED, len(labels)
     if values is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from polyprobe.schema.languages import parse_languages
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import (
+    ANSWER,
     FINAL_STOPS,
     FREE,
     SUMS,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
 IMPORTED = ("bmlama", "object", "scores")
+MATCHES = ("names", "contains")
 WITHOUT_SHOTS = ("mpararel", "pll", FREE)  # beginnings of scorings
 _worker = partial(option, panel="Workers")
 
@@ -78,6 +80,20 @@ class ImportOptions(DatasetOptions):
     )
     tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
     allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")
+
+
+@dataclass(frozen=True)
+class JudgeOptions(ImportOptions):
+    """All options of `judge_answers`."""
+
+    scoring: str | None = option(None, "Kind of the answers.", choices=(ANSWER,))
+    match: str = option(
+        "names",
+        "How the object is found: names (its forms, in any language) or contains (KLAR: the right "
+        "label is a word of the answer, or its beginning).",
+        choices=MATCHES,
+        signed=True,
+    )
 
 
 @dataclass(frozen=True)

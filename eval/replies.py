@@ -16,7 +16,7 @@ from polyprobe.schema.languages import find_language, find_split, refuse_languag
 from polyprobe.system.files import read_user_text
 from polyprobe.system.messages import PolyprobeError, one_line
 
-from .options import ImportOptions
+from .options import ImportOptions, JudgeOptions
 
 # Columns that name a fact, and other names of columns.
 KEYS = ("fact_id", "template_id", "row", "fact", "query", "question", "prompt", "sentence")
@@ -26,6 +26,7 @@ ALIASES = dict.fromkeys(("score", "logprob", "logprobs", "log_prob", "log_probab
 ALIASES |= dict.fromkeys(("prediction", "chosen"), "choice")
 ALIASES |= {"lang": "language", "option": "candidate", "index": "row", "doc_id": "row"}
 CHOICE, SCORED, EITHER = "choice", "scores", "scores_or_choice"  # columns of answers
+FREE = dict.fromkeys(("answer", "response", "generation", "output", "completion", "pred"), EITHER)
 EMPTY = ("", "nan", "None")
 Row = Mapping[Any, Any]
 
@@ -41,6 +42,7 @@ class Reply(NamedTuple):
     tokens: Sequence[int] | None = None
     donor: str | None = None  # the fact in whose sentence the candidates are instead
     context: str | None = None  # what a harness had in front of them
+    text: str = ""  # a free answer, instead of names and values
 
 
 def read_source(
@@ -57,7 +59,7 @@ def read_source(
         table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
         if not len(table.columns):  # of a harness, without rows
             return []
-        for reply in _read_replies(table, find):
+        for reply in _read_replies(table, find, isinstance(options, JudgeOptions)):
             code = reply.language.strip() if isinstance(reply.language, str) else default
             place = f"{name}, row {reply.row}"
             if code is None:
@@ -118,8 +120,11 @@ def _read_json(text: str) -> Any:
     return json.loads(text, object_pairs_hook=join)
 
 
-def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) -> Iterator[Reply]:
+def _read_replies(
+    table: pd.DataFrame, find_split: Callable[[str], str | None], free: bool
+) -> Iterator[Reply]:
     """Yield the replies of a table, or of a harness; `find_split` finds columns of languages."""
+    table = table.rename(columns=FREE) if free else table
     for column, reader in (("filtered_resps", _read_lm_eval), ("model_response", _read_lighteval)):
         if column in table:
             rows = enumerate(table.to_dict("records"), start=1)  # lm-eval may have several filters
@@ -146,14 +151,19 @@ def _read_replies(table: pd.DataFrame, find_split: Callable[[str], str | None]) 
         groups = table.groupby(labels, sort=False, dropna=False)
         table = groups.agg({"number": "first", "candidate": list, "scores": list}).reset_index()
     for row in table.to_dict("records"):
-        if isinstance(row["scores"], str | float | None) and str(row["scores"]) in EMPTY:
+        empty = isinstance(row["scores"], str | float | None) and str(row["scores"]) in EMPTY
+        if empty and not free:
             continue  # a missing row
-        names, values = _read_answer(row["scores"], row.get("candidate"), kind)
+        names, values = None, None
+        if not free:
+            names, values = _read_answer(row["scores"], row.get("candidate"), kind)
         place: Row = {key: row[key] for key in keys} or {"row": row["row_of_language"]}
         tokens = row["n_tokens"] if isinstance(row.get("n_tokens"), list) else None
         of_run, donor = "donor_scores" in row, row.get("donor")
         donor = donor if isinstance(donor, str) and donor else None
         reply = Reply(row["number"], row.get("language"), place, names, values, tokens)
+        if free:
+            reply = reply._replace(text="" if empty else str(row["scores"]))
         yield reply if of_run else reply._replace(donor=donor)
         if of_run and row["donor_scores"]:
             yield reply._replace(values=row["donor_scores"], donor=donor)
@@ -180,7 +190,8 @@ def _read_lm_eval(number: int, row: Row) -> Reply:
     pairs = [[*request.values()] for request in row["arguments"].values()]
     keys, donor = _name_fact(row["doc"], row["row"])
     names, values = [choice for _, choice in pairs], row["filtered_resps"]
-    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]))
+    text = str(values[0])  # where it is generated
+    return Reply(number, None, keys, names, values, None, donor, str(pairs[0][0]), text)
 
 
 def _read_lighteval(number: int, row: Row) -> Reply:
@@ -192,7 +203,8 @@ def _read_lighteval(number: int, row: Row) -> Reply:
     values = response["logprobs"][: 0 if response["truncated_tokens_count"] else n]
     tokens = [sum(token >= 0 for token in ids) for ids in response["output_tokens"][:n]]
     language, names = task and task[1], doc["choices"][:n]
-    return Reply(number, language, keys, names, values, tokens, donor, doc["query"])
+    text = "".join(response.get("text", ())[:1])
+    return Reply(number, language, keys, names, values, tokens, donor, doc["query"], text)
 
 
 def _name_fact(doc: Row, number: Any) -> tuple[Row, str | None]:

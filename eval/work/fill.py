@@ -16,7 +16,7 @@ from polyprobe.eval.options import EvaluationOptions, read_price
 from polyprobe.eval.questions import DONOR, DONOR_PROMPT, PROMPT_START
 from polyprobe.schema.columns import SLOT, has_prompts
 from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES, Run
-from polyprobe.schema.run.protocol import BLANK
+from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
 from polyprobe.scoring.options import SUMS
@@ -32,8 +32,7 @@ from .workers.ray_cluster import score_on_ray
 CANDIDATES = 4096  # of a task, at most: the loss of a crash, and the limit of shared batches
 FORECAST = 32  # tasks that are planned for a forecast
 REPEATED = 5  # rows that are scored again by a server
-NO_CANDIDATES = (BLANK,)  # of a question with a free answer, which takes as long as some candidates
-ANSWER = 16
+ANSWER = 16  # candidates that take as long as a free answer
 ASKED = ("prompt", "prompts", "candidates")
 Query = tuple[str, tuple[str, ...]]
 # Scores tasks in any order and reports their progress.

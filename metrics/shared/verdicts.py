@@ -11,6 +11,7 @@ Verdict(kind='right', entity='Q90', language='ru', text='Париже')
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from string import punctuation
 from typing import NamedTuple
 
 from polyprobe.metrics.shared.names import Name, Names
@@ -21,6 +22,7 @@ KINDS = (
     *("another", "outside", "refusal", "empty"),  # an entity of the pool, none of its names
 )
 LONGEST = 20_000  # characters of an answer that are read
+BLANKS = dict.fromkeys(map(ord, {*punctuation, *"、？"} - {*"-%"}), " ")
 MOST = 3  # entities of an answer; a longer list answers nothing
 
 THINKING = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL)
@@ -164,6 +166,30 @@ class Judge:
         if name.language == self._language:
             return "right"
         return "right_english" if name.language == "en" else "right_other"
+
+
+# The program of KLAR's authors: both texts folded, most ASCII punctuation as blanks.
+class Containment:
+    """Verdicts by containment: the label is the answer, one of its words, or its beginning."""
+
+    def __init__(self, pool: Mapping[str, Mapping[str, Sequence[str]]], language: str) -> None:
+        names = {x: of[language][:1] for x, of in pool.items() if of.get(language)}
+        self._labels = {x: _fold_text(label) for x, [label] in names.items()}
+        self._language = language
+
+    def read(self, answer: str, question: str, right: Collection[str]) -> Verdict:
+        """Return the verdict on an answer; the question does not count."""
+        text = _fold_text(answer)
+        for entity in sorted(self._labels, key=lambda x: x not in right):
+            label = self._labels[entity]
+            if label == text or label in text.split() or text.startswith(label):
+                kind = "right" if entity in right else "another"
+                return Verdict(kind, entity, self._language, label)
+        return Verdict("outside" if text else "empty")
+
+
+def _fold_text(text: str) -> str:
+    return unicodedata.normalize("NFC", text).casefold().translate(BLANKS).strip()
 
 
 def clean_answer(answer: str) -> str:

@@ -18,6 +18,7 @@ _STRIPPED = str.maketrans("", "", ".:。")
 _KEPT = ("subject", "subject_id", "template_id", "flags", "reviewed")
 ANSWER_COLUMNS = ("object_id", "answer_forms")
 BLANK = "___"
+NO_CANDIDATES = (BLANK,)  # of a question with a free answer
 _REST = re.compile(r"[\s\W]*")  # of a sentence behind the slot at its end
 
 
