@@ -63,6 +63,7 @@ def as_asked(
     scoring: str,
     first: str | None = None,
     final_stop: str = "none",
+    as_written: bool = False,
 ) -> dict[str, pa.Table]:
     """Change the rows to what a protocol asks; most protocols take them unchanged.
 
@@ -70,7 +71,7 @@ def as_asked(
     relation, that is all correct answers of its rows in the order of their first occurrence, the
     same in every language. `answers` are indices into them. The labels of the language `first`
     (default: that of the first table) identify objects without ids. `final_stop` ends each prompt.
-    Free answers: the same candidates, and prompts are `open_question`s.
+    Free answers: the same candidates, and prompts are `open_question`s, or remain `as_written`.
     """
     check_askable(tables, scoring)
     if protocol_of(scoring).kind == "predictions":
@@ -80,6 +81,7 @@ def as_asked(
     objects = list_relation_objects(tables[first or next(iter(tables))])
     stop = "" if final_stop == "none" else final_stop
     write = partial(_write_bare, stop=stop) if protocol_of(scoring).bare else _write_open
+    write = (lambda table: {"prompt": table["prompt"]}) if as_written else write
     return {language: _ask_relations(table, objects, write) for language, table in tables.items()}
 
 
