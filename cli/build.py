@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, OWN, RECIPES, REQUESTED, load_recipe
+from polyprobe.builder.recipes import (
+    BALANCED,
+    EXTENSIBLE,
+    MUBENCH,
+    OWN,
+    RECIPES,
+    REQUESTED,
+    XFAKT,
+    load_recipe,
+)
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
@@ -193,9 +202,29 @@ def mubench(
     output: Output = None,
 ) -> None:
     """Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA."""
+    _build_sourced(MUBENCH, source, languages, mirror, output)
+
+
+@app.command(epilog="Example: polyprobe build xfakt X_FaKT/results")
+def xfakt(
+    source: Annotated[
+        str, typer.Argument(help="Folder of the authors' repository, with English.csv and others.")
+    ],
+    languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
+    mirror: Mirror = None,
+    output: Output = None,
+) -> None:
+    """Build the questions of X-FaKT about 13 countries in their 13 languages."""
+    _build_sourced(XFAKT, source, languages, mirror, output)
+
+
+def _build_sourced(
+    name: str, source: str, languages: Texts, mirror: Path | None, output: Path | None
+) -> None:
     from polyprobe.builder import build
 
-    say(f"Wrote {build.build_mubench(source, split_list(languages), mirror, output)}.")
+    folder = build.build_sourced(name, source, split_list(languages), mirror, output)
+    say(f"Wrote {folder}.")
 
 
 @app.command(

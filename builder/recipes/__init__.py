@@ -27,8 +27,8 @@ class Recipe(NamedTuple):
 
 BALANCED = "balanced"
 OWN = "own"
-MUBENCH = "mubench"
-REQUESTED = (BALANCED, OWN, MUBENCH)  # built by request, without configurations of their own
+MUBENCH, XFAKT = SOURCED = ("mubench", "xfakt")  # built from files of others
+REQUESTED = (BALANCED, OWN, *SOURCED)  # built by request, without configurations of their own
 EXTENSIBLE = ("bmlama", "geofacts", "klar")  # a contributor's files may add a language
 TRANSLATED = "-translated"  # with the templates on which mParaRel's translators agree
 FLUENT_WIDE = "-wide"  # the object's aliases are correct

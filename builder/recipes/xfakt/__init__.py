@@ -1,0 +1,1 @@
+"""X-FaKT: questions about countries in their languages."""
