@@ -37,8 +37,9 @@ class Judges:
     ) -> None:
         self._kind = Judge if options.match == "names" else Containment
         objects = list_relation_objects(tables[first])
-        self.names, self._judges = objects.names, dict[tuple[str, str], Judge | Containment]()
-        self._pools: dict[str, dict[str, dict[str, list[str]]]] = {
+        self.names, self._verdicts = objects.names, dict[tuple[Any, ...], Verdict]()
+        self._judges: dict[tuple[Any, ...], Judge | Containment] = {}
+        self._pools: dict[str, dict[str, dict[str, dict[str, None]]]] = {
             relation: {name: {} for name in names} for relation, names in objects.names.items()
         }
         relations = tables[first]["relation"].to_pylist()
@@ -46,20 +47,25 @@ class Judges:
             labels = table["candidates"]
             for relation, places in objects.places.items():
                 for name, (row, index) in zip(self.names[relation], places, strict=True):
-                    self._pools[relation][name][language] = [labels[row][index].as_py()]
+                    self._pools[relation][name][language] = {labels[row][index].as_py(): None}
             rows = zip(relations, objects.answers, read_forms(table), strict=True)
             for relation, numbers, forms in rows:
                 if len(numbers) == 1:  # else a form may be of each
-                    self._pools[relation][self.names[relation][numbers[0]]][language] += forms
+                    pool = self._pools[relation][self.names[relation][numbers[0]]]
+                    pool[language] |= dict.fromkeys(forms)
 
     def read(self, language: str, row: Mapping[str, Any], answer: str) -> Verdict:
         """Return the verdict on the answer to a row with `relation`, `prompt` and `answers`."""
         relation = row["relation"]
-        key = language, relation
+        key = language, tuple(self.names[relation])  # relations may share their objects
         if key not in self._judges:
             self._judges[key] = self._kind(self._pools[relation], language)
-        right = [self.names[relation][k] for k in row["answers"] or ()]
-        return self._judges[key].read(answer, row["prompt"].replace(SLOT, ""), right)
+        right = (*(self.names[relation][k] for k in row["answers"] or ()),)
+        asked = *key, row["prompt"], answer, right
+        if asked not in self._verdicts:  # a donor's answer is that of its own row
+            question = row["prompt"].replace(SLOT, "")
+            self._verdicts[asked] = self._judges[key].read(answer, question, right)
+        return self._verdicts[asked]
 
     def make_table(self, language: str, table: pa.Table, answers: Iterable[str]) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`; the donors' answers are behind theirs."""

@@ -63,7 +63,7 @@ class Names:
 
     def __init__(
         self,
-        pool: Mapping[str, Mapping[str, Sequence[str]]],
+        pool: Mapping[str, Mapping[str, Iterable[str]]],
         language: str,
         lemma: Callable[[str], str] = lambda word: word,
     ) -> None:

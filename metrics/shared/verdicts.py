@@ -133,7 +133,7 @@ class Judge:
 
     def __init__(
         self,
-        pool: Mapping[str, Mapping[str, Sequence[str]]],
+        pool: Mapping[str, Mapping[str, Iterable[str]]],
         language: str,
         lemma: Callable[[str], str] = lambda word: word,
     ) -> None:
@@ -172,8 +172,8 @@ class Judge:
 class Containment:
     """Verdicts by containment: the label is the answer, one of its words, or its beginning."""
 
-    def __init__(self, pool: Mapping[str, Mapping[str, Sequence[str]]], language: str) -> None:
-        names = {x: of[language][:1] for x, of in pool.items() if of.get(language)}
+    def __init__(self, pool: Mapping[str, Mapping[str, Iterable[str]]], language: str) -> None:
+        names = {x: [*of[language]][:1] for x, of in pool.items() if of.get(language)}
         self._labels = {x: _fold_text(label) for x, [label] in names.items()}
         self._language = language
 
