@@ -100,9 +100,11 @@ class Names:
         # the best first
         found.sort(key=lambda x: (x.start - x.end, -x.score, self._rank(x.language), x.start))
         names: list[Name] = []
+        taken = bytearray(len(text))
         for name in found:
-            if all(name.end <= other.start or other.end <= name.start for other in names):
+            if not any(taken[name.start : name.end]):
                 names.append(name)
+                taken[name.start : name.end] = b"1" * (name.end - name.start)
         return sorted(names)
 
     def _rank(self, language: str) -> tuple[bool, bool]:
@@ -124,7 +126,7 @@ class Names:
         self, words: Sequence[Word], entries: Mapping[str, Sequence[_Entry]], cost: float
     ) -> Iterable[Name]:
         for place, word in enumerate(words):
-            starts = {word.form[:START]}
+            starts = {word.form[:START], word.lemma[:START]}
             if word.form[:1] in JOINING:  # a preposition or article of one or two letters
                 starts |= {word.form[1 : 1 + START], word.form[2 : 2 + START]}
             for entry in (entry for start in starts for entry in entries.get(start, ())):

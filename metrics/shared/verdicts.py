@@ -10,7 +10,7 @@ Verdict(kind='right', entity='Q90', language='ru', text='Париже')
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from string import punctuation
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ NEGATIONS = {  # words before and behind a name, by language of the answer
 }
 BEFORE, BEHIND = map(frozenset, NEGATIONS.values())
 BETWEEN = 2  # words
+NEAR = 60  # characters beside a name that are read
 REMARK_BEFORE = re.compile(r"\b(?:question|phrase|sentence|written|text|translated)(?: is)? in\W*$")
 REMARK_BEHIND = re.compile(r"\W*(?:language|dili|dilinde|भाषा)\b")
 REFUSAL = re.compile(
@@ -73,7 +74,7 @@ class Place(NamedTuple):
 class Asked(NamedTuple):
     """A question, and the names in it with their neighbours."""
 
-    echoes: Sequence[tuple[str, bool, tuple[str, str]]]
+    echoes: Collection[tuple[str, bool, tuple[str, str]]]
 
 
 def drop_echoes(place: Place) -> list[Name]:
@@ -91,12 +92,13 @@ def drop_echoes(place: Place) -> list[Name]:
 
 
 def drop_negated(place: Place) -> list[Name]:
-    """Leave out negated names where another name of the sentence is not: not in A, but in B."""
+    """Leave out negated names: not in A, but in B."""
     kept = []
     for name in place.names:
-        before = _list_words(place.sentence[: name.start])[-1 - BETWEEN :]
-        behind = _list_words(place.sentence[name.end :])[: 1 + BETWEEN]
-        if BEFORE.isdisjoint(before) and BEHIND.isdisjoint(behind):
+        before = _list_words(place.sentence[max(0, name.start - NEAR) : name.start])
+        behind = _list_words(place.sentence[name.end : name.end + NEAR])
+        reach = before[-1 - BETWEEN :], behind[: 1 + BETWEEN]
+        if BEFORE.isdisjoint(reach[0]) and BEHIND.isdisjoint(reach[1]):
             kept.append(name)
     return kept
 
@@ -116,7 +118,7 @@ def drop_lists(place: Place) -> list[Name]:
     return [] if len({name.entity for name in place.names}) > MOST else place.names
 
 
-# Each takes names away; tests/metrics/test_answer_match.py has an example that fails without it.
+# Each takes names away; tests/metrics/test_verdicts.py has an example that fails without it.
 RULES: tuple[Callable[[Place], list[Name]], ...] = (
     drop_echoes,
     drop_negated,
@@ -156,9 +158,9 @@ class Judge:
         return Verdict("refusal" if REFUSAL.search(text) else "outside")
 
     def _read_question(self, question: str) -> Asked:
-        text = unicodedata.normalize("NFC", question)
+        text = unicodedata.normalize("NFC", question[:LONGEST])
         names = self._names.find(text)
-        return Asked([(*_split(_look_around(text, x), x.score),) for x in names])
+        return Asked({_split(_look_around(text, x), x.score) for x in names})
 
     def _rate(self, name: Name, right: Collection[str]) -> str:
         if name.entity not in right:
@@ -219,8 +221,8 @@ def _split(around: tuple[str, tuple[str, str]], score: float) -> tuple[str, bool
 
 def _look_around(text: str, name: Name) -> tuple[str, tuple[str, str]]:
     """Return a name as it stands in a text, and the words beside it, folded."""
-    before = _list_words(text[max(0, name.start - 40) : name.start])
-    behind = _list_words(text[name.end : name.end + 40])
+    before = _list_words(text[max(0, name.start - NEAR) : name.start])
+    behind = _list_words(text[name.end : name.end + NEAR])
     sides = before[-1] if before else "", behind[0] if behind else ""
     return fold_word(text[name.start : name.end]), sides
 
