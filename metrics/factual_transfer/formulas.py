@@ -8,26 +8,29 @@ in which the language is the country's own (associative), N that of all others:
 
 from Aggarwal et al. 2025 (arXiv:2502.17955), section 3; 1 is best.
 
->>> found = measure_transfer([[1, 0], [0, 1]], ["en", "fr"], ["en", "fr"], n_resamples=0)
->>> found["associative"], found["others"], round(found["recall"], 4), round(found["transfer"], 4)
+>>> result = measure_transfer([[1, 0], [0, 1]], ["en", "fr"], ["en", "fr"], n_resamples=0)
+>>> result["associative"], result["others"], round(result["recall"], 4), result["transfer"]
 (1.0, 0.0, 0.25, 0.0)
 """
 
+import math
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from scipy.stats import ttest_ind
 
-from polyprobe.metrics.shared.intervals import Figure, estimate_figure
+from polyprobe.metrics.shared.intervals import Figure, divide_by, estimate_figure
+from polyprobe.metrics.shared.rows import Choices, check_length, name_languages, read_choices
 
 NAMES = ["recall", "transfer", "x_fakt", "associative", "others"]
 
 
 def measure_transfer(
-    predictions: Sequence[Sequence[int]] | np.ndarray,
-    languages: Sequence[str],
-    references: Sequence[str],
+    predictions: Choices,
+    languages: Sequence[str] | None = None,
+    references: Sequence[str] = (),
     digits: int | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -36,42 +39,72 @@ def measure_transfer(
     `associative` and `others` are accuracies, 1 - A and 1 - N. `digits` rounds the cells, as the
     authors' program does (2).
     """
-    right, n = np.asarray(predictions, dtype=np.float64), len(languages)
-    if right.ndim != 2 or right.shape != (len(references), n) or not np.isin(right, (0, 1)).all():
+    right = read_choices(predictions)
+    for query in np.flatnonzero((right > 1).any(axis=1))[:1]:
         raise ValueError(
-            f"'predictions' has the shape {right.shape}; expected 0 or 1 for each "
-            f"of {n} languages in each of {len(references)} queries"
+            f"query {query} of 'predictions' has {right[query].max()}; expected 0 or 1"
         )
-    if missing := {*languages} ^ {*references}:
-        raise ValueError(
-            f"{min(missing)!r} is in 'languages' or 'references' alone; each country "
-            "has a language, and each language a country"
-        )
-    places = np.array([[*languages].index(x) for x in references])
-    owned = np.eye(n)[places]  # [queries, countries]
-    cells = (1 - right)[:, :, None] * owned[:, None]
-    table = np.column_stack([cells.reshape(len(cells), -1), owned])
-
-    def divide(sums: np.ndarray) -> np.ndarray:
-        values = sums[..., : n * n].reshape(*sums.shape[:-1], n, n) / sums[..., None, n * n :]
-        return values if digits is None else np.round(values, digits)
+    check_length(references, len(right), "references")
+    if languages is None:
+        raise ValueError("pass languages=[…], the language of each column")
+    names = name_languages(languages, right.shape[1])
+    places = find_places(references, names)
+    if digits is not None and (type(digits) is not int or not 0 <= digits < 16):
+        raise ValueError(f"digits is {digits!r:.60}; expected an integer from 0 to 15")
+    n = len(names)
+    of_country = np.eye(n)[places]  # [queries, countries]
+    cells = (1 - right)[:, :, None] * of_country[:, None]
+    table = np.column_stack([cells.reshape(len(cells), -1), of_country])
 
     def statistic(sums: np.ndarray) -> np.ndarray:
-        values = divide(sums)
-        own = np.trace(values, axis1=-2, axis2=-1) / n
-        rest = (values.sum(axis=(-2, -1)) - own * n) / (n * n - n)
-        recall = 1.5 * (1 / (own + rest + 1) - 1 / 3)
-        transfer = 2 * (1 / (np.abs(own - rest) + 1) - 1 / 2)
-        with np.errstate(invalid="ignore"):
-            joint = 2 * recall * transfer / (recall + transfer)
-        return np.stack([recall, transfer, joint, 1 - own, 1 - rest], axis=-1)
+        return combine_cells(divide_cells(sums, n, digits))
 
-    result = estimate_figure(Figure(NAMES, table, statistic), **options)
-    exact = table[:, : n * n].sum(axis=0).reshape(n, n) / owned.sum(axis=0)
-    test = ttest_ind(np.diag(exact), exact[~np.eye(n, dtype=bool)])
-    return {
-        **result,
-        "t": float(test.statistic),
-        "p_value": float(test.pvalue),
-        "n_queries": len(right),
-    }
+    sizes = of_country.sum(axis=0)
+    weights = np.full((len(right), len(NAMES)), np.nan)  # the accuracies alone are shares
+    weights[:, -2:] = 1 / sizes[places][:, None]
+    result = estimate_figure(Figure(NAMES, table, statistic, weights), **options)
+    exact = divide_cells(table.sum(axis=0), n)
+    return {**result, **compare_cells(exact), "n_queries": len(right)}
+
+
+def find_places(references: Sequence[str], names: Sequence[str]) -> np.ndarray:
+    """Find the column of each query's own language; each column is that of a query."""
+    for query, name in enumerate(references):
+        if name not in names:
+            raise ValueError(f"query {query} of 'references' has {name!r:.60}, not in 'languages'")
+    for name in names:
+        if name not in references:
+            raise ValueError(f"{name!r} in 'languages' is in no query of 'references'")
+    return np.array([names.index(name) for name in references])
+
+
+def divide_cells(sums: np.ndarray, n: int, digits: int | None = None) -> np.ndarray:
+    """Compute the shares of wrong answers [..., languages, countries]; NaN without queries."""
+    wrong = sums[..., : n * n].reshape(*sums.shape[:-1], n, n)
+    values = divide_by(wrong, sums[..., None, n * n :])
+    return values if digits is None else np.round(values, digits)
+
+
+def combine_cells(cells: np.ndarray) -> np.ndarray:
+    """Compute `NAMES` [..., 5] from cells; a country without queries is left out."""
+    own = np.eye(cells.shape[-1], dtype=bool)
+    a, n = (
+        divide_by(
+            np.nansum(cells * part, axis=(-2, -1)), (~np.isnan(cells) & part).sum(axis=(-2, -1))
+        )
+        for part in (own, ~own)
+    )
+    recall = 1.5 * (1 / (a + n + 1) - 1 / 3)
+    transfer = 2 * (1 / (np.abs(a - n) + 1) - 1 / 2)
+    both = divide_by(2 * recall * transfer, recall + transfer)
+    return np.stack([recall, transfer, both, 1 - a, 1 - n], axis=-1)
+
+
+def compare_cells(cells: np.ndarray) -> dict[str, float | None]:
+    """Compute Student's t of associative and other cells, equal variances, and its two-sided p."""
+    own = np.eye(len(cells), dtype=bool)
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # cells that are all equal
+        test = ttest_ind(cells[own], cells[~own])
+    figures = {"t": float(test.statistic), "p_value": float(test.pvalue)}
+    return {name: x if math.isfinite(x) else None for name, x in figures.items()}

@@ -45,8 +45,8 @@ ARGUMENTS = frozenset(
     {
         *RESAMPLING,
         *("answers", "donor_answers", "donor_predictions", "donor_references", "k", "language"),
-        *("languages", "log", "n_candidates", "p", "predictions", "prompts", "references"),
-        *("single_token", "subjects", "ties", "weights"),
+        *("languages", "log", "match", "n_candidates", "names", "p", "predictions", "prompts"),
+        *("digits", "questions", "references", "single_token", "subjects", "ties", "weights"),
     }
 )
 """The arguments of all metrics of polyprobe: `evaluate.combine` passes each to every metric."""
@@ -69,6 +69,7 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     """
 
     columns: ClassVar[Mapping[str, Any]]  # of a query, and their types
+    texts: ClassVar[Mapping[str, Any]] = {}  # the same if the predictions are texts
     citation: ClassVar[str] = ""  # BibTeX
     # Whether `references` are the indices of correct candidates: `answers` then are another name
     # for them, which counts if both are given, and a row can be one index.
@@ -129,6 +130,9 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
     ) -> None:
         """Add queries: one entry of each column for each query."""
         inputs = {"predictions": predictions, "references": references, **arguments}
+        if self.texts and self.writer is None:
+            columns = self.texts if _has_texts(predictions) else self.columns
+            self._module_info.features = datasets.Features(dict(columns))
         for name in arguments:
             if name not in self.features and not (self.gold and name == "answers"):
                 self._refuse(name, [*self.features])
@@ -195,7 +199,8 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             elif not nested:
                 entries.append(_read_value(entry, kind, f"{place} is {{}}; expected {expected}"))
             else:
-                single = self.gold and name == "references" and type(entry) is int
+                one = {int, str} if kind == TEXT.dtype else {int}
+                single = self.gold and name == "references" and type(entry) in one
                 values = _list([entry] if single else entry, place, f"a list of {several}")
                 fault = f"{{}} in {place}; expected {expected}"
                 entries.append([_read_value(value, kind, fault) for value in values])
@@ -224,6 +229,14 @@ def unpack(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [x if type(x) in _PLAIN else unpack(x) for x in value]
     return value
+
+
+def _has_texts(column: Any) -> bool:
+    """Tell whether the first entry of a column is a text, or a list that begins with one."""
+    value = unpack(column)
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return isinstance(value, str)
 
 
 def _list(value: Any, place: str, expected: str) -> list[Any] | tuple[Any, ...]:

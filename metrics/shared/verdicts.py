@@ -10,9 +10,11 @@ Verdict(kind='right', entity='Q90', language='ru', text='Париже')
 
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from string import punctuation
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from polyprobe.metrics.shared.names import Name, Names
 from polyprobe.metrics.shared.words import WORD, fold_word
@@ -176,7 +178,8 @@ class Containment:
 
     def __init__(self, pool: Mapping[str, Mapping[str, Iterable[str]]], language: str) -> None:
         names = {x: [*of[language]][:1] for x, of in pool.items() if of.get(language)}
-        self._labels = {x: _fold_text(label) for x, [label] in names.items()}
+        labels = {x: _fold_text(label) for x, [label] in names.items()}
+        self._labels = {x: label for x, label in labels.items() if label}
         self._language = language
 
     def read(self, answer: str, question: str, right: Collection[str]) -> Verdict:
@@ -188,6 +191,69 @@ class Containment:
                 kind = "right" if entity in right else "another"
                 return Verdict(kind, entity, self._language, label)
         return Verdict("outside" if text else "empty")
+
+
+Pool = dict[str, dict[str, list[str]]]
+
+
+def read_pool(names: Any) -> Pool:
+    """Check and list the names of entities, {entity: {language: names, or one name}}."""
+    example = "expected {entity: {language: [name, …]}}"
+    if not isinstance(names, Mapping) or not names:
+        raise ValueError(f"'names' is {names!r:.60}; {example}")
+    pool: Pool = {}
+    for entity, languages in names.items():
+        if not isinstance(languages, Mapping):
+            raise ValueError(f"{entity!r} in 'names' is {languages!r:.60}; {example}")
+        pool[entity] = {x: [of] if isinstance(of, str) else of for x, of in languages.items()}
+        for language, several in pool[entity].items():
+            listed = isinstance(several, list | tuple)
+            if not listed or not all(isinstance(x, str) and x.strip() for x in several):
+                place = f"{entity!r} in 'names' has {several!r:.60} in {language!r}"
+                raise ValueError(f"{place}; expected names")
+    return pool
+
+
+def read_entities(rows: Any, pool: Collection[str], name: str, size: int) -> list[list[str]]:
+    """Check the right entities of each query: lists, or one each; all are of the pool."""
+    if isinstance(rows, str) or not hasattr(rows, "__len__") or len(rows) != size:
+        raise ValueError(f"{name!r} is {rows!r:.60}; expected entities for each of {size} queries")
+    lists = [[row] if isinstance(row, str) else row for row in rows]
+    for query, row in enumerate(lists):
+        if not isinstance(row, list | tuple) or not row:
+            raise ValueError(f"query {query} of {name!r} is {row!r:.60}; expected entities")
+        for entity in row:
+            if entity not in pool:
+                raise ValueError(f"query {query} of {name!r} has {entity!r:.60}, not in 'names'")
+    return [[*row] for row in lists]
+
+
+def number_answers(
+    texts: Sequence[Sequence[str]], languages: Any, pool: Pool, right: Sequence[Collection[str]]
+) -> np.ndarray:
+    """Number the entities that answers [queries, languages] name, in the order of the pool.
+
+    An answer without an entity has a number of its own, from the size of the pool on: it is like no
+    other. `right` are the right entities of each query, or empty.
+    """
+    width = len(texts[0])
+    if isinstance(languages, str) or not hasattr(languages, "__len__") or len(languages) != width:
+        raise ValueError(
+            f"'languages' is {languages!r:.60}; answers as texts need the language of each of "
+            f"{width} columns"
+        )
+    numbers = {entity: number for number, entity in enumerate(pool)}
+    judges = [Judge(pool, str(language)) for language in languages]
+    free = iter(range(len(pool), len(pool) + len(texts) * width))
+    return np.array(
+        [
+            [
+                numbers[entity] if (entity := judge.read(text, "", of).entity) else next(free)
+                for judge, text in zip(judges, row, strict=True)
+            ]
+            for row, of in zip(texts, right, strict=True)
+        ]
+    )
 
 
 def _fold_text(text: str) -> str:
