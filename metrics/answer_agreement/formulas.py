@@ -38,6 +38,7 @@ from polyprobe.metrics.shared.rows import (
     read_choices,
     read_languages,
 )
+from polyprobe.metrics.shared.verdicts import number_answers
 
 _CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
 _TABLE = 2**22  # values of a table at once
@@ -49,12 +50,19 @@ def measure_agreement(
     languages: Sequence[str] | None = None,
     references: Answers | None = None,
     n_candidates: Sequence[int] | None = None,
+    names: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair."""
+    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair.
+
+    With `names`, the pool of `verdicts.read_pool`, predictions are free answers [facts][languages]
+    and references entities: answers are equal if they name the same entity.
+    """
+    if names is not None:
+        predictions, references = number_answers(predictions, languages, names, references)
     choices = read_choices(predictions)
-    names = name_languages(languages, choices.shape[1])
-    counts = {"n_queries": len(choices), "n_languages": len(names)}
+    columns = name_languages(languages, choices.shape[1])
+    counts = {"n_queries": len(choices), "n_languages": len(columns)}
     right = None
     if references is not None:
         right = find_right(choices, check_answers(references, len(choices)))
@@ -62,7 +70,7 @@ def measure_agreement(
     shares: dict[str, Any] = {name: part.mean(axis=1) for name, part in parts.items()}
     if right is not None:
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
-        in_languages = np.bincount(right.sum(axis=1), minlength=len(names) + 1)
+        in_languages = np.bincount(right.sum(axis=1), minlength=len(columns) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
     # Pairs and means of one call are compared with each other.
     if options.get("n_resamples") is None:  # the same number for all figures
@@ -73,13 +81,13 @@ def measure_agreement(
     if n_candidates is None:
         fleiss = estimate_fleiss(choices, shares["agreement"], resampling)
     else:
-        sizes = check_pools(n_candidates, choices)
+        sizes = check_pools(n_candidates, choices, len(names or ()) or _LARGEST)
         measures["kappa"] = correct_chance(shares["agreement"], sizes)
         counts["n_kappa"] = int((sizes > 1).sum())
     figures = summarize(measures, **options)
     for group, values in fleiss.pop("by_group", {}).items():
         figures["by_group"][group] |= values
-    pairs = report_pairs(names, parts, resampling)
+    pairs = report_pairs(columns, parts, resampling)
     return {**figures, **fleiss, "pairs": pairs, **counts}
 
 
@@ -103,10 +111,14 @@ def divide_pairs(choices: np.ndarray, right: np.ndarray | None = None) -> dict[s
     }
 
 
-def check_pools(n_candidates: Sequence[int], choices: np.ndarray) -> np.ndarray:
+def check_pools(
+    n_candidates: Sequence[int], choices: np.ndarray, n_entities: int = _LARGEST
+) -> np.ndarray:
     """Read the pool sizes as an array; each is at least the number of different choices."""
     check_length(n_candidates, len(choices), "n_candidates")
-    different = 1 + (np.diff(np.sort(choices, axis=1), axis=1) > 0).sum(axis=1)
+    # free answers from `n_entities` on name no candidate
+    entities = np.where(choices < n_entities, choices, choices.min(axis=1, keepdims=True))
+    different = 1 + (np.diff(np.sort(entities, axis=1), axis=1) > 0).sum(axis=1)
     for query, (size, minimum) in enumerate(zip(n_candidates, different, strict=True)):
         number = isinstance(size, int | np.integer) and not isinstance(size, bool)
         if not number or not minimum <= size <= _LARGEST:

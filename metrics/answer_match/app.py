@@ -28,9 +28,9 @@ def compute(module: ModuleType, sheets: Sheets, match: str) -> Output:
     return Output(list_groups(result, "all languages", measures))
 
 
-def view(entries: Sequence[Entry]) -> Bars:
+def draw_accuracy(entries: Sequence[Entry]) -> Bars:
     """Draw the accuracy of each language."""
     return view_bars([entry for entry in entries if entry.name == "accuracy"])
 
 
-PAGE = make_page(__file__, "answer_match", compute, view, {"match": ["names", "contains"]})
+PAGE = make_page(__file__, "answer_match", compute, draw_accuracy, {"match": ["names", "contains"]})

@@ -31,7 +31,7 @@ JUDGES = {"names": Judge, "contains": Containment}
 
 def match_answers(
     predictions: Sequence[str],
-    references: Sequence[Sequence[str]],
+    references: Sequence[Sequence[str] | str],
     language: str | None = None,
     languages: Sequence[str] | None = None,
     names: Any = None,
@@ -49,7 +49,8 @@ def match_answers(
         check_length(questions, n, "questions")
         refuse_others(questions, "questions")
     if names is None:
-        right, pool = [[*row] for row in references], collect_names(references, codes)
+        right = [[row] if isinstance(row, str) else [*row] for row in references]
+        pool = collect_names(right, codes)
     else:
         pool = read_pool(names)
         right = read_entities(references, pool, "references", n)

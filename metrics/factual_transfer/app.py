@@ -13,19 +13,19 @@ from polyprobe.metrics.space.views import view_bars
 def compute(module: ModuleType, sheets: Sheets, digits: str) -> Output:
     """Compute the scores of all languages, and the accuracy by language and country."""
     sheet = read_only(sheets, "query", "own")
-    own = read_texts(sheet["own"], "own")
+    homes = read_texts(sheet["own"], "own")
     columns = {x: cells for x, cells in sheet.items() if x not in ("query", "own")}
     marks = [read_marks(cells, name) for name, cells in columns.items()]
     right = [[*map(int, row)] for row in zip(*marks, strict=True)]
     rounded = int(digits) if digits.isdecimal() else None
-    result = module.measure_transfer(right or [[]], [*columns], own, rounded)
+    result = module.measure_transfer(right or [[]], [*columns], homes, rounded)
     names = module.NAMES
     return Output([pick(result, ("all languages",), name, len(right)) for name in names])
 
 
-def view(entries: Sequence[Entry]) -> Bars:
+def draw_scores(entries: Sequence[Entry]) -> Bars:
     """Draw the scores, one bar each."""
     return view_bars([entry._replace(of=(entry.name,), name="score") for entry in entries])
 
 
-PAGE = make_page(__file__, "factual_transfer", compute, view, {"digits": ["all", "2"]})
+PAGE = make_page(__file__, "factual_transfer", compute, draw_scores, {"digits": ["all", "2"]})

@@ -87,24 +87,24 @@ def divide_cells(sums: np.ndarray, n: int, digits: int | None = None) -> np.ndar
 
 def combine_cells(cells: np.ndarray) -> np.ndarray:
     """Compute `NAMES` [..., 5] from cells; a country without queries is left out."""
-    own = np.eye(cells.shape[-1], dtype=bool)
+    home: np.ndarray = np.eye(cells.shape[-1], dtype=bool)
     a, n = (
         divide_by(
             np.nansum(cells * part, axis=(-2, -1)), (~np.isnan(cells) & part).sum(axis=(-2, -1))
         )
-        for part in (own, ~own)
+        for part in (home, ~home)
     )
     recall = 1.5 * (1 / (a + n + 1) - 1 / 3)
     transfer = 2 * (1 / (np.abs(a - n) + 1) - 1 / 2)
-    both = divide_by(2 * recall * transfer, recall + transfer)
-    return np.stack([recall, transfer, both, 1 - a, 1 - n], axis=-1)
+    joint = divide_by(2 * recall * transfer, recall + transfer)
+    return np.stack([recall, transfer, joint, 1 - a, 1 - n], axis=-1)
 
 
 def compare_cells(cells: np.ndarray) -> dict[str, float | None]:
     """Compute Student's t of associative and other cells, equal variances, and its two-sided p."""
-    own = np.eye(len(cells), dtype=bool)
+    home: np.ndarray = np.eye(len(cells), dtype=bool)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")  # cells that are all equal
-        test = ttest_ind(cells[own], cells[~own])
+        test = ttest_ind(cells[home], cells[~home])
     figures = {"t": float(test.statistic), "p_value": float(test.pvalue)}
     return {name: x if math.isfinite(x) else None for name, x in figures.items()}

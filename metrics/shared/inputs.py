@@ -199,8 +199,8 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
             elif not nested:
                 entries.append(_read_value(entry, kind, f"{place} is {{}}; expected {expected}"))
             else:
-                one = {int, str} if kind == TEXT.dtype else {int}
-                single = self.gold and name == "references" and type(entry) in one
+                kinds = {int, str} if kind == TEXT.dtype else {int}
+                single = self.gold and name == "references" and type(entry) in kinds
                 values = _list([entry] if single else entry, place, f"a list of {several}")
                 fault = f"{{}} in {place}; expected {expected}"
                 entries.append([_read_value(value, kind, fault) for value in values])

@@ -34,7 +34,7 @@ POSTPOSITIONS = frozenset(
 START = 2  # letters by which names are listed
 
 
-class Name(NamedTuple):
+class Mention(NamedTuple):
     """A name of an entity in a text: characters `[start, end)`, and its similarity, 0 to 100."""
 
     start: int
@@ -81,30 +81,30 @@ class Names:
             if UNSPACED.search(name):
                 texts.setdefault(name.casefold(), (entity, x))
                 continue
-            asked = x == language
-            words = tuple(read_runs([name], lemma)[0] if asked else read_runs([name])[0])
+            native = x == language
+            words = tuple(read_runs([name], lemma)[0] if native else read_runs([name])[0])
             if words:
-                inflected = asked and x.partition("-")[0] not in UNINFLECTED
+                inflected = native and x.partition("-")[0] not in UNINFLECTED
                 self._add(_Entry(entity, x, words, inflected))
         self._texts = texts
         patterns = map(_bound, sorted(texts, key=len, reverse=True))
         self._pattern = re.compile("|".join(patterns)) if texts else None
 
-    def find(self, text: str) -> list[Name]:
+    def find(self, text: str) -> list[Mention]:
         """Return the names in a text, in their order; of two that overlap, the longer one."""
         words = [_cut_clitic(word) for word in read_runs([text], self._lemma)[0]]
-        found = [*self._find_texts(text), *self._search(words, self._entries, 0.0)]
+        mentions = [*self._find_texts(text), *self._search(words, self._entries, 0.0)]
         if not text.isascii():  # mixed scripts, accents: Уκραίνη, Thaïland
             plain = [_romanise(word) for word in words]
-            found += self._search(plain, self._romanised, ROMANISED)
+            mentions += self._search(plain, self._romanised, ROMANISED)
         # the best first
-        found.sort(key=lambda x: (x.start - x.end, -x.score, self._rank(x.language), x.start))
-        names: list[Name] = []
-        taken = bytearray(len(text))
-        for name in found:
-            if not any(taken[name.start : name.end]):
+        mentions.sort(key=lambda x: (x.start - x.end, -x.score, self._rank(x.language), x.start))
+        names: list[Mention] = []
+        covered = bytearray(len(text))
+        for name in mentions:
+            if not any(covered[name.start : name.end]):
                 names.append(name)
-                taken[name.start : name.end] = b"1" * (name.end - name.start)
+                covered[name.start : name.end] = b"1" * (name.end - name.start)
         return sorted(names)
 
     def _rank(self, language: str) -> tuple[bool, bool]:
@@ -116,15 +116,15 @@ class Names:
         if all(len(word.form) > SHORT for word in plain):
             self._romanised[plain[0].form[:START]].append(entry._replace(words=plain))
 
-    def _find_texts(self, text: str) -> Iterable[Name]:
+    def _find_texts(self, text: str) -> Iterable[Mention]:
         folded = text.casefold()
         if self._pattern and len(folded) == len(text) and UNSPACED.search(text):
             for match in self._pattern.finditer(folded):
-                yield Name(*match.span(), 100.0, *self._texts[match[0]])
+                yield Mention(*match.span(), 100.0, *self._texts[match[0]])
 
     def _search(
         self, words: Sequence[Word], entries: Mapping[str, Sequence[_Entry]], cost: float
-    ) -> Iterable[Name]:
+    ) -> Iterable[Mention]:
         for place, word in enumerate(words):
             starts = {word.form[:START], word.lemma[:START]}
             if word.form[:1] in JOINING:  # a preposition or article of one or two letters
@@ -133,14 +133,14 @@ class Names:
                 run = words[place : place + len(entry.words)]
                 score = _compare_runs(run, entry) - cost
                 if score >= ENOUGH:
-                    yield Name(run[0].start, run[-1].end, score, entry.entity, entry.language)
+                    yield Mention(run[0].start, run[-1].end, score, entry.entity, entry.language)
 
 
 def _bound(name: str) -> str:
     """Return the pattern of a name; one in Katakana is a whole run of it: タイ is not タイムズ."""
     pattern = re.escape(name)
-    whole = not name.strip(KATAKANA)
-    return f"(?<![{KATAKANA}]){pattern}(?![{KATAKANA}])" if whole else pattern
+    run = not name.strip(KATAKANA)
+    return f"(?<![{KATAKANA}]){pattern}(?![{KATAKANA}])" if run else pattern
 
 
 def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:

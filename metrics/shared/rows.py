@@ -163,6 +163,10 @@ def read_choices(predictions: Choices) -> np.ndarray:
 def read_indices(values: Sequence[Any] | np.ndarray, name: str) -> np.ndarray:
     """Read the chosen indices of a column."""
     indices = np.array(values)
+    if indices.dtype.kind == "U":
+        raise ValueError(
+            f"{name!r} has texts; pass names={{entity: {{language: names}}}} with them"
+        )
     for place in np.argwhere((indices < 0) | (indices > _LAST))[:1]:
         text = f"query {place[0]} of {name!r} has {indices[*place]}"
         raise ValueError(f"{text}; expected an index from 0 to {_LAST}")

@@ -11,12 +11,13 @@ Verdict(kind='right', entity='Q90', language='ru', text='Париже')
 import re
 import unicodedata
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from itertools import count
 from string import punctuation
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.names import Name, Names
+from polyprobe.metrics.shared.names import Mention, Names
 from polyprobe.metrics.shared.words import WORD, fold_word
 
 KINDS = (
@@ -65,26 +66,21 @@ class Verdict(NamedTuple):
     text: str = ""
 
 
-class Place(NamedTuple):
-    """The names of one sentence of an answer, and what was asked."""
+class Sentence(NamedTuple):
+    """The names of one sentence of an answer, and those of the question."""
 
-    sentence: str
-    names: list[Name]
-    asked: "Asked"
-
-
-class Asked(NamedTuple):
-    """A question, and the names in it with their neighbours."""
-
+    text: str
+    names: list[Mention]
+    # form, whether it is exact, and the words beside it
     echoes: Collection[tuple[str, bool, tuple[str, str]]]
 
 
-def drop_echoes(place: Place) -> list[Name]:
+def drop_echoes(sentence: Sentence) -> list[Mention]:
     """Leave out a name of the question, beside the same word or as the same inexact form."""
     names = []
-    for name in place.names:
-        form, sides = _look_around(place.sentence, name)
-        echoes = [x for x in place.asked.echoes if x[0] == form]
+    for name in sentence.names:
+        form, sides = _look_around(sentence.text, name)
+        echoes = [x for x in sentence.echoes if x[0] == form]
         if not any(
             not exact or any(a and a == b for a, b in zip(sides, of, strict=True))
             for _, exact, of in echoes
@@ -93,35 +89,38 @@ def drop_echoes(place: Place) -> list[Name]:
     return names
 
 
-def drop_negated(place: Place) -> list[Name]:
-    """Leave out negated names: not in A, but in B."""
-    kept = []
-    for name in place.names:
-        before = _list_words(place.sentence[max(0, name.start - NEAR) : name.start])
-        behind = _list_words(place.sentence[name.end : name.end + NEAR])
-        reach = before[-1 - BETWEEN :], behind[: 1 + BETWEEN]
+def drop_negated(sentence: Sentence) -> list[Mention]:
+    """Leave out negated names, not A but B: a negation reaches to the next name, not beyond."""
+    names = []
+    starts = [*(name.start for name in sentence.names), len(sentence.text)]
+    end = 0  # of the name before
+    for name, start in zip(sentence.names, starts[1:], strict=True):
+        before = _list_words(sentence.text[max(end, name.start - NEAR) : name.start])
+        after = _list_words(sentence.text[name.end : min(start, name.end + NEAR)])
+        reach = before[-1 - BETWEEN :], after[: 1 + BETWEEN]
         if BEFORE.isdisjoint(reach[0]) and BEHIND.isdisjoint(reach[1]):
-            kept.append(name)
-    return kept
+            names.append(name)
+        end = name.end
+    return names
 
 
-def drop_remarks(place: Place) -> list[Name]:
+def drop_remarks(sentence: Sentence) -> list[Mention]:
     """Leave out the name of a language: a question in Greek, the Greek language."""
     return [
         name
-        for name in place.names
-        if not REMARK_BEFORE.search(place.sentence[: name.start])
-        and not REMARK_BEHIND.match(place.sentence, name.end)
+        for name in sentence.names
+        if not REMARK_BEFORE.search(sentence.text[max(0, name.start - NEAR) : name.start])
+        and not REMARK_BEHIND.match(sentence.text, name.end)
     ]
 
 
-def drop_lists(place: Place) -> list[Name]:
+def drop_lists(sentence: Sentence) -> list[Mention]:
     """Leave out the names of a list of more entities than an answer has."""
-    return [] if len({name.entity for name in place.names}) > MOST else place.names
+    return [] if len({name.entity for name in sentence.names}) > MOST else sentence.names
 
 
 # Each takes names away; tests/metrics/test_verdicts.py has an example that fails without it.
-RULES: tuple[Callable[[Place], list[Name]], ...] = (
+RULES: tuple[Callable[[Sentence], list[Mention]], ...] = (
     drop_echoes,
     drop_negated,
     drop_remarks,
@@ -145,26 +144,26 @@ class Judge:
 
     def read(self, answer: str, question: str, right: Collection[str]) -> Verdict:
         """Return the verdict on an answer; `right` are the ids of the right entities."""
-        text = clean_answer(answer)
+        text = strip_answer(answer)
         if not WORD.search(text):
             return Verdict("empty")
-        asked = self._read_question(question)
-        for sentence in split_sentences(text):
-            names = self._names.find(sentence)
+        echoes = self._list_echoes(question)
+        for part in split_sentences(text):
+            names = self._names.find(part)
             for rule in RULES:
-                names = rule(Place(sentence, names, asked))
+                names = rule(Sentence(part, names, echoes))
             if names:
                 name = next((x for x in names if x.entity in right), names[0])
-                said = sentence[name.start : name.end]
-                return Verdict(self._rate(name, right), name.entity, name.language, said)
+                words = part[name.start : name.end]
+                return Verdict(self._rate(name, right), name.entity, name.language, words)
         return Verdict("refusal" if REFUSAL.search(text) else "outside")
 
-    def _read_question(self, question: str) -> Asked:
+    def _list_echoes(self, question: str) -> set[tuple[str, bool, tuple[str, str]]]:
         text = unicodedata.normalize("NFC", question[:LONGEST])
-        names = self._names.find(text)
-        return Asked({_split(_look_around(text, x), x.score) for x in names})
+        mentions = [(_look_around(text, x), x.score) for x in self._names.find(text)]
+        return {(form, score == 100, sides) for (form, sides), score in mentions}
 
-    def _rate(self, name: Name, right: Collection[str]) -> str:
+    def _rate(self, name: Mention, right: Collection[str]) -> str:
         if name.entity not in right:
             return "another"
         if name.language == self._language:
@@ -229,41 +228,51 @@ def read_entities(rows: Any, pool: Collection[str], name: str, size: int) -> lis
 
 
 def number_answers(
-    texts: Sequence[Sequence[str]], languages: Any, pool: Pool, right: Sequence[Collection[str]]
-) -> np.ndarray:
-    """Number the entities that answers [queries, languages] name, in the order of the pool.
+    texts: Any, languages: Any, names: Any, references: Any = None, name: str = "references"
+) -> tuple[np.ndarray, list[list[int]] | None]:
+    """Number the entities that answers name, and those of `references`, in the order of `names`.
 
-    An answer without an entity has a number of its own, from the size of the pool on: it is like no
-    other. `right` are the right entities of each query, or empty.
+    `texts` are [queries][languages], as is the result. An answer without an entity has a number of
+    its own: it is like no other. `name` is that of the references in messages.
     """
-    width = len(texts[0])
-    if isinstance(languages, str) or not hasattr(languages, "__len__") or len(languages) != width:
-        raise ValueError(
-            f"'languages' is {languages!r:.60}; answers as texts need the language of each of "
-            f"{width} columns"
-        )
+    pool = read_pool(names)
     numbers = {entity: number for number, entity in enumerate(pool)}
-    judges = [Judge(pool, str(language)) for language in languages]
-    free = iter(range(len(pool), len(pool) + len(texts) * width))
-    return np.array(
-        [
-            [
-                numbers[entity] if (entity := judge.read(text, "", of).entity) else next(free)
-                for judge, text in zip(judges, row, strict=True)
-            ]
-            for row, of in zip(texts, right, strict=True)
-        ]
-    )
+    right: list[list[str]] = [[]] * len(texts)
+    if references is not None:
+        right = read_entities(references, pool, name, len(texts))
+    judges = [Judge(pool, language) for language in _read_codes(texts, languages)]
+    entities = [
+        [judge.read(text, "", of).entity for judge, text in zip(judges, row, strict=True)]
+        for row, of in zip(texts, right, strict=True)
+    ]
+    free = count(len(pool))
+    rows = [[numbers[x] if x else next(free) for x in row] for row in entities]
+    of = [[numbers[x] for x in row] for row in right]
+    return np.array(rows), of if references is not None else None
+
+
+def _read_codes(texts: Any, languages: Any) -> Sequence[str]:
+    """Check the rows of answers, and the code of each of their columns."""
+    listed = isinstance(languages, list | tuple) and all(isinstance(x, str) for x in languages)
+    if not listed:
+        raise ValueError(f"'languages' is {languages!r:.60}; expected the language of each column")
+    for query, row in enumerate(texts):
+        if len(row) != len(languages):
+            raise ValueError(f"query {query} has {len(row)} answers, 'languages' {len(languages)}")
+        for text in row:
+            if not isinstance(text, str):
+                raise ValueError(f"query {query} has the answer {text!r:.60}; expected a text")
+    return languages
 
 
 def _fold_text(text: str) -> str:
     return unicodedata.normalize("NFC", text).casefold().translate(BLANKS).strip()
 
 
-def clean_answer(answer: str) -> str:
+def strip_answer(answer: str) -> str:
     """Return an answer composed, without thinking, tags, marks of Markdown and control characters.
 
-    >>> clean_answer("<think>Berlin?</think>It is **Paris**.<br>")
+    >>> strip_answer("<think>Berlin?</think>It is **Paris**.<br>")
     'It is  Paris . '
     """
     text = unicodedata.normalize("NFC", THINKING.sub("", answer[:LONGEST]))
@@ -281,15 +290,11 @@ def split_sentences(text: str) -> Iterable[str]:
     yield text[start:]
 
 
-def _split(around: tuple[str, tuple[str, str]], score: float) -> tuple[str, bool, tuple[str, str]]:
-    return around[0], score == 100, around[1]
-
-
-def _look_around(text: str, name: Name) -> tuple[str, tuple[str, str]]:
+def _look_around(text: str, name: Mention) -> tuple[str, tuple[str, str]]:
     """Return a name as it stands in a text, and the words beside it, folded."""
     before = _list_words(text[max(0, name.start - NEAR) : name.start])
-    behind = _list_words(text[name.end : name.end + NEAR])
-    sides = before[-1] if before else "", behind[0] if behind else ""
+    after = _list_words(text[name.end : name.end + NEAR])
+    sides = before[-1] if before else "", after[0] if after else ""
     return fold_word(text[name.start : name.end]), sides
 
 

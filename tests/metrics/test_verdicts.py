@@ -40,6 +40,7 @@ TAKEN_AWAY = {  # language, answer, right entity, question; the verdict with the
     "drop_negated": [
         (("en", "Not in France, but in Greece", FRANCE), "another", "right"),
         (("tr", "Fransa değil, Yunanistan", FRANCE), "another", "right"),
+        (("en", "It is not France but Greece", FRANCE), "another", "right"),
     ],
     "drop_remarks": [
         (("en", "The question in Greek is about France", GREECE), "another", "right"),
@@ -121,6 +122,13 @@ def test_a_rule_of_names_and_texts(case, monkeypatch):
     assert read(*asked)[0] == kind
     monkeypatch.setattr(module, name, value)
     assert read(*asked)[0] == without
+
+
+@pytest.mark.parametrize(
+    ("language", "answer"), [("en", "Not France but Greece"), ("tr", "Yunanistan, Fransa değil")]
+)
+def test_a_negation_reaches_to_the_next_name(language, answer):
+    assert read(language, answer, GREECE)[0] == "right"
 
 
 def test_the_longest_name_is_taken(monkeypatch):
