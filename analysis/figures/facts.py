@@ -17,7 +17,7 @@ from polyprobe.metrics.rankc_subject.formulas import (
     empty_terms,
     leave_out_answers,
 )
-from polyprobe.metrics.shared.ranks import order_scores
+from polyprobe.metrics.shared.ranks import FIRST, order_scores
 from polyprobe.metrics.shared.rows import Rows, mark_right, read_rows
 from polyprobe.schema.columns import find_different
 from polyprobe.schema.run.folder import Run, read_run_tables
@@ -148,7 +148,7 @@ class ScoredFacts:
         keep, right, sizes = pools[0]
         if self.matched:
             relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
-            weights = "first" if self.protocol.choices else self.options.weights
+            weights = FIRST if self.protocol.choices else self.options.weights
             labels = (relations, ids, weights)
             terms = compare_subjects(*sentences, right, *labels, with_parts=with_parts)
         else:

@@ -41,6 +41,7 @@ from polyprobe.metrics.shared.intervals import (
 )
 from polyprobe.metrics.shared.ranks import (
     CHUNK,
+    FIRST,
     WEIGHTS,
     count_ties,
     make_curves,
@@ -112,10 +113,10 @@ def compare_subjects(
 
     Scores have the same candidates, without the donor's answers; `right` marks the correct ones,
     flat over the queries. With one candidate a query is not counted. `relations` (None: one) and
-    `facts` (None: each query is one) are labels of the queries. Without parts, `Terms.right` and
-    `Terms.independent` have no pairs.
+    `facts` (None: each query is one) are labels of the queries. `weights` may be `FIRST`. Without
+    parts, `Terms.right` and `Terms.independent` have no pairs.
     """
-    check_name(weights, WEIGHTS, "weights")
+    check_name(weights, (*WEIGHTS, FIRST), "weights")
     (languages, sizes), (donors, _) = read_languages(scores), read_languages(donor_scores)
     codes = index_labels(relations, len(sizes), "relations")[1]
     numbers = np.arange(len(sizes))

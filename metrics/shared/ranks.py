@@ -24,13 +24,15 @@ _LARGEST_TABLE = 64  # candidates; the table of `make_curves` has N^3 values
 CHUNK = 100_000  # values at once, so that they stay in the processor's cache
 WEIGHTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "softmax": lambda places: np.exp(places - places[0]),
-    "first": lambda places: np.equal(places, places[0]),  # RankC is equality of the first
     "norm1": lambda places: places,
     "norm2": lambda places: places**2,
     "norm1-released": lambda places: places + 1,
     "norm2-released": lambda places: (places + 1) ** 2,
 }
 """From a name to the unnormalised weights of ranks j = 1 ... N, given N - j."""
+
+FIRST = "first"
+"""Weights of free answers: rankings agree where they have the same candidate alone at the top."""
 
 Curves = Callable[[np.ndarray, np.ndarray], np.ndarray]
 Weights = str | Callable[[int], np.ndarray]
@@ -135,9 +137,9 @@ def make_curves(size: int, weights: Weights) -> tuple[Curves, np.ndarray, float]
     The root of w_j / j in both factors, `scale`, makes RankC a product of two vectors, and all
     pairs of languages one matrix product. Returned with scale and w_N, which all rankings add.
     """
-    if weights == "first":  # a candidate alone at the top; equal scores of all are none
+    if weights == FIRST:
         one = np.ones(1)
-        return lambda better, equal: ((better == 0) & (equal < size))[..., None] * one, one, 0.0
+        return lambda better, equal: ((better == 0) & (equal == 1))[..., None] * one, one, 0.0
     share = rank_weights(size, weights) / np.arange(1, size + 1)
     scale, rest = np.sqrt(share[:-1]), share[-1] * size
     if size > _LARGEST_TABLE:

@@ -21,12 +21,17 @@ from .scorer import Prepared, Scored, Scorer
 LINE = "\n"  # ends the answer to a question that is no message of a chat
 
 
-class AnswerScorer(Scorer):
+class AnswerScorer:
     """Let the model write at most `answer_tokens` tokens behind each question, greedily.
 
     Candidates are not read: each question has a single empty one. Without a chat the answer ends
     with its line. Questions of equal length share a batch, so none is padded.
     """
+
+    model: Any
+    tokenizer: Any
+    engine: Any
+    chat: Chat | None
 
     def __init__(self, *args: Any, answer_tokens: int = ANSWER_TOKENS, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -105,7 +110,7 @@ def end_line(text: str, stop: str | None) -> str:
     return text.partition(stop)[0].rstrip() if stop else text
 
 
-class ServedAnswerScorer(AnswerScorer):
+class ServedAnswerScorer(AnswerScorer, Scorer):
     """The same with a chat server: it has the tokenizer, and its questions have numbers."""
 
     def __init__(self, engine: Any, chat: Chat, answer_tokens: int) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyprobe.builder.build import build_balanced, build_dataset, build_mubench, build_own
+from polyprobe.builder.build import build_balanced, build_dataset, build_own, build_sourced
 from polyprobe.builder.recipes import RECIPES, REQUESTED
 from polyprobe.builder.recipes.mubench import build as mubench
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
@@ -24,6 +24,7 @@ from tests.builder.tiny_polyglot import GERMAN
 from tests.builder.tiny_polyglot import mirror as polyglot
 from tests.builder.tiny_repaired import sources as bmlama
 from tests.builder.tiny_xfactr import mirror as xfactr
+from tests.builder.tiny_xfakt import write_xfakt
 
 __all__ = ["bmlama", "fluent_mlama", "klar", "mpararel", "polyglot", "sentences", "tiny", "xfactr"]
 # Of two languages, one has another number of counterfacts in a row.
@@ -52,7 +53,11 @@ def make_own(folder, request):
 def make_mubench(folder, request):
     patch = request.getfixturevalue("monkeypatch")
     patch.setattr(mubench, "read_facts", lambda *_: MUBENCH_FACTS)
-    build_mubench(str(write_mubench(folder.parent / "source")), output=folder)
+    build_sourced("mubench", str(write_mubench(folder.parent / "source")), output=folder)
+
+
+def make_xfakt(folder, request):
+    build_sourced("xfakt", str(write_xfakt(folder.parent / "source")), output=folder)
 
 
 def make_sentences(folder, request):
@@ -72,6 +77,7 @@ MAKERS = {
     "mubench": make_mubench,
     "own": make_own,
     "tiny": make_sentences,
+    "xfakt": make_xfakt,
 }
 
 

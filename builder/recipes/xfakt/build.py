@@ -51,6 +51,10 @@ def make_configs(
     english = read_questions(folder, "en")
     order = english["answers"].unique(maintain_order=True).to_list()
     known = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
+    if unknown := set(order) - set(known):
+        raise PolyprobeError(
+            f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
+        )
     countries = [known[name] for name in order]
     tables = {}
     for language in languages or FILES:
