@@ -3,7 +3,7 @@
 import csv
 import json
 import zipfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from statistics import fmean
 
 import numpy as np
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from bench.verdicts import READING
 from polyprobe.builder.build import build_sourced
 from polyprobe.builder.recipes.xfakt.build import FILES
 from polyprobe.eval.imports import judge_answers
@@ -88,6 +89,19 @@ def test_the_language_of_right_answers_is_that_of_the_ratings(verdicts):
     assert fmean(shares.values()) >= 0.87  # .883
     assert sorted(shares.values())[1] >= 0.73  # fr .736, where rating 3 is of French answers
     assert min(shares.values()) >= 0.6  # sw .624, as fr
+
+
+def test_the_reading_of_disagreements_has_rows_and_no_text_of_the_answers(upstream):
+    """300 rows, spread over languages, each with who is right and a reason in our own words."""
+    with READING.open(encoding="utf-8", newline="") as file:
+        reading = [*csv.DictReader(file)]
+    assert Counter(row["who"] for row in reading) == {"ours": 173, "judge": 95, "neither clear": 32}
+    assert set(Counter(row["language"] for row in reading).values()) == {23, 24}
+    answers = {model: read_judged(model) for model in MODELS}
+    for row in reading:
+        judged = answers[row["model"]][row["language"]][int(row["row"])]
+        assert row["reason"].lower() not in f"{judged['Predicted']} {judged['llm_output']}".lower()
+        assert len(row["reason"].split()) <= 8
 
 
 @pytest.fixture(scope="module")
