@@ -55,8 +55,8 @@ def measure_agreement(
 ) -> dict[str, Any]:
     """Compute agreement, its parts and kappa over all languages, and agreement pair by pair.
 
-    With `names`, the pool of `verdicts.read_pool`, predictions are free answers [facts][languages]
-    and references entities: answers are equal if they name the same entity.
+    With `names`, the pool of `verdicts.read_pool`, predictions are free answers by fact and
+    language, and references entities: answers are equal if they name the same entity.
     """
     if names is not None:
         predictions, references = number_answers(predictions, languages, names, references)

@@ -232,8 +232,8 @@ def number_answers(
 ) -> tuple[np.ndarray, list[list[int]] | None]:
     """Number the entities that answers name, and those of `references`, in the order of `names`.
 
-    `texts` are [queries][languages], as is the result. An answer without an entity has a number of
-    its own: it is like no other. `name` is that of the references in messages.
+    `texts` are rows of queries, columns of languages, as is the result. An answer without an entity
+    has a number of its own: it is like no other. `name` is that of the references in messages.
     """
     pool = read_pool(names)
     numbers = {entity: number for number, entity in enumerate(pool)}
