@@ -53,12 +53,8 @@ def measure_agreement(
     names: Any = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair.
-
-    With `names`, the pool of `verdicts.read_pool`, predictions are free answers by fact and
-    language, and references entities: answers are equal if they name the same entity.
-    """
-    if names is not None:
+    """Compute agreement, its parts and kappa over all languages, and agreement pair by pair."""
+    if names is not None:  # predictions are free answers, references entities
         predictions, references = number_answers(predictions, languages, names, references)
     choices = read_choices(predictions)
     columns = name_languages(languages, choices.shape[1])
@@ -72,7 +68,6 @@ def measure_agreement(
         shares |= {"right_in_all": right.all(axis=1), "right_in_any": right.any(axis=1)}
         in_languages = np.bincount(right.sum(axis=1), minlength=len(columns) + 1)
         counts = {"k_correct": in_languages.tolist(), **counts}
-    # Pairs and means of one call are compared with each other.
     if options.get("n_resamples") is None:  # the same number for all figures
         options["n_resamples"] = choose_resamples(*parts["agreement"].shape)
     resampling = Resampling(**options)

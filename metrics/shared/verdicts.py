@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
     text: str = ""
 
 
-class Sentence(NamedTuple):
+class Passage(NamedTuple):
     """The names of one sentence of an answer, and those of the question."""
 
     text: str
@@ -75,7 +75,7 @@ class Sentence(NamedTuple):
     echoes: Collection[tuple[str, bool, tuple[str, str]]]
 
 
-def drop_echoes(sentence: Sentence) -> list[Mention]:
+def drop_echoes(sentence: Passage) -> list[Mention]:
     """Leave out a name of the question, beside the same word or as the same inexact form."""
     names = []
     for name in sentence.names:
@@ -89,7 +89,7 @@ def drop_echoes(sentence: Sentence) -> list[Mention]:
     return names
 
 
-def drop_negated(sentence: Sentence) -> list[Mention]:
+def drop_negated(sentence: Passage) -> list[Mention]:
     """Leave out negated names, not A but B: a negation reaches to the next name, not beyond."""
     names = []
     starts = [*(name.start for name in sentence.names), len(sentence.text)]
@@ -104,7 +104,7 @@ def drop_negated(sentence: Sentence) -> list[Mention]:
     return names
 
 
-def drop_remarks(sentence: Sentence) -> list[Mention]:
+def drop_remarks(sentence: Passage) -> list[Mention]:
     """Leave out the name of a language: a question in Greek, the Greek language."""
     return [
         name
@@ -114,13 +114,13 @@ def drop_remarks(sentence: Sentence) -> list[Mention]:
     ]
 
 
-def drop_lists(sentence: Sentence) -> list[Mention]:
+def drop_lists(sentence: Passage) -> list[Mention]:
     """Leave out the names of a list of more entities than an answer has."""
     return [] if len({name.entity for name in sentence.names}) > MOST else sentence.names
 
 
 # Each takes names away; tests/metrics/test_verdicts.py has an example that fails without it.
-RULES: tuple[Callable[[Sentence], list[Mention]], ...] = (
+RULES: tuple[Callable[[Passage], list[Mention]], ...] = (
     drop_echoes,
     drop_negated,
     drop_remarks,
@@ -151,7 +151,7 @@ class Judge:
         for part in split_sentences(text):
             names = self._names.find(part)
             for rule in RULES:
-                names = rule(Sentence(part, names, echoes))
+                names = rule(Passage(part, names, echoes))
             if names:
                 name = next((x for x in names if x.entity in right), names[0])
                 words = part[name.start : name.end]
