@@ -17,6 +17,7 @@ from polyprobe.system.messages import PolyprobeError, check_ending
 from polyprobe.system.options import option
 
 from .options import (
+    Dataset,
     MapOptions,
     Outputs,
     PageOutputs,
@@ -226,7 +227,7 @@ def tokens(
             callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
         ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Dataset,
     options: TokenOptions,
 ) -> None:
     """Count the tokens of answers or candidates by language, with the tokenizer alone."""

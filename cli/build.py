@@ -191,40 +191,35 @@ def own(
     say(f"Wrote {notes.rows:,} rows in {notes.costs['asked'].sum()} languages to {folder}.")
 
 
-@app.command(epilog="Example: polyprobe build mubench aialt/MuBench --languages en,nl,zh")
-def mubench(
-    source: Annotated[
-        str,
-        typer.Argument(help="Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub."),
-    ],
-    languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
-    mirror: Mirror = None,
-    output: Output = None,
-) -> None:
-    """Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA."""
-    _build_sourced(MUBENCH, source, languages, mirror, output)
+def add_sourced(name: str, text: str, help_of_source: str, example: str) -> None:
+    """Add the subcommand of a dataset that is made of a folder of its authors."""
+
+    def command(
+        source: Annotated[str, typer.Argument(help=help_of_source)],
+        languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
+        mirror: Mirror = None,
+        output: Output = None,
+    ) -> None:
+        from polyprobe.builder import build
+
+        folder = build.build_sourced(name, source, split_list(languages), mirror, output)
+        say(f"Wrote {folder}.")
+
+    app.command(name, help=text, epilog=f"Example: polyprobe build {name} {example}")(command)
 
 
-@app.command(epilog="Example: polyprobe build xfakt X_FaKT/results")
-def xfakt(
-    source: Annotated[
-        str, typer.Argument(help="Folder of the authors' repository, with English.csv and others.")
-    ],
-    languages: Annotated[Texts, typer.Option(help="Language codes (default: all).")] = None,
-    mirror: Mirror = None,
-    output: Output = None,
-) -> None:
-    """Build the questions of X-FaKT about 13 countries in their 13 languages."""
-    _build_sourced(XFAKT, source, languages, mirror, output)
-
-
-def _build_sourced(
-    name: str, source: str, languages: Texts, mirror: Path | None, output: Path | None
-) -> None:
-    from polyprobe.builder import build
-
-    folder = build.build_sourced(name, source, split_list(languages), mirror, output)
-    say(f"Wrote {folder}.")
+add_sourced(
+    MUBENCH,
+    "Build BMLAMA as MuBench and BabyLM 2026 have it, linked to BMLAMA.",
+    "Folder with bmlama_LANG.valid.jsonl, …, or OWNER/NAME on the Hub.",
+    "aialt/MuBench --languages en,nl,zh",
+)
+add_sourced(
+    XFAKT,
+    "Build the questions of X-FaKT about 13 countries in their 13 languages.",
+    "Folder of the authors' repository, with English.csv and others.",
+    "X_FaKT/results",
+)
 
 
 @app.command(

@@ -6,7 +6,7 @@ from dataclasses import Field, dataclass, fields, make_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import RenderableType
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polyprobe.metrics.pictures.picture import Picture
     from polyprobe.report.finding import Finding
 
+Dataset = Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")]
 PICTURES = "Pictures for papers"
 # The parts of the help of a command, in order.
 PANELS = (

@@ -18,11 +18,10 @@ from polyprobe.eval.options import (
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.embedded import TRAINED
-from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras
-from polyprobe.system.messages import report as report_line
+from polyprobe.system.messages import Console, PolyprobeError, explain_missing_extras, report
 from polyprobe.system.options import option
 
-from .options import MapOptions, PageOptions, say, take_options
+from .options import Dataset, MapOptions, PageOptions, say, take_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +29,10 @@ if TYPE_CHECKING:
     from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
 
+Config = Annotated[
+    str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
+]
+RunFolder = Annotated[Path, typer.Option(help="Run folder.")]
 OTHERS = ("el", "hy", "ka", "ko", "ta", "th")
 GROUPS = (  # of pairs, by the number of languages in the training data
     "between other languages",
@@ -46,11 +49,9 @@ def evaluate(
             help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm."
         ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
+    dataset: Dataset,
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
-    config: Annotated[
-        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
-    ] = None,
+    config: Config = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
@@ -63,7 +64,7 @@ def evaluate(
     with explain_missing_extras("evaluating"):  # imports torch
         from polyprobe.eval.evaluate import evaluate_request, forecast_work
     if dry_run:
-        report_line(forecast_work(request, output))
+        report(forecast_work(request, output))
     else:
         show_run(evaluate_request(request, output))
 
@@ -77,11 +78,9 @@ def import_(
             "lighteval (with their results), scores of a run."
         ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
-    output: Annotated[Path, typer.Option(help="Run folder.")],
-    config: Annotated[
-        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
-    ] = None,
+    dataset: Dataset,
+    output: RunFolder,
+    config: Config = None,
     *,
     options: ImportOptions,
 ) -> None:
@@ -98,11 +97,9 @@ def judge(
             "lm-eval, details of lighteval."
         ),
     ],
-    dataset: Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")],
-    output: Annotated[Path, typer.Option(help="Run folder.")],
-    config: Annotated[
-        str | None, typer.Option(help="Configuration of the dataset (default: the dataset's own).")
-    ] = None,
+    dataset: Dataset,
+    output: RunFolder,
+    config: Config = None,
     *,
     options: JudgeOptions,
 ) -> None:
@@ -121,7 +118,7 @@ def _show_import(
 
 
 def demo(
-    output: Annotated[Path, typer.Option(help="Run folder.")] = Path("demo-run"),
+    output: RunFolder = Path("demo-run"),
     every: Annotated[bool, typer.Option("--all", help="All 51 languages.")] = False,
 ) -> None:
     """Evaluate the embedded model in six languages of its training data and six others."""
@@ -221,7 +218,7 @@ class ReportOptions(MapOptions, PageOptions, RowOptions):
 
 
 @take_options(ReportOptions)
-def report(
+def report_runs(
     runs: Annotated[list[Path], typer.Argument(help="Run folders; several are compared.")],
     options: ReportOptions,
 ) -> None:
