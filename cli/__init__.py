@@ -14,8 +14,7 @@ from typer.core import TyperGroup
 from polyprobe import __version__
 from polyprobe.system.messages import PolyprobeError, hide_secrets_in_logs, one_line, report
 
-from .analyses import board, compare, groups, relate, tokens
-from .audit import audit
+from .analyses import audit, board, compare, groups, relate, tokens
 from .build import app as build
 from .cache import cache
 from .list import list_kinds

@@ -1,4 +1,4 @@
-"""`polyprobe compare`, `groups`, `relate`, `board` and `tokens`: analyses of runs and datasets."""
+"""`polyprobe compare`, `groups`, `relate` and `board` of runs, `tokens` and `audit` of datasets."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +13,14 @@ from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.options import check_model, check_model_revision
-from polyprobe.system.messages import PolyprobeError, check_ending
+from polyprobe.system.messages import PolyprobeError, check_ending, explain_missing_extras
 from polyprobe.system.options import option
 
 from .options import (
     Dataset,
     MapOptions,
     Outputs,
+    PageOptions,
     PageOutputs,
     PictureOptions,
     checked,
@@ -132,7 +133,6 @@ def relate(
     from polyprobe.analysis.relate.relate import relate_run
     from polyprobe.report.findings.relate import make_relate_finding
     from polyprobe.schema.run.folder import Run
-    from polyprobe.system.messages import explain_missing_extras
 
     with explain_missing_extras("reading a tokenizer", any_package=True):
         result = relate_run(Run(run), split_list(items), options, splits)
@@ -236,7 +236,6 @@ def tokens(
     check_model_revision(model, options.revision)
     from polyprobe.schema.columns import fingerprint
     from polyprobe.schema.load import find_default, load_facts
-    from polyprobe.system.messages import explain_missing_extras
 
     tables = load_facts(dataset, options.config, splits, own_candidates=True)
     with explain_missing_extras("counting tokens"):
@@ -259,3 +258,48 @@ def tokens(
             "languages": {name: of_language.as_json() for name, of_language in counts.items()},
         },
     )
+
+
+@dataclass(frozen=True)
+class AuditOptions(PageOptions, Outputs):
+    """What is audited, and the files that are written."""
+
+    config: str | None = option(None, "Configuration of the dataset.")
+    languages: str | None = option(None, "Comma-separated language codes (default: all).")
+    templates: bool = option(
+        False,
+        "Count the templates of each relation and their edit distance instead, in all "
+        "configurations without --config.",
+    )
+
+    def check(self) -> None:
+        """Refuse one file for two formats."""
+        super().check()
+        if self.json_file and self.json_file == self.page:
+            raise PolyprobeError(f"--json and --output both name {self.page}; choose two files")
+
+
+@take_options(AuditOptions)
+def audit(
+    dataset: Annotated[
+        str, typer.Argument(help="Folder, name, OWNER/NAME on the Hub, or a folder of BMLAMA TSVs.")
+    ],
+    options: AuditOptions,
+) -> None:
+    """Count the defects of a dataset by language, and their effect on RankC."""
+    if not Path(dataset).exists():
+        check_dataset_name(dataset)
+    with explain_missing_extras("the audit"):  # imports that take a second
+        from polyprobe.builder.audit import audit_tables
+        from polyprobe.builder.audit.report import make_audit_finding, to_json
+        from polyprobe.builder.audit.tables import count_parts, count_templates, read_tables
+        from polyprobe.builder.audit.templates import make_templates_finding, templates_json
+    splits, name = parse_splits(options.languages), Path(dataset).resolve().name
+    if options.templates:
+        counts = count_templates(dataset, options.config, splits)
+        options.write(make_templates_finding(counts, name), lambda: templates_json(counts))
+        return
+    tables = read_tables(dataset, options.config, splits)
+    result = audit_tables(tables, f"{name}/{options.config or 'default'}")
+    result = result._replace(parts=count_parts(dataset, tables))
+    options.write(make_audit_finding(result), lambda: to_json(result))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.errors.types import measure_language
+from polyprobe.analysis.errors import measure_language
 from polyprobe.metrics.factual_accuracy.formulas import (
     find_matches,
     match,

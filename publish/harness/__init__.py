@@ -2,15 +2,13 @@
 
 from collections.abc import Container, Sequence
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 from polyprobe.system.files import write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 
-# Modules and functions, which return {file name: text} for a configuration. They are
-# imported when needed, because the command line reads the names.
-HARNESSES = {"lm-eval": "lm_eval.render_lm_eval", "lighteval": "lighteval.render_lighteval"}
+# Functions of `tasks`, which return {file name: text} for a configuration.
+HARNESSES = {"lm-eval": "render_lm_eval", "lighteval": "render_lighteval"}
 SCORINGS = ("bmlama", "object")
 EXPORTED = ("polyprobe_", "_polyprobe_", "__pycache__")
 
@@ -29,16 +27,16 @@ def export_dataset(
     # With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files; the rows
     # of `folder` are checked in both cases. The rows about other subjects, which `polyprobe eval`
     # asks too, are written as Parquet files, and are a second task.
+    # these imports take seconds, and the command line reads the names
     import pyarrow.parquet as pq
 
+    from . import tasks
     from .configuration import read_configuration
 
-    module, _, function = HARNESSES[harness].partition(".")
-    render = getattr(import_module(f".{module}", __name__), function)
     configuration = read_configuration(folder, config, languages, dataset_id)
     configuration = configuration._replace(scoring=scoring)
     donors = configuration.ask_donors(output)
-    texts = render(configuration, donors)
+    texts = getattr(tasks, HARNESSES[harness])(configuration, donors)
     if output.exists() and not output.is_dir():
         raise PolyprobeError(f"{output} is a file; give a folder with --output")
     names = {path.name for path in output.glob("*")}

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from polyprobe.analysis.errors.types import RULES
+from polyprobe.analysis.errors import RULES
 from polyprobe.analysis.figures.declaration import ALL, RunFigure
 from polyprobe.analysis.figures.figures import (
     BY_NAME,

@@ -10,7 +10,7 @@ from statistics import fmean
 import pytest
 from rich.console import Console
 
-from polyprobe.analysis.errors.types import (
+from polyprobe.analysis.errors import (
     RULES,
     classify,
     fold,

@@ -12,7 +12,7 @@ from polyprobe.builder.recipes import RECIPES
 from polyprobe.builder.recipes.mpararel import build as recipe
 from polyprobe.builder.recipes.mpararel.build import build
 from polyprobe.builder.sources import mpararel
-from polyprobe.cli.audit import audit as audit_command
+from polyprobe.cli.analyses import audit as audit_command
 from polyprobe.schema.columns import FLAGGED, RELEASED, check
 from tests.builder.tiny_mpararel import PATTERNS, REVIEWED_LINES, TUPLES, release
 

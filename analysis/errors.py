@@ -37,7 +37,7 @@ class Wrong(NamedTuple):
 
 Rule = Callable[[Wrong], bool]
 # The first that holds counts; Jiang et al. (2020, table 2) sorted samples by hand. The definitions
-# of the types are in ../figures/figures.toml.
+# of the types are in figures/figures.toml.
 RULES: dict[str, Rule] = {
     "unknown": lambda wrong: not wrong.text.strip() or any(mark in wrong.text for mark in UNKNOWN),
     "no_word": lambda wrong: all(
