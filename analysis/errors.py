@@ -59,10 +59,10 @@ def read_function_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for _, (language, words) in lines}
 
 
-def fold(text: str) -> str:
+def fold_accents(text: str) -> str:
     """Fold a text to lower case without accents and final sigma.
 
-    >>> fold("Χριστός Árbol")
+    >>> fold_accents("Χριστός Árbol")
     'χριστοσ arbol'
     """
     apart = unicodedata.normalize("NFD", text.lower().replace("ς", "σ"))
@@ -77,7 +77,7 @@ def split_words(text: str) -> Words:
     >>> split_words("Saint-Denis, 北京")
     ('saint', 'denis', '北', '京')
     """
-    return tuple(_WORD.findall(fold(text)))
+    return tuple(_WORD.findall(fold_accents(text)))
 
 
 def has_run(words: Words, part: Words) -> bool:

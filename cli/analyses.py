@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polyprobe.analysis.board import TABLES, check_folder
+from polyprobe.analysis.board import TABLES, check_output
 from polyprobe.analysis.compare.options import ComparisonOptions
 from polyprobe.analysis.groups import OF_FACTS, OF_LANGUAGES, GroupOptions, check_by
 from polyprobe.analysis.relate import NAMES, RelateOptions, check_with
@@ -147,7 +147,7 @@ class BoardOptions(PictureOptions, Outputs):
         None,
         "Write the page index.html and the tables to this folder, which `polyprobe push` uploads "
         "as a static Space.",
-        check=check_folder,
+        check=check_output,
     )
     sort: str | None = option(
         None,

@@ -127,7 +127,7 @@ def push(
     from polyprobe.publish import push as steps
 
     target = steps.Target(repo, private, revision, create_pr)
-    for line in steps.push(source, target, despite_license or (), dry_run):
+    for line in steps.push_folder(source, target, despite_license or (), dry_run):
         say(line)
 
 

@@ -126,7 +126,7 @@ def check_ours(api: HfApi, repo_id: str, source: Source, remote: Remote) -> None
         )
 
 
-def compare(source: Source, remote: Remote) -> Changes:
+def find_changes(source: Source, remote: Remote) -> Changes:
     """List the changes that make the repository equal to the folder."""
     there, here = remote.files, source.files
     same = {path for path, x in here.items() if there.get(path) in (x.sha256, x.git_oid)}

@@ -22,7 +22,7 @@ from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import read_tsv
 from polyprobe.system.messages import PolyprobeError, check_option, unknown
 
-from .entries import ModelEntry, read_entries
+from .entries import ModelEntry, read_models
 
 # Shown beside the headline figures if all runs have them.
 OF_PROTOCOLS = ("contrastive_knowledge.accuracy", "paraphrase_consistency.consistency")
@@ -171,7 +171,7 @@ def make_board(
     columns of short tables (default: the headline figures that all runs have). With `despite`, runs
     that are not comparable are accepted, and their differences listed.
     """
-    entries = read_entries(folders)
+    entries = read_models(folders)
     if not despite:  # before anything else: other errors would hide the reason
         refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
     common = _list_figures(entries)

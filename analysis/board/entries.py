@@ -10,7 +10,7 @@ from polyprobe.analysis.figures.declaration import LANGUAGE, PAIR
 from polyprobe.analysis.figures.figures import BY_NAME, JOINT, OF_MODULES, SEPARATE
 from polyprobe.analysis.figures.results import (
     MEAN,
-    find_floor,
+    find_highest_floor,
     is_above_floor,
     list_by_language,
     mean_known,
@@ -60,7 +60,7 @@ class ModelEntry(NamedTuple):
         return model.name if model.is_absolute() else self.settings.model
 
 
-def read_entries(folders: Sequence[Path]) -> list[ModelEntry]:
+def read_models(folders: Sequence[Path]) -> list[ModelEntry]:
     """Read a row for each model, from one or several runs."""
     places = [folder.resolve() for folder in folders]
     for place, folder in zip(places[::-1], folders[::-1], strict=True):
@@ -129,7 +129,7 @@ def _read_values(results: Mapping[str, Any]) -> Iterator[tuple[str, Value]]:
         name, with_languages = figure.name, figure.per in (LANGUAGE, PAIR)
         mean, interval = results["mean"][name], bounds.get("mean", {}).get(name)
         values = list_by_language(results, figure) if with_languages else {}
-        halves, floor = _halve(bounds.get(name, {})), find_floor(results, name)
+        halves, floor = _halve(bounds.get(name, {})), find_highest_floor(results, name)
         low = [x for x in (*values, MEAN) if is_above_floor(results, name, x) is False]
         yield name, Value(mean, interval, values, halves, *floor, low)
     for figure in (figure for figure in JOINT if figure.name in results):

@@ -8,7 +8,7 @@ from polyprobe.schema.columns import key_rows
 from polyprobe.schema.run.folder import Run
 from polyprobe.system.messages import PolyprobeError
 
-from .gate import Verdict, decide
+from .gate import Decision, decide
 from .match import WORDINGS, find_versions, split_wording
 from .options import ComparisonOptions
 from .runs import Comparison, compare_runs
@@ -20,7 +20,7 @@ class PairOutcome(NamedTuple):
 
     comparison: Comparison
     wording: VersionComparison | None = None  # if the runs are two wordings of a configuration
-    verdicts: Sequence[Verdict] = ()  # on the figures of --fail-if
+    verdicts: Sequence[Decision] = ()  # on the figures of --fail-if
 
     @property
     def failures(self) -> list[str]:

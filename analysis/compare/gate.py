@@ -20,7 +20,7 @@ from .runs import BESIDE, Comparison
 STATUS = {"lost": 1, "not decidable": 2, "kept": 0}  # the first of several ends the command
 
 
-class Verdict(NamedTuple):
+class Decision(NamedTuple):
     """What is known of the loss of one figure."""
 
     verdict: str  # a key of STATUS
@@ -28,7 +28,7 @@ class Verdict(NamedTuple):
     reason: str  # values and bounds, or why there are none
 
 
-def find_status(verdicts: Sequence[Verdict]) -> int:
+def find_status(verdicts: Sequence[Decision]) -> int:
     """Find the exit status: 1 with a lost figure, else 2 with one that is not decidable, else 0."""
     return next(STATUS[name] for name in STATUS if name in {x.verdict for x in verdicts})
 
@@ -38,7 +38,7 @@ def exceeds(bounds: Sequence[float], margin: float, strict: bool = False) -> boo
     return bounds[strict] > margin + 1e-9  # sums of equal rows in another order may differ
 
 
-def decide(result: Comparison, runs: Sequence[Run], options: ComparisonOptions) -> list[Verdict]:
+def decide(result: Comparison, runs: Sequence[Run], options: ComparisonOptions) -> list[Decision]:
     """Decide each figure of `--fail-if`; the first run is the earlier one."""
     problems, verdicts = [*_list_problems(result, runs)], []
     for figure in dict.fromkeys(split_list(options.fail_if)):
@@ -60,14 +60,14 @@ def decide(result: Comparison, runs: Sequence[Run], options: ComparisonOptions) 
             text = f"{result.n_units:,} facts cannot exclude a loss above {options.margin:g}"
             reasons.append(f"no resample differs, and {text}")
         if reasons or not row:
-            verdicts.append(Verdict("not decidable", figure, "; ".join(reasons)))
+            verdicts.append(Decision("not decidable", figure, "; ".join(reasons)))
             continue
         text = (
             f"{row.first:.3f} → {row.second:.3f}, loss {row.difference:.4f}, with 95% confidence "
             f"at least {low:.4f}, at most {high:.4f} (margin {options.margin:g})"
         )
         verdict = "lost" if exceeds(bounds, options.margin, options.strict) else "kept"
-        verdicts.append(Verdict(verdict, figure, text))
+        verdicts.append(Decision(verdict, figure, text))
     return verdicts
 
 

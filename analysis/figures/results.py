@@ -77,7 +77,7 @@ def list_rows_of_relations(results: Mapping[str, Any]) -> list[FigureRow]:
         for name, mean in part["mean"].items():
             low, high = part["intervals"].get(name) or (None, None)
             count = None if BY_NAME[name].left_out or BY_NAME[name].conditional else n
-            floor = find_floor(part, name)
+            floor = find_highest_floor(part, name)
             rows.append(FigureRow(name, MEAN, "", mean, low, high, None, count, *floor, relation))
     return rows
 
@@ -98,10 +98,10 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
             low, high = bounds.get(key) or (None, None)
             value_chance = None if values[key] is None else level
             first, second = places[key]
-            floor = find_floor(results, name, key)
+            floor = find_highest_floor(results, name, key)
             yield FigureRow(name, first, second, values[key], low, high, value_chance, n, *floor)
         low, high = intervals.get(MEAN, {}).get(name) or (None, None)
-        floor = find_floor(results, name)
+        floor = find_highest_floor(results, name)
         yield FigureRow(name, MEAN, "", mean, low, high, chance, n, *floor)
 
 
@@ -169,7 +169,7 @@ def list_floors(results: Mapping[str, Any]) -> list[tuple[str, dict[str, float |
     return [*rows, *((floor.title, floors[floor.name]) for floor in FLOORS if floor.name in floors)]
 
 
-def find_floor(
+def find_highest_floor(
     results: Mapping[str, Any], name: str, place: str = MEAN
 ) -> tuple[float | None, str]:
     """Find the highest floor of a figure in a language or pair, and its name; None if unknown."""
@@ -188,7 +188,7 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
 
     Centred RankC is not above its floor where accuracy or gain is not: it is no knowledge.
     """
-    floor, (figure, key) = find_floor(results, name, place)[0], (name, place)
+    floor, (figure, key) = find_highest_floor(results, name, place)[0], (name, place)
     if place == MEAN:
         figure, key = MEAN, name
     bounds = results.get("intervals", {}).get(figure, {}).get(key)

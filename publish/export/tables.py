@@ -11,7 +11,7 @@ from polyprobe.system.text import clean
 from .exported import MARK, Exported, write_export
 
 
-def write_csv(exported: Exported, output: Path | None) -> Path:
+def write_figures(exported: Exported, output: Path | None) -> Path:
     """Write `results.csv`: one row for each figure and language or pair, as in `FigureRow`."""
     # Numbers have all digits, so that reading gives the same floats; undefined values are empty.
     # The signature lets a reader concatenate tables of several runs.

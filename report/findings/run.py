@@ -17,8 +17,8 @@ from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (
     MEAN,
     explain_missing,
-    find_floor,
     find_high_pairs,
+    find_highest_floor,
     find_partners,
     is_above_floor,
     list_by_language,
@@ -116,7 +116,7 @@ def make_relations_table(results: Mapping[str, Any]) -> Table:
     rows = []
     for relation, part in results["by_relation"].items():
         accuracy, *means = [part["mean"][figure.name] for figure in figures]
-        floor, _ = find_floor(part, "accuracy")
+        floor, _ = find_highest_floor(part, "accuracy")
         rows.append([relation, part["n_queries"], accuracy, floor, *means])
     accuracy, *heads = [Column(figure.heading) for figure in figures]
     columns = [Column("relation", Role.LABEL), Column("facts", Role.COUNT), accuracy]

@@ -8,7 +8,7 @@ from time import gmtime, strftime
 
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, SEALED, TABLE, check_folder
+from polyprobe.analysis.board import CARD, JSON, LATEX, PAGE, REMEDY, SEALED, TABLE, check_output
 from polyprobe.analysis.board.board import Board
 from polyprobe.report.finding import Finding
 from polyprobe.report.findings.board import make_board_finding, write_models
@@ -22,7 +22,7 @@ from .page import render_page
 
 def write_board(board: Board, folder: Path) -> None:
     """Write a static Space: README.md, page, tables, and board.json with the hashes of these."""
-    check_folder(folder)
+    check_output(folder)
     moment = environ.get("SOURCE_DATE_EPOCH", "")  # of builds that give the same bytes again
     day = strftime("%Y-%m-%d", gmtime(int(moment) if moment.isdecimal() else None))
     finding = make_board_finding(board)

@@ -7,7 +7,7 @@ from polyprobe.builder.recipes import RECIPES, REQUESTED
 from polyprobe.builder.recipes.mubench import build as mubench
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.publish.install import install_folder
-from polyprobe.publish.push import Target, push
+from polyprobe.publish.push import Target, push_folder
 from tests.builder.conftest import tiny
 from tests.builder.own_facts import CAPITALS as OWN_CAPITALS
 from tests.builder.own_facts import HEAD, TEMPLATES
@@ -88,7 +88,7 @@ def test_every_dataset_can_be_pushed_and_installed(name, request, tmp_path, monk
     MAKERS.get(name, make_recipe)(folder, request)
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     monkeypatch.setattr("huggingface_hub.constants.ENDPOINT", "http://127.0.0.1:9")
-    lines = push(folder, Target(f"me/{name}", True, "main", False), dry_run=True)
+    lines = push_folder(folder, Target(f"me/{name}", True, "main", False), dry_run=True)
     files = sorted(path.relative_to(folder).as_posix() for path in folder.glob("data/*/*.parquet"))
     assert [line.split()[1] for line in lines if ".parquet" in line and "data/" in line] == files
     assert "; nothing was uploaded" in lines[-2]

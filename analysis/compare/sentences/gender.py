@@ -154,7 +154,7 @@ def measure_feminine(
             continue
         prompts = (texts.variant[language], texts.reference[language])
         documents = (tagger.bulk_process([side[row] for row in rows]) for side in prompts)
-        counts[language] = np.stack([*map(count_forms, documents)])
+        counts[language] = np.stack([*map(count_feminine, documents)])
         forms[language] = Forms(*(int(n) for n in counts[language].sum(axis=1).flat))
     languages = [x for x, totals in forms.items() if totals.variant and totals.reference]
     if not languages:
@@ -191,7 +191,7 @@ def load_tagger(language: str, folder: Path) -> Any:
         ) from error
 
 
-def count_forms(documents: Iterable[Any]) -> np.ndarray:
+def count_feminine(documents: Iterable[Any]) -> np.ndarray:
     """Count feminine verb forms, and verb forms with any gender, of each text [documents, 2]."""
     counts = []
     for document in documents:
