@@ -14,8 +14,7 @@ from polyprobe.analysis.comparable import (
     list_loading,
     refuse_differing,
 )
-from polyprobe.analysis.figures.declaration import RunFigure
-from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, find_figure
+from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, RunFigure, find_figure
 from polyprobe.analysis.figures.results import CENTRED
 from polyprobe.metrics.joint.significance import correct
 from polyprobe.schema.run.settings import Settings

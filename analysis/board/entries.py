@@ -6,8 +6,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from polyprobe.analysis.figures.declaration import LANGUAGE, PAIR
-from polyprobe.analysis.figures.figures import BY_NAME, JOINT, OF_MODULES, SEPARATE
+from polyprobe.analysis.figures.figures import BY_NAME, JOINT, LANGUAGE, OF_MODULES, PAIR, SEPARATE
 from polyprobe.analysis.figures.results import (
     MEAN,
     find_highest_floor,

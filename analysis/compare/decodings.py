@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from scipy.special import bdtr
 
-from polyprobe.analysis.figures.further.relations import list_rows
+from polyprobe.analysis.figures.parts import list_rows
 from polyprobe.metrics.joint.significance import correct
 
 from .match import Pair

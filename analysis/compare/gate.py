@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from polyprobe.analysis.comparable import find_differing
-from polyprobe.analysis.figures.declaration import ALL_SCORES, PAIR
-from polyprobe.analysis.figures.figures import BY_NAME
+from polyprobe.analysis.figures.figures import ALL_SCORES, BY_NAME, PAIR
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.run.folder import Run
 

@@ -8,11 +8,17 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.compute import OPTIONS
-from polyprobe.analysis.figures.declaration import LANGUAGE, SECOND_RANKINGS, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_scored
-from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE, SEPARATE
-from polyprobe.analysis.figures.further.relations import list_rows, pick_facts
+from polyprobe.analysis.figures.figures import (
+    BY_NAME,
+    HEADLINE,
+    LANGUAGE,
+    SECOND_RANKINGS,
+    SEPARATE,
+    RunFigure,
+)
 from polyprobe.analysis.figures.options import MetricOptions
+from polyprobe.analysis.figures.parts import list_rows, pick_facts
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.analysis.figures.units import link_donors, read_clusters, resolve_clusters
 from polyprobe.metrics.accuracy_at_1.formulas import chance_accuracy

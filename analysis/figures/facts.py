@@ -28,9 +28,6 @@ from polyprobe.system.messages import PolyprobeError
 from .options import RankingOptions
 
 DEFAULTS = RankingOptions()
-LABELS = ("relation", "fact_id")
-SENTENCES = ("scores", "donor_scores")
-DONOR_COLUMNS = ("donor_scores", "donor_answers")
 
 
 class Sentences(NamedTuple):
@@ -98,7 +95,8 @@ class ScoredFacts:
             else {x: y.to_numpy().astype(np.float64) for x, y in zip(tables, level, strict=True)}
             for level in columns
         )
-        marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in DONOR_COLUMNS]
+        columns_of_donors = ("donor_scores", "donor_answers")
+        marks = [t[x].is_valid().to_numpy() for t in tables.values() for x in columns_of_donors]
         covered = np.flatnonzero(np.logical_and.reduce(marks))
         self.sentences: Sentences | None = None  # of facts with a donor
         # Where donors were dealt and no fact has one, all are counted as left out.
@@ -140,14 +138,17 @@ class ScoredFacts:
                 sizes = self.scores[language].sizes[places]
                 pools.append(leave_out_answers(answers, donors, sizes))
             keep, right, sizes = pools[-1]
-            flats = [read_rows(masked_scores(rows, x), language)[0][keep] for x in SENTENCES]
+            columns = (masked_scores(rows, x) for x in ("scores", "donor_scores"))
+            flats = [read_rows(scores, language)[0][keep] for scores in columns]
             for of_sentence, flat in zip(sentences, flats, strict=True):
                 of_sentence |= self.settle({language: Rows(flat, sizes)})
             of_languages.append([self._rate(x[language], right) for x in sentences])
         several = np.logical_and.reduce([sizes > 1 for *_, sizes in pools])
         keep, right, sizes = pools[0]
         if self.matched:
-            relations, ids = (self.table[x].take(places).to_pylist() for x in LABELS)
+            relations, ids = (
+                self.table[x].take(places).to_pylist() for x in ("relation", "fact_id")
+            )
             weights = FIRST if self.protocol.choices else self.options.weights
             labels = (relations, ids, weights)
             terms = compare_subjects(*sentences, right, *labels, with_parts=with_parts)

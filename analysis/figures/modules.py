@@ -18,9 +18,8 @@ from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.messages import PolyprobeError
 
-from .declaration import ALL_SCORES, LANGUAGE, SEVERAL
 from .facts import ScoredFacts
-from .figures import BY_NAME, OF_MODULES
+from .figures import ALL_SCORES, BY_NAME, LANGUAGE, OF_MODULES, SEVERAL
 
 N_BINS = 10  # of confidence
 OF_PARAPHRASES = ("consistency", "accuracy", "consistency_accuracy")

@@ -19,9 +19,9 @@ from polyprobe.schema.run.fillings import choose_again, count_masks, value_of
 from polyprobe.schema.run.folder import Run
 from polyprobe.scoring.options import is_normalised
 
-from .further.relations import split_figures
 from .modules import measure_calibration
 from .options import FillingOptions
+from .parts import split_figures
 from .results import mean_known
 from .units import Units
 

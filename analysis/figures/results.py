@@ -8,8 +8,18 @@ from typing import Any, NamedTuple
 from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
-from .declaration import ALL, LANGUAGE, PAIR, RunFigure
-from .figures import BY_NAME, HEADLINE, JOINT, OF_MODULES, SEPARATE, expand_names
+from .figures import (
+    ALL,
+    BY_NAME,
+    HEADLINE,
+    JOINT,
+    LANGUAGE,
+    OF_MODULES,
+    PAIR,
+    SEPARATE,
+    RunFigure,
+    expand_names,
+)
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
 

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from polyprobe.analysis.figures.facts import read_chosen, read_scored
-from polyprobe.analysis.figures.further.relations import pick_facts, split_figures
 from polyprobe.analysis.figures.modules import mark_facts
+from polyprobe.analysis.figures.parts import pick_facts, split_figures
 from polyprobe.analysis.figures.predictions import mark_predictions
 from polyprobe.analysis.figures.units import read_clusters, resolve_bootstrap
 from polyprobe.analysis.options import Bootstrap

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.declaration import PAIR, RunFigure
 from polyprobe.analysis.figures.facts import ScoredFacts, read_chosen, read_scored
-from polyprobe.analysis.figures.figures import BY_NAME, SEPARATE
+from polyprobe.analysis.figures.figures import BY_NAME, PAIR, SEPARATE, RunFigure
 from polyprobe.analysis.figures.modules import find_lack
 from polyprobe.analysis.figures.predictions import find_overlaps, mark_accuracy, mark_predictions
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy

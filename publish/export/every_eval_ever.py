@@ -11,8 +11,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from polyprobe.analysis.figures.declaration import INFINITE
-from polyprobe.analysis.figures.figures import FIGURES, find_figure
+from polyprobe.analysis.figures.figures import FIGURES, INFINITE, find_figure
 from polyprobe.analysis.figures.results import FigureRow
 from polyprobe.system.files import read_toml
 

@@ -4,14 +4,15 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from polyprobe.analysis.errors import RULES
-from polyprobe.analysis.figures.declaration import ALL, RunFigure
 from polyprobe.analysis.figures.figures import (
+    ALL,
     BY_NAME,
     FIGURES,
     HEADLINE,
     HEADLINE_PAIRS,
     OF_MODULES,
     SEPARATE,
+    RunFigure,
 )
 from polyprobe.analysis.figures.options import describe_options
 from polyprobe.analysis.figures.results import (

@@ -5,8 +5,16 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from polyprobe.analysis.compare.runs import Comparison
-from polyprobe.analysis.figures.declaration import ALL, LANGUAGE, TEMPLATE_RANKINGS, RunFigure
-from polyprobe.analysis.figures.figures import HEADLINE, HEADLINE_PAIRS, JOINT, SEPARATE
+from polyprobe.analysis.figures.figures import (
+    ALL,
+    HEADLINE,
+    HEADLINE_PAIRS,
+    JOINT,
+    LANGUAGE,
+    SEPARATE,
+    TEMPLATE_RANKINGS,
+    RunFigure,
+)
 from polyprobe.analysis.figures.floors import FLOORS
 from polyprobe.analysis.figures.results import find_partners, is_above_floor, list_floors
 from polyprobe.metrics.pictures.picture import Picture

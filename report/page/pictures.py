@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polyprobe.analysis.figures.declaration import PAIR, RunFigure
+from polyprobe.analysis.figures.figures import PAIR, RunFigure
 from polyprobe.analysis.figures.results import (
     find_chance,
     find_high_pairs,

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 from polyprobe.analysis.compare.runs import compare_runs
 from polyprobe.analysis.figures.compute import compute_results
-from polyprobe.analysis.figures.declaration import SECOND_RANKINGS
-from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS
+from polyprobe.analysis.figures.figures import BY_NAME, HEADLINE_PAIRS, SECOND_RANKINGS
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.figures.results import find_high_pairs
 from polyprobe.cli import app
