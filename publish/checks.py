@@ -77,18 +77,15 @@ def no_configs(dataset: Source) -> Iterator[str]:
         yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
 
 
-def missing_file(dataset: Source) -> Iterator[str]:
-    """Find splits without a file."""
-    for split in list_splits(dataset.card):
+def other_files(dataset: Source) -> Iterator[str]:
+    """Find splits without a file or with another one's, and Parquet files not in the card."""
+    splits = list_splits(dataset.card)
+    for split in splits:
         if split.path not in dataset.files:
             there = (dataset.place / split.path).is_file()
             problem = "push takes data/CONFIG/LANGUAGE.parquet only" if there else "no such file"
             yield f"README.md: {split.config}/{split.name} is {split.path}: {problem}"
 
-
-def other_files(dataset: Source) -> Iterator[str]:
-    """Find splits with another one's file, and Parquet files that the card does not list."""
-    splits = list_splits(dataset.card)
     sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
     for problem in (*find_unlisted(splits, paths), *find_swapped(splits)):
@@ -150,38 +147,37 @@ def wrong_rows(dataset: Source) -> Iterator[str]:
 
 
 def incomplete_card(space: Source) -> Iterator[str]:
-    """Find a card without a key that a Space needs, and another SDK than a folder of its kind."""
+    """Find a card without a key that a Space needs, with another SDK, or with a missing app."""
     sdk = "static" if JSON in space.files else "gradio"
     for key in NEEDED if sdk == "static" else (*NEEDED, "sdk_version"):
         if not space.card.get(key):
             yield f"README.md: '{key}' is missing in the YAML; a Space needs it"
     if space.card.get("sdk") not in (None, sdk):
         yield f"README.md: sdk is {space.card['sdk']!r}; expected {sdk!r}"
-
-
-def missing_app(space: Source) -> Iterator[str]:
-    """Find a card with a missing `app_file`."""
     app = space.card.get("app_file")
     if app and app not in space.files:
         yield f"README.md: app_file is {app!r}: no such file"
 
 
-def missing_sibling(metric: Source) -> Iterator[str]:
-    """Find a missing file that another imports as `from .NAME`."""
-    for file, name, relative in _list_imports(metric):
+def missing_import(metric: Source) -> Iterator[str]:
+    """Find an import of a file that is missing, or of a package not in requirements.txt."""
+    # first name of each module, and whether it is `from .NAME`
+    imports = [
+        (file, name.split(".")[0], relative)
+        for file in metric.files
+        if file.endswith(".py")
+        for name, relative in read_imports(metric.place / file)
+    ]
+    for file, name, relative in imports:
         if relative and f"{name}.py" not in metric.files:
             yield f"{file}: imports .{name}, and there is no {name}.py"
-
-
-def missing_requirement(metric: Source) -> Iterator[str]:
-    """Find a package that a file imports and requirements.txt does not name."""
     listing, distributions = metric.place / "requirements.txt", packages_distributions()
     try:
         lines = listing.read_text(encoding="utf-8").splitlines() if listing.is_file() else []
     except UnicodeDecodeError as error:
         raise PolyprobeError(f"{listing} is not UTF-8 text: {error.reason}") from error
     requirements = {canonicalize_name(re.split(r"[^\w.-]", line.strip())[0]) for line in lines}
-    for file, name, relative in _list_imports(metric):
+    for file, name, relative in imports:
         # gradio is a requirement by `sdk_version` in the card.
         internal = relative or f"{name}.py" in metric.files or name == "gradio"
         if internal or name in sys.stdlib_module_names:
@@ -189,14 +185,6 @@ def missing_requirement(metric: Source) -> Iterator[str]:
         # A package may differ from its module in name: scikit-learn has sklearn.
         if not requirements & {canonicalize_name(n) for n in (name, *distributions.get(name, ()))}:
             yield f"requirements.txt: {name} is missing, which {file} imports"
-
-
-def _list_imports(metric: Source) -> Iterator[tuple[str, str, bool]]:
-    """Yield all imports: file, first name of the module, whether it is `from .NAME`."""
-    for file in metric.files:
-        if file.endswith(".py"):
-            for name, relative in read_imports(metric.place / file):
-                yield file, name.split(".")[0], relative
 
 
 def not_loading(metric: Source) -> Iterator[str]:
@@ -228,15 +216,11 @@ def changed_file(board: Source) -> Iterator[str]:
 STAGES: dict[str, tuple[list[Callable[[Source], Iterator[str]]], ...]] = {
     "dataset": (
         [no_configs],
-        [missing_file, other_files],
+        [other_files],
         [unreadable],
         [wrong_columns],
         [other_features, wrong_rows],
     ),
-    "board": ([incomplete_card, missing_app], [changed_file]),
-    "space": (
-        [incomplete_card, missing_app],
-        [missing_sibling, missing_requirement],
-        [not_loading],
-    ),
+    "board": ([incomplete_card], [changed_file]),
+    "space": ([incomplete_card], [missing_import], [not_loading]),
 }
