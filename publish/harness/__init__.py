@@ -31,9 +31,8 @@ def export_dataset(
     import pyarrow.parquet as pq
 
     from . import tasks
-    from .configuration import read_configuration
 
-    configuration = read_configuration(folder, config, languages, dataset_id)
+    configuration = tasks.read_configuration(folder, config, languages, dataset_id)
     configuration = configuration._replace(scoring=scoring)
     donors = configuration.ask_donors(output)
     texts = getattr(tasks, HARNESSES[harness])(configuration, donors)
