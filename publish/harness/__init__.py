@@ -27,13 +27,11 @@ def export_dataset(
     # With `dataset_id` the tasks load the rows from the Hub, else from the Parquet files; the rows
     # of `folder` are checked in both cases. The rows about other subjects, which `polyprobe eval`
     # asks too, are written as Parquet files, and are a second task.
-    # these imports take seconds, and the command line reads the names
     import pyarrow.parquet as pq
 
-    from . import tasks
+    from . import tasks  # takes seconds, and the command line reads the names above
 
-    configuration = tasks.read_configuration(folder, config, languages, dataset_id)
-    configuration = configuration._replace(scoring=scoring)
+    configuration = tasks.read_configuration(folder, config, languages, dataset_id, scoring)
     donors = configuration.ask_donors(output)
     texts = getattr(tasks, HARNESSES[harness])(configuration, donors)
     if output.exists() and not output.is_dir():

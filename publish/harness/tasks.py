@@ -45,7 +45,7 @@ class Configuration(NamedTuple):
     files: Mapping[str, Sequence[str]]  # absolute paths by language, in the order of the tasks
     fingerprint: str  # 12 hex digits that depend on the languages and the contents of the files
     tables: Mapping[str, pa.Table]  # the rows by language
-    scoring: str = "bmlama"
+    scoring: str
     donor: bool = False  # whether each fact is asked about another subject
 
     @property
@@ -93,7 +93,11 @@ class Configuration(NamedTuple):
 
 
 def read_configuration(
-    folder: Path, config: str | None, languages: Sequence[str] | None, dataset_id: str | None
+    folder: Path,
+    config: str | None,
+    languages: Sequence[str] | None,
+    dataset_id: str | None,
+    scoring: str,
 ) -> Configuration:
     """Read a configuration; the arguments are those of `export_dataset`."""
     hub_name = None if dataset_id is None else check_repository_name(dataset_id).partition("/")[2]
@@ -121,7 +125,7 @@ def read_configuration(
     files = {language: names[language] for language in tables}
     pairs = ((language, Path(path)) for language, paths in files.items() for path in paths)
     dataset, prints = hub_name or place.name, hash_files(pairs)[:12]
-    return Configuration(dataset, settings.name, dataset_id, files, prints, tables)
+    return Configuration(dataset, settings.name, dataset_id, files, prints, tables, scoring)
 
 
 def render_lm_eval(
