@@ -14,14 +14,8 @@ from packaging.utils import canonicalize_name
 
 from polyprobe.analysis.board import CARD, FILES, JSON, SEALED
 from polyprobe.builder.output.card import describe_feature
+from polyprobe.schema import locate
 from polyprobe.schema.columns import SCHEMA, UNREADABLE, check, has_prompts
-from polyprobe.schema.locate import (
-    CardSplit,
-    dictionaries,
-    find_swapped,
-    find_unlisted,
-    list_splits,
-)
 from polyprobe.schema.run.folder import SEAL
 from polyprobe.system.files import hash_json
 from polyprobe.system.messages import PolyprobeError, one_line
@@ -73,13 +67,13 @@ def _object_to(licence: str, card: Mapping[str, Any]) -> str:
 
 def no_configs(dataset: Source) -> Iterator[str]:
     """Find a card without a list of files, one for each split."""
-    if not list_splits(dataset.card):
+    if not locate.list_splits(dataset.card):
         yield "README.md: 'configs' lists no data_files (split and path of each); build it again"
 
 
 def other_files(dataset: Source) -> Iterator[str]:
     """Find splits without a file or with another one's, and Parquet files not in the card."""
-    splits = list_splits(dataset.card)
+    splits = locate.list_splits(dataset.card)
     for split in splits:
         if split.path not in dataset.files:
             there = (dataset.place / split.path).is_file()
@@ -88,13 +82,13 @@ def other_files(dataset: Source) -> Iterator[str]:
 
     sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
-    for problem in (*find_unlisted(splits, paths), *find_swapped(splits)):
+    for problem in (*locate.find_unlisted(splits, paths), *locate.find_swapped(splits)):
         yield f"README.md: {problem}; build it again"
 
 
 def unreadable(dataset: Source) -> Iterator[str]:
     """Find files that are not Parquet, or truncated."""
-    for split in list_splits(dataset.card):
+    for split in locate.list_splits(dataset.card):
         try:
             _read(dataset, split)
         except UNREADABLE as error:
@@ -102,13 +96,13 @@ def unreadable(dataset: Source) -> Iterator[str]:
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
 
 
-def _read(dataset: Source, split: CardSplit) -> pa.Table:
+def _read(dataset: Source, split: locate.CardSplit) -> pa.Table:
     return pq.read_table(dataset.place / split.path, page_checksum_verification=True)
 
 
 def wrong_columns(dataset: Source) -> Iterator[str]:
     """Find splits in which a shared column is missing or has another type."""
-    for split in list_splits(dataset.card):
+    for split in locate.list_splits(dataset.card):
         columns = pq.read_schema(dataset.place / split.path)
         for field in SCHEMA:
             if field.name not in columns.names:
@@ -119,10 +113,11 @@ def wrong_columns(dataset: Source) -> Iterator[str]:
 
 def other_features(dataset: Source) -> Iterator[str]:
     """Find configurations with other columns or row counts in the card than in the files."""
-    infos = {x.get("config_name"): x for x in dictionaries(dataset.card.get("dataset_info"))}
-    for split in list_splits(dataset.card):
+    infos = {x.get("config_name"): x for x in locate.dictionaries(dataset.card.get("dataset_info"))}
+    for split in locate.list_splits(dataset.card):
         info = infos.get(split.config) or {}
-        sizes = {x.get("name"): x.get("num_examples") for x in dictionaries(info.get("splits"))}
+        splits = locate.dictionaries(info.get("splits"))
+        sizes = {x.get("name"): x.get("num_examples") for x in splits}
         held = pq.read_metadata(dataset.place / split.path).num_rows
         if sizes.get(split.name) != held:
             card_rows = f"README.md: {split.config}/{split.name} has {sizes.get(split.name)} rows"
@@ -137,7 +132,7 @@ def wrong_rows(dataset: Source) -> Iterator[str]:
     # Rows with a prompt for each candidate are for `--scoring contrastive`, which compares no
     # rankings: languages may have other candidates.
     by_config: dict[str, dict[str, pa.Table]] = {}
-    for split in list_splits(dataset.card):
+    for split in locate.list_splits(dataset.card):
         by_config.setdefault(split.config, {})[split.name] = _read(dataset, split)
     for config, tables in by_config.items():
         try:

@@ -8,12 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import linregress, pearsonr, t
 
-from polyprobe.analysis.comparable import (
-    find_differing,
-    find_shared,
-    list_loading,
-    refuse_differing,
-)
+from polyprobe.analysis import comparable
 from polyprobe.analysis.figures.figures import FIGURES, HEADLINE, RunFigure, find_figure
 from polyprobe.analysis.figures.results import CENTRED
 from polyprobe.metrics.joint.significance import correct
@@ -71,7 +66,7 @@ class Board(NamedTuple):
     @property
     def shared(self) -> dict[str, str]:
         """List the settings that all entries share: scoring, facts, choice of rows, options."""
-        return find_shared(*_read(self.entries))
+        return comparable.find_shared(*_read(self.entries))
 
     @property
     def described(self) -> str:
@@ -172,7 +167,8 @@ def make_board(
     """
     entries = read_models(folders)
     if not despite:  # before anything else: other errors would hide the reason
-        refuse_differing([entry.name for entry in entries], find_differing(*_read(entries)))
+        differing = comparable.find_differing(*_read(entries))
+        comparable.refuse_differing([entry.name for entry in entries], differing)
     common = _list_figures(entries)
     for name in figures:
         check_option("--figures", name, common)
@@ -182,8 +178,9 @@ def make_board(
     check_option("--sort", sort, [*common, NAME, PARAMETERS])
     columns = [*dict.fromkeys([*(figures or default), *([sort] if sort in common else [])])]
     entries = _sort(_add_parameters(entries, parameters), sort, common)
-    loading = list_loading([entry.settings for entry in entries])
-    return Board(entries, common, columns, sort, find_differing(*_read(entries)), loading)
+    loading = comparable.list_loading([entry.settings for entry in entries])
+    differing = comparable.find_differing(*_read(entries))
+    return Board(entries, common, columns, sort, differing, loading)
 
 
 def _read(

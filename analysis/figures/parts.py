@@ -9,16 +9,7 @@ import pyarrow as pa
 from scipy.sparse import csr_array
 
 from polyprobe.metrics.joint.split import Asked, choose_first, split_inconsistency
-from polyprobe.metrics.shared.intervals import (
-    Figure,
-    Resampling,
-    estimate,
-    estimate_figure,
-    index_labels,
-    share,
-    sum_by,
-    summarize,
-)
+from polyprobe.metrics.shared import intervals
 from polyprobe.metrics.shared.rows import take
 from polyprobe.schema.columns import key_rows, name_candidates, place_rows
 from polyprobe.schema.run.folder import Run, load_again
@@ -55,9 +46,9 @@ def estimate_relations(
 
 
 def split_figures(
-    figures: Iterable[tuple[str, Figure]],
+    figures: Iterable[tuple[str, intervals.Figure]],
     labels: Sequence[str],
-    options: Callable[[str], Resampling],
+    options: Callable[[str], intervals.Resampling],
 ) -> dict[str, dict[str, Any]]:
     """Compute the figures of each group of facts, in the order of first occurrence."""
     groups, results = list_rows(labels), dict[str, dict[str, Any]]()
@@ -68,12 +59,12 @@ def split_figures(
             part, result = pick_facts(figure, rows), results[label]
             clusters = take(options(name).clusters, rows.tolist())
             of_rows = options(name)._replace(clusters=clusters)
-            means = estimate(part, of_rows, mean_alone=True)
+            means = intervals.estimate(part, of_rows, mean_alone=True)
             result["mean"][name] = means["mean"]
             if "mean_ci" in means:
                 result["intervals"][name] = means["mean_ci"]
             if name == "accuracy":
-                result["accuracy"] = estimate_figure(part, n_resamples=0)
+                result["accuracy"] = intervals.estimate_figure(part, n_resamples=0)
                 result["accuracy"].pop("mean")
         del figure  # before the next is measured: of 200 languages it has 140 MB
     return results
@@ -81,11 +72,11 @@ def split_figures(
 
 def list_rows(labels: Sequence[str]) -> dict[str, np.ndarray]:
     """List the row numbers of each label, in the order of first occurrence."""
-    names, codes = index_labels(labels, len(labels), "labels")
+    names, codes = intervals.index_labels(labels, len(labels), "labels")
     return {str(name): np.flatnonzero(codes == code) for code, name in enumerate(names)}
 
 
-def pick_facts(figure: Figure, rows: np.ndarray) -> Figure:
+def pick_facts(figure: intervals.Figure, rows: np.ndarray) -> intervals.Figure:
     """Pick some facts of a figure."""
     # weights may be those of all facts alike
     shares = figure.shares if len(figure.shares) == 1 else figure.shares[rows]
@@ -129,7 +120,9 @@ def split_popularity(values: np.ndarray) -> np.ndarray:
     return np.asarray(np.searchsorted(edges, values, side="left"))
 
 
-def _measure_fifths(values: np.ndarray, right: np.ndarray, options: Resampling) -> dict[str, Any]:
+def _measure_fifths(
+    values: np.ndarray, right: np.ndarray, options: intervals.Resampling
+) -> dict[str, Any]:
     rows = np.flatnonzero(~np.isnan(values) & ~np.isnan(right))
     unknown = {"n_unknown": len(values) - len(rows)}
     if not len(rows):
@@ -137,7 +130,8 @@ def _measure_fifths(values: np.ndarray, right: np.ndarray, options: Resampling) 
     values, fifths = values[rows], split_popularity(values[rows])
     clusters = take(options.clusters, rows.tolist())
     options = options._replace(groups=fifths.tolist(), clusters=clusters)
-    figures = summarize({"accuracy": share(right[rows])}, **options._asdict())["by_group"]
+    measures = {"accuracy": intervals.share(right[rows])}
+    figures = intervals.summarize(measures, **options._asdict())["by_group"]
     parts = [
         {
             "from": float(values[fifths == part].min()),
@@ -238,7 +232,7 @@ def _split_answers(
     for name, sides in quantities.items():
         questions = []
         for rows in of.values():
-            fact = index_labels([wordings[row] for row in rows], len(rows), "facts")[1]
+            fact = intervals.index_labels([wordings[row] for row in rows], len(rows), "facts")[1]
             about, donor = ([x[rows] for x in side] for side in sides)
             questions.append(Asked(about, donor, fact))
         split[name] = split_inconsistency(questions, units.n_resamples, units.seed)
@@ -251,9 +245,9 @@ def _list_templates(
     """Yield the templates of a relation in a language, in the order of first occurrence."""
     outcomes, right = answers[rows], facts.right[language][rows]
     ids = facts.table["fact_id"].take(rows).to_pylist()
-    fact = index_labels(ids, len(ids), "facts")[1]
+    fact = intervals.index_labels(ids, len(ids), "facts")[1]
     # probability that another template of the fact has the same first candidate: all, less itself
-    same = outcomes.multiply(sum_by(fact, outcomes)[fact]).sum(axis=1)
+    same = outcomes.multiply(intervals.sum_by(fact, outcomes)[fact]).sum(axis=1)
     same -= outcomes.multiply(outcomes).sum(axis=1)
     counts = np.bincount(fact)[fact] - 1  # other templates
     relation = facts.table["relation"][int(rows[0])].as_py()
