@@ -144,12 +144,12 @@ class State:
 
 
 @contextmanager
-def explain_hub(repo_id: str, state: State | None = None) -> Iterator[None]:
+def explain_hub(repo_id: str) -> Iterator[State]:
     """Turn any error of the Hub or its client in the block into one line without a token."""
-    state = state or State()
+    state = State()
     get_session().timeout = WAIT
     try:
-        yield
+        yield state
     except PolyprobeError:
         raise
     except errors.OfflineModeIsEnabled:

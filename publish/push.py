@@ -188,9 +188,8 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes:
     """Make the repository equal to the folder by one commit; create a missing repository."""
     # Large files are uploaded before the commit. The Hub keeps them: the next call sends only
     # missing ones.
-    state = State()
     try:
-        with hub.explain_hub(target.repo_id, state):
+        with hub.explain_hub(target.repo_id) as state:
             if target.create_pr and (there := find_pull_request(api, source, target)):
                 return there._replace(was_there=True)
             # Here, because create_commit validates the card after the repository was created.

@@ -75,15 +75,15 @@ def make_differences_table(
     title: str = "",
 ) -> Table:
     """List name and both values of each row, their difference (Δ), its interval and p-value."""
-    columns = [
-        Column(head, Role.LABEL),
-        *(Column(fill(side, NARROW)) for side in sides),
-        Column("Δ", Role.NUMBER),
-        Column("95%", Role.INTERVAL),
-        Column(f"p ({correction})", Role.P),
-    ]
+    ends = (Column(head, Role.LABEL), Column(f"p ({correction})", Role.P))
     values = [[name, x.first, x.second, x.difference, x.ci, x.p_adjusted] for name, x in rows]
-    return Table(columns, values, title, ruled=True)
+    return Table(_list_columns(sides, *ends), values, title, ruled=True)
+
+
+def _list_columns(sides: Sequence[str], first: Column, last: Column) -> list[Column]:
+    """List the columns of values, their difference (Δ) and its interval, between two others."""
+    values = (Column(fill(side, NARROW)) for side in sides)
+    return [first, *values, Column("Δ", Role.NUMBER), Column("95%", Role.INTERVAL), last]
 
 
 def list_notes(comparison: Comparison) -> Iterator[str]:
@@ -164,18 +164,12 @@ def explain_least(comparison: Comparison) -> str | None:
 
 def _make_gaps_part(gaps: Gaps, sides: Sequence[str]) -> Part:
     """List both gaps of each language, their difference (Δ), and its share of the first gap."""
-    columns = [
-        Column(f"{gaps.best} −", Role.NAME),
-        *(Column(fill(side, NARROW)) for side in sides),
-        Column("Δ", Role.NUMBER),
-        Column("95%", Role.INTERVAL),
-        Column("share", Role.PERCENT),
-    ]
+    ends = (Column(f"{gaps.best} −", Role.NAME), Column("share", Role.PERCENT))
     rows: list[list[Any]] = []
     for gap, *_, share, ci in gaps.rows if len(gaps.rows) > 2 else gaps.rows[:1]:  # of one no mean
         estimate = None if share is None else Estimate(share, ci)
         rows.append([gap.name, gap.first, gap.second, gap.difference, gap.ci, estimate])
-    table = Table(columns, rows, ruled=True)
+    table = Table(_list_columns(sides, *ends), rows, ruled=True)
     return Part("Gaps between languages", [table, *list_notes_of_gaps(gaps, sides)])
 
 
