@@ -68,10 +68,10 @@ class Board(NamedTuple):
         """List the settings that all entries share: scoring, facts, choice of rows, options."""
         return comparable.find_shared(*_read(self.entries))
 
-    @property
-    def described(self) -> str:
-        """Describe the data and the shared settings in one line."""
-        return "; ".join([self.data, *(f"{name} {value}" for name, value in self.shared.items())])
+    def describe(self, data: str = "") -> str:
+        """Describe the data, by another name if one is given, and the shared settings."""
+        settings = (f"{name} {value}" for name, value in self.shared.items())
+        return "; ".join([data or self.data, *settings])
 
     @property
     def languages(self) -> list[str]:

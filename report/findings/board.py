@@ -148,7 +148,7 @@ def _explain_marks(board: Board) -> list[str]:
 
 
 def _list_notes(board: Board) -> list[str]:
-    notes = [f"{board.described}; sorted by {board.sort}", PLUS_MINUS]
+    notes = [f"{board.describe()}; sorted by {board.sort}", PLUS_MINUS]
     if any(board.find_floor(name) is not None for name in board.columns):
         notes.append("floor: the highest of any model's run, of a ranking without knowledge")
     notes += _explain_marks(board)
@@ -173,10 +173,8 @@ def write_models(board: Board, ending: str, data: str = "") -> str:
         below = "; below, accuracy by language"
         parts = (board.languages[i : i + ACROSS] for i in range(0, len(board.languages), ACROSS))
         tables += filter(None, (_list_languages(board, "accuracy", part) for part in parts))
-    shared = "; ".join([data or board.data, *(f"{x} {y}" for x, y in board.shared.items())])
-    caption = (
-        f"Means over languages and pairs with 95% intervals, shares in percent, on {shared}{below}."
-    )
+    about = f"with 95% intervals, shares in percent, on {board.describe(data)}{below}."
+    caption = f"Means over languages and pairs {about}"
     marks = "; ".join(_explain_marks(board))
     return to_latex(tables, f"{caption} {marks[:1].upper()}{marks[1:]}." if marks else caption)
 
