@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from polyprobe.builder.recipes.xfakt.build import FILES, NAMES, list_names
+from polyprobe.builder.recipes.xfakt import FILES, NAMES, list_names
 from polyprobe.metrics.shared.verdicts import Containment, Judge
 
 from .machine import find_cpu

@@ -34,9 +34,8 @@ with explain_missing_extras("building"):
         write_card,
         write_config,
     )
-    from .recipes.balanced import build as balanced
+    from .recipes import balanced, own
     from .recipes.balanced.material import gather, trace_costs
-    from .recipes.own import build as own
     from .recipes.sentences import build as sentences
 
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:  # polars is an extra
     import polars as pl
 
     from polyprobe.builder.facts.files import Addition
-    from polyprobe.builder.recipes.balanced.build import Notes
+    from polyprobe.builder.recipes.balanced import Notes
 
 app = typer.Typer(
     help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True
@@ -294,7 +294,7 @@ def show_costs(costs: "pl.DataFrame", limit: int | None = None) -> None:
 
 def show_notes(notes: "Notes") -> None:
     """Print how many of the source's facts became rows, and why the others were excluded."""
-    from polyprobe.builder.recipes.balanced.build import IN_TOTAL
+    from polyprobe.builder.recipes.balanced import IN_TOTAL
 
     excluded = "; excluded:" if notes.left_out.height else ""
     say(f"{notes.facts:,} of {notes.source_facts:,} facts{excluded}")

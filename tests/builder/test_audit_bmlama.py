@@ -5,7 +5,7 @@ import zipfile
 import pytest
 
 from polyprobe.builder.audit import audit_tables
-from polyprobe.builder.recipes.bmlama.build import build
+from polyprobe.builder.recipes.bmlama import build
 from polyprobe.builder.sources.bmlama.files import REPOSITORY, read_raw
 
 pytestmark = pytest.mark.acceptance

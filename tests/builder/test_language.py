@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.facts.files import read_addition
 from polyprobe.builder.language import add_language, build_sheet
-from polyprobe.builder.recipes.geofacts import build as geofacts
+from polyprobe.builder.recipes import geofacts
 from polyprobe.cli import app
 from polyprobe.schema.columns import ANSWER_IN_SUBJECT, FLAGGED, SCHEMA, Row
 from polyprobe.schema.load import load_facts

@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from polyprobe.builder.recipes import RECIPES
-from polyprobe.builder.recipes.mpararel.build import (
+from polyprobe.builder.recipes.mpararel import (
     build,
     compare_votes,
     read_wording,

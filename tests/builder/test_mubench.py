@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from docs.reproduce import babylm
 from polyprobe.builder.audit.tables import count_parts
 from polyprobe.builder.build import build_sourced
-from polyprobe.builder.recipes.mubench import build as mubench
+from polyprobe.builder.recipes import mubench
 from polyprobe.builder.sources.bmlama.files import read_published
 from polyprobe.cli import app
 from polyprobe.schema.load import load_facts
@@ -154,8 +154,8 @@ def test_folders_without_rows_or_with_twice_the_same(known, tmp_path):
 HUB = """
 from collections import defaultdict
 from polyprobe.builder.build import build_sourced
-from polyprobe.builder.recipes.mubench import build
-build.read_facts = lambda *_: defaultdict(dict)
+from polyprobe.builder.recipes import mubench
+mubench.read_facts = lambda *_: defaultdict(dict)
 from polyprobe.schema.load import load_facts
 folder = build_sourced("mubench", "aialt/MuBench", ["en", "zh", "nl"], output=FOLDER)
 answer = {x: load_facts(str(folder), f"{x}-test")[x].to_pylist() for x in ("en", "zh", "nl")}

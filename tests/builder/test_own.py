@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from polyprobe.builder.build import build_own, build_sentences
-from polyprobe.builder.recipes.own.build import make
+from polyprobe.builder.recipes.own import make
 from polyprobe.builder.recipes.requests import OwnRequest
 from polyprobe.cli import app
 from polyprobe.publish.push import Target, push_folder

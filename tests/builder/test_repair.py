@@ -9,7 +9,7 @@ import pytest
 
 from polyprobe.builder.facts import FACTS, Fact
 from polyprobe.builder.facts.truths import Knowledge, find_edges, find_implied, find_truths, learn
-from polyprobe.builder.recipes.bmlama.build import (
+from polyprobe.builder.recipes.bmlama import (
     draw_again,
     find_correct_entities,
     move_answer,

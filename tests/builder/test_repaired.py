@@ -21,7 +21,7 @@ from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import mend, simplify
 from polyprobe.builder.facts.truths import find_truths
 from polyprobe.builder.recipes.bmlama import card as bmlama_card
-from polyprobe.builder.recipes.bmlama.build import write_traditional
+from polyprobe.builder.recipes.bmlama import write_traditional
 from polyprobe.builder.sources import curated as readers
 from polyprobe.builder.sources import mpararel, xfactr
 from polyprobe.builder.sources.bmlama.files import PUBLISHED

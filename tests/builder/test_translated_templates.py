@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from polyprobe.builder.facts import TEMPLATES, is_template
-from polyprobe.builder.recipes.geofacts.build import PATTERNS
+from polyprobe.builder.recipes.geofacts import PATTERNS
 from polyprobe.builder.sources import mpararel
 from polyprobe.builder.translators import Translator, load_translator
 from polyprobe.builder.translators.templates import (

@@ -8,7 +8,7 @@ import pytest
 
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_sourced
-from polyprobe.builder.recipes.xfakt.build import FILES
+from polyprobe.builder.recipes.xfakt import FILES
 from polyprobe.schema.load import load_facts
 from polyprobe.system.messages import PolyprobeError
 from tests.builder.tiny_xfakt import write_xfakt

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from polyprobe.builder.annotated.entities import list_trait_paths
-from polyprobe.builder.recipes.xfactr import build as recipe
+from polyprobe.builder.recipes import xfactr as recipe
 from polyprobe.builder.sources import mpararel, xfactr
 from tests.builder.tiny import place_archive
 

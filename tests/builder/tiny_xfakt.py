@@ -5,7 +5,7 @@ from pathlib import Path
 
 from babel import Locale
 
-from polyprobe.builder.recipes.xfakt.build import FILES, NAMES
+from polyprobe.builder.recipes.xfakt import FILES, NAMES
 
 
 def write_xfakt(folder: Path, languages=tuple(FILES)) -> Path:

@@ -13,7 +13,7 @@ from statsmodels.stats.inter_rater import cohens_kappa
 
 from bench.verdicts import READING
 from polyprobe.builder.build import build_sourced
-from polyprobe.builder.recipes.xfakt.build import FILES
+from polyprobe.builder.recipes.xfakt import FILES
 from polyprobe.eval.imports import judge_answers
 from polyprobe.metrics.shared.verdicts import Containment, Judge
 from tests.conftest import UPSTREAM

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from polyprobe.builder.recipes.xfakt.build import FILES
+from polyprobe.builder.recipes.xfakt import FILES
 from tests.conftest import UPSTREAM
 
 ANSWERS = UPSTREAM.parent / "oracles" / "x-fakt-answers.zip"

@@ -3,8 +3,7 @@
 import pytest
 
 from polyprobe.builder.build import build_balanced, build_dataset, build_own, build_sourced
-from polyprobe.builder.recipes import RECIPES, REQUESTED
-from polyprobe.builder.recipes.mubench import build as mubench
+from polyprobe.builder.recipes import RECIPES, REQUESTED, mubench
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest
 from polyprobe.publish.install import install_folder
 from polyprobe.publish.push import Target, push_folder

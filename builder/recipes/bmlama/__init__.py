@@ -1,1 +1,357 @@
-"""BMLAMA: the published rows, and repaired rows that are parallel and have one correct answer."""
+"""Build BMLAMA: the published rows, and repaired rows with parallel, unambiguous candidates."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import lru_cache
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+
+from polyprobe.builder.facts.labels import (
+    CHINESE,
+    clean_all,
+    load_converter,
+    normalise,
+    simplify,
+    unmix,
+)
+from polyprobe.builder.facts.truths import Knowledge, find_flags, learn
+from polyprobe.builder.output.config import NOTES
+from polyprobe.builder.sources import TRUTH_SOURCES
+from polyprobe.builder.sources.bmlama import files
+from polyprobe.builder.sources.bmlama.linked import (
+    NAMES,
+    REPAIRS,
+    Entity,
+    Key,
+    Linked,
+    PublishedQuery,
+    name_strangers,
+    read_linked,
+    turn,
+)
+from polyprobe.schema.columns import REPAIRED, SLOT
+from polyprobe.system.files import hash_text, shuffle_items
+from polyprobe.system.messages import report, track
+
+from .card import describe
+
+__all__ = ["DEFAULT_CONFIG", "build", "describe"]
+DEFAULT_CONFIG = "17-repaired"
+FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
+COLONS = frozenset(":：՝")  # the last one is Armenian
+SIZE = 10  # candidates of a filled row, the size of most published rows
+WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "repairs")
+
+
+def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
+    """Return {language: rows} of a configuration, in the published order."""
+    if config in files.PUBLISHED:
+        ids, relations, columns = files.read_published(config, mirror)
+        return {x: files.make_published_table(columns[x], ids, relations) for x in columns}
+    published, _, version = config.partition("-repaired")
+    linked = dict(read_linked(mirror))
+    source = linked.pop(published)
+    total = len(source.queries)
+    report(f"{config}: repairing {total:,} queries")
+    right = find_correct_entities(source, list(linked.values()), read_knowledge(mirror))
+    repaired = repair_rows(source, right, redraw=version != FIRST)
+    report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
+    templates = files.list_replacements(published)
+    if version == ENTRIES:
+        templates = files.read_entries()
+        before = len(repaired)
+        repaired = {row: query for row, query in repaired.items() if query.relation in templates}
+        report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
+    rows = write_rows(source, repaired, templates)
+    if version == TRADITIONAL:
+        rows[CHINESE] = write_traditional(rows[CHINESE])
+    questions = (
+        zip(part["subject"].to_pylist(), part["answer_forms"].to_pylist(), strict=True)
+        for part in rows.values()
+    )
+    relations = rows["en"]["relation"].to_pylist()
+    field = REPAIRED.field("flags")
+    flags = pa.array(find_flags(relations, questions), field.type)
+    rows = {language: part.append_column(field, flags) for language, part in rows.items()}
+    notes = {NOTES: json.dumps({"forms": {x: count_forms(part) for x, part in rows.items()}})}
+    return {language: part.replace_schema_metadata(notes) for language, part in rows.items()}
+
+
+def count_forms(table: pa.Table) -> tuple[int, int, int]:
+    """Count the rows without a flag: all, with our sentence, with the form of an entry."""
+    # an entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
+    columns = table.select(["flags", "template_id", "prompt", "subject"]).to_pydict()
+    rows = [row for row in zip(*columns.values(), strict=True) if not row[0]]
+    replacements = sum(row[1].startswith("polyprobe:") for row in rows)
+    heads = [prompt.replace(subject, "").partition(SLOT)[0] for *_, prompt, subject in rows]
+    return len(rows), replacements, sum(not COLONS.isdisjoint(head) for head in heads)
+
+
+@lru_cache(maxsize=1)  # two repaired configurations are built in succession
+def read_knowledge(mirror: Path | None = None) -> Knowledge:
+    """Return what the sources of truths know."""
+    return learn({x: import_module(path).read_truths(mirror) for x, path in TRUTH_SOURCES.items()})
+
+
+def write_traditional(table: pa.Table) -> pa.Table:
+    """Return Chinese rows in traditional characters."""
+    columns, convert = table.to_pydict(), load_converter("s2t").convert
+    for name in ("subject", "prompt"):
+        columns[name] = list(map(convert, columns[name]))
+    for name in ("candidates", "answer_forms"):
+        columns[name] = [list(map(convert, texts)) for texts in columns[name]]
+    return pa.table(columns, schema=table.schema)
+
+
+def repair_rows(
+    config: Linked, correct: Sequence[Set[str]], redraw: bool = True
+) -> dict[int, PublishedQuery]:
+    """Return {number of the published row from 0: repaired query}; some are dropped."""
+    # `correct` are the ids of each query's correct answers. If `redraw`, distractors are drawn by
+    # their frequency as answers (`draw_again`); otherwise valid published ones are kept.
+    blocks = [config.entities[query.relation] for query in config.queries]
+    absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
+    strangers = name_strangers(set().union(*absent), config.labels, list(config.rows))
+    answers: dict[str, list[str]] = defaultdict(list)
+    for query in config.queries:
+        answers[query.relation].append(query.answer)
+    repaired = {}
+    for number, query in enumerate(track(config.queries, "repairing rows")):
+        block = blocks[number]
+        entities = [block.get(name) or strangers.get(name) for name in sorted(correct[number])]
+        right = [entity for entity in entities if entity]
+        made = repair_query(query, block, right)
+        if made and redraw:
+            made = draw_again(made, block, right, answers[query.relation])
+        if made:
+            repaired[number] = move_answer(made)
+    return repaired
+
+
+def find_correct_entities(
+    config: Linked, configs: Sequence[Linked], knowledge: Knowledge
+) -> list[set[str]]:
+    """Return the ids of all correct entities of each query, including its answer."""
+    # Correct are the known objects of the subject in the query's relation or in one with the same
+    # English template (four relations have "[X] is located in [Y]"), the answers of all published
+    # rows with the same prompt in some language (there the prompt is ambiguous), and all entities
+    # that `knowledge` infers from these. `configs` are the other published configurations.
+    correct = [{query.answer} for query in config.queries]
+    for language, columns in config.rows.items():
+        answers = find_ambiguous_prompts(language, [config, *configs])
+        for ids, prompt in zip(correct, columns.prompt, strict=True):
+            ids.update(answers.get(prompt, ()))
+    templates: dict[str, str] = {}
+    english = files.blank_subjects(config.rows["en"])
+    for query, template in zip(config.queries, english, strict=True):
+        templates.setdefault(query.relation, template)
+    same_template = defaultdict(list)
+    for relation, template in templates.items():
+        same_template[template].append(relation)
+    return [
+        knowledge.complete(
+            ids, [(name, query.subject_id) for name in same_template[templates[query.relation]]]
+        )
+        for ids, query in zip(correct, config.queries, strict=True)
+    ]
+
+
+def find_ambiguous_prompts(language: str, configs: Iterable[Linked]) -> dict[str, set[str]]:
+    """Return {prompt: answers of its rows} in one language, for prompts with several answers."""
+    first: dict[str, str] = {}
+    several: dict[str, set[str]] = {}
+    for linked in configs:
+        if language not in linked.rows:
+            continue
+        for prompt, query in zip(linked.rows[language].prompt, linked.queries, strict=True):
+            if first.setdefault(prompt, query.answer) != query.answer:
+                several.setdefault(prompt, {first[prompt]}).add(query.answer)
+    return several
+
+
+def repair_query(
+    query: PublishedQuery, entities: Mapping[str, Entity], correct: Iterable[Entity]
+) -> PublishedQuery | None:
+    """Return the query with valid candidates; None if only the answer remains."""
+    # A distractor with a fault (`find_faults`) is replaced by another of the relation's `entities`;
+    # without one, it is removed. A row with a single candidate is filled with distractors.
+    wrong = gather_keys(entity for entity in correct if entity.id != query.answer)
+    faults = find_faults(query, entities, wrong)
+    if not faults and len(query.candidates) > 1:
+        return query
+    keys = gather_keys(entities[name] for name in query.candidates if name not in faults)
+    barred = {query.subject_id, *query.candidates}
+    pool = [
+        entity
+        for entity in entities.values()
+        if entity.id not in barred and not entity.conflicts_with(wrong)
+    ]
+    # Published answers come first; the hash makes the order independent of the file's.
+    pool.sort(key=lambda entity: (not entity.published, hash_text(f"{query.fact_id}|{entity.id}")))
+    names = []
+    codes = []
+    for name in query.candidates:
+        replacement = pop_candidate(pool, keys) if name in faults else name
+        if replacement:
+            names.append(replacement)
+        if name in faults:
+            codes.append(faults[name] if replacement else f"{faults[name]}_removed")
+    if len(names) == 1:
+        while len(names) < SIZE and (extra := pop_candidate(pool, keys)):
+            names.append(extra)
+        codes.append("filled")
+    if len(names) == 1:
+        return None
+    return query.repaired(names, *dict.fromkeys(codes))
+
+
+def gather_keys(entities: Iterable[Entity]) -> set[Key]:
+    """Return all keys of some entities; another entity clashes if it has one of them."""
+    return set().union(*(entity.keys for entity in entities))
+
+
+def find_faults(
+    query: PublishedQuery, entities: Mapping[str, Entity], wrong: Set[Key]
+) -> dict[str, str]:
+    """Return {id: code} of the distractors to replace; `wrong` are keys of correct entities."""
+    # Of two candidates with the same label in a language, the second goes, but never the answer.
+    faults = {}
+    keys = set(entities[query.answer].keys)
+    for name in query.candidates:
+        entity = entities.get(name)
+        if entity is None:
+            faults[name] = "missing_label"
+        elif name == query.answer:
+            continue
+        elif name == query.subject_id:
+            faults[name] = "subject"
+        elif entity.conflicts_with(wrong):
+            faults[name] = "second_answer"
+        elif entity.conflicts_with(keys):
+            faults[name] = "duplicate_label"
+        else:
+            keys |= entity.keys
+    return faults
+
+
+def pop_candidate(pool: list[Entity], keys: set[Key]) -> str:
+    """Move the pool's first entity without a clash to `keys`; return its id, '' if all clash."""
+    for entity in pool:
+        if not entity.conflicts_with(keys):
+            pool.remove(entity)
+            keys |= entity.keys
+            return entity.id
+    return ""
+
+
+def draw_again(
+    query: PublishedQuery,
+    entities: Mapping[str, Entity],
+    correct: Iterable[Entity],
+    answers: Sequence[str],
+) -> PublishedQuery:
+    """Return the repaired query with as many distractors, drawn by their frequency as answers."""
+    # They are drawn from `answers`, that of each query of the relation, then from its other
+    # entities. An entity is thus drawn in proportion to the number of queries that it answers, so
+    # that its frequency does not give the answer away. All labels of a row differ.
+    reserve = sorted(set(entities).difference(answers))
+    names = [query.answer]
+    barred = gather_keys([*correct, entities[query.answer]])
+    for name in chain(shuffle_items(answers, query.fact_id), shuffle_items(reserve, query.fact_id)):
+        if len(names) == len(query.candidates):
+            break
+        if name != query.subject_id and not entities[name].conflicts_with(barred):
+            names.append(name)
+            barred |= entities[name].keys
+    # Too few for a draw, or the same candidates: the published row stays.
+    if len(names) < len(query.candidates) or set(names) == set(query.candidates):
+        return query
+    return query.repaired(shuffle_items(sorted(names), f"{query.fact_id}|places"), "drawn_again")
+
+
+def move_answer(query: PublishedQuery) -> PublishedQuery:
+    """Return the query with its answer moved to a position drawn by the hash of its id."""
+    names = [name for name in query.candidates if name != query.answer]
+    place = hash_text(query.fact_id) % len(query.candidates)
+    codes = () if place == len(names) else ("answer_moved",)
+    # In the release the answer is always the last candidate.
+    names.insert(place, query.answer)
+    return query.repaired(names, *codes)
+
+
+def write_rows(
+    config: Linked,
+    repaired: Mapping[int, PublishedQuery],
+    templates: Mapping[str, Mapping[str, str]],
+) -> dict[str, pa.Table]:
+    """Return {language: rows} of the repaired queries, without flags."""
+    # `templates`: {relation: {language: replacement of a published template}}
+    queries = repaired.values()
+    same = {
+        "fact_id": [query.fact_id for query in queries],
+        "relation": [query.relation for query in queries],
+        "subject_id": [query.subject_id for query in queries],
+        "object_id": [query.answer for query in queries],
+        "candidate_ids": [query.candidates for query in queries],
+        "answers": [[query.candidates.index(query.answer)] for query in queries],
+        "published_row": [query.published_row for query in queries],
+    }
+    schema = pa.schema([*REPAIRED][:-1])
+    shared = {name: pa.array(column, schema.field(name).type) for name, column in same.items()}
+    tables = {}
+    for language in config.rows:
+        texts = zip(*write_texts(config, language, repaired, templates), strict=True)
+        tables[language] = pa.table(shared | dict(zip(WRITTEN, texts, strict=True)), schema=schema)
+    return tables
+
+
+def write_texts(
+    config: Linked,
+    language: str,
+    repaired: Mapping[int, PublishedQuery],
+    templates: Mapping[str, Mapping[str, str]],
+) -> Iterator[tuple[str | tuple[str, ...], ...]]:
+    """Yield WRITTEN of each repaired query in one language; `templates` replace published ones."""
+    place, columns = list(config.rows).index(language), config.rows[language]
+    cleaned = clean_all(chain(columns.subject, columns.prompt, *columns.candidates), language)
+    changes = {text: find_codes(text, language) for text in cleaned}
+    for number, query in repaired.items():
+        prompt, subject = columns.prompt[number], columns.subject[number]
+        offered, before = columns.candidates[number], config.queries[number].candidates
+        block = config.entities[query.relation]
+        template = templates.get(query.relation, {}).get(language)
+        label = cleaned.get(subject, subject)
+        name = turn(NAMES.get((language, query.subject_id), label), language)
+        text = template or cleaned.get(prompt, prompt).replace(label, "[X]")
+        labels = tuple([block[x].labels[place] for x in query.candidates])
+        original = tuple([block[x].original[place] for x in query.candidates])
+        meant = [block[x].original[place] if x in block else "" for x in before]
+        codes = {*query.repairs}
+        codes |= {"parallel"} if [cleaned.get(x, x) for x in offered] != meant else set()
+        codes |= {"label"} if labels != original or name != label else set()
+        codes |= {"template"} if template else set()
+        # Damage of a published template does not concern a row with ours.
+        for published in (subject, *offered, *([] if template else [prompt])):
+            codes.update(changes.get(published, ()))
+        yield (
+            name,
+            text.replace("[X]", name),
+            labels,
+            (labels[query.candidates.index(query.answer)],),
+            f"polyprobe:{query.relation}" if template else query.relation,
+            tuple(sorted(codes, key=list(REPAIRS).index)),
+        )
+
+
+def find_codes(text: str, language: str) -> list[str]:
+    """Return the codes of the repairs of a published text."""
+    checks = {
+        "invisible_characters": normalise(text, language) != text,
+        "mixed_alphabets": unmix(text) != text,
+        "simplified": simplify(text, language) != text,
+    }
+    return [code for code, is_so in checks.items() if is_so]

@@ -1,1 +1,87 @@
-"""X-FaKT: questions about countries in their languages."""
+"""Build xfakt: 802 questions about 13 countries in their 13 languages (arXiv:2502.17955).
+
+The source is a folder of the authors' repository with a CSV file for each language, whose rows are
+parallel: a question, its country and its kind. Countries have the names of the files and of Unicode
+CLDR, and those of names.csv: short names, and names of their people, by which answers name them.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+from babel import Locale
+
+from polyprobe.schema.columns import SLOT, Row, to_table
+from polyprobe.schema.languages import refuse_languages
+from polyprobe.system.files import read_table_rows
+from polyprobe.system.messages import PolyprobeError, one_line
+
+DEFAULT_CONFIG = "default"
+FILES = {
+    **{"en": "English", "hi": "Hindi", "zh": "Chinese", "ru": "Russian", "ar": "Arabic"},
+    **{"fr": "French", "ne": "Nepali", "ja": "Japanese", "uk": "Ukrainian", "el": "Greek"},
+    **{"tr": "Turkish", "sw": "Swahili", "th": "Thai"},
+}
+COLUMNS = ("Question", "answers", "label")
+NAMES = {row["iso"]: row for row in read_table_rows(__package__, "names.csv")}
+
+
+def read_questions(folder: Path, language: str) -> pl.DataFrame:
+    """Read the rows of a language: its question, the label of its country, and its kind."""
+    path = folder / f"{FILES[language]}.csv"
+    try:
+        return pl.read_csv(path, columns=COLUMNS)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise PolyprobeError(f"{path} is no table of X-FaKT: {one_line(error)}") from error
+
+
+def list_names(language: str, iso: str, label: str) -> list[str]:
+    """List the names of a country in a language, the file's first."""
+    further = NAMES[iso][language].split(";")
+    return [*dict.fromkeys(filter(None, [label, Locale(language).territories[iso], *further]))]
+
+
+def make_configs(
+    source: str, languages: Sequence[str], mirror: Path | None
+) -> dict[str, dict[str, pa.Table]]:
+    """Return {configuration: {language: rows}} of a folder; `mirror` is unused."""
+    folder = next(iter(sorted(Path(source).rglob("English.csv"))), Path(source, "?")).parent
+    refuse_languages(languages, source, FILES)
+    english = read_questions(folder, "en")
+    order = english["answers"].unique(maintain_order=True).to_list()
+    known = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
+    if unknown := set(order) - set(known):
+        raise PolyprobeError(
+            f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
+        )
+    countries = [known[name] for name in order]
+    tables = {}
+    for language in languages or FILES:
+        rows = read_questions(folder, language)
+        if rows["label"].to_list() != english["label"].to_list():
+            raise PolyprobeError(f"{folder}: {FILES[language]}.csv has other rows than English")
+        first = {english["answers"][k]: rows["answers"][k] for k in reversed(range(len(rows)))}
+        labels = [first[name] for name in order]
+        names = dict(
+            zip(countries, map(list_names, [language] * 13, countries, labels), strict=True)
+        )
+        tables[language] = to_table(
+            Row(
+                f"{kind}-{number:03}",
+                kind,
+                f"{kind}-{number:03}",
+                NAMES[known[country]]["entity"],
+                "",
+                f"{question} {SLOT}",
+                labels,
+                [NAMES[iso]["entity"] for iso in countries],
+                [order.index(country)],
+                names[known[country]],
+                "question",
+            )
+            for number, (question, kind, country) in enumerate(
+                zip(rows["Question"], rows["label"], english["answers"], strict=True), start=1
+            )
+        )
+    return {DEFAULT_CONFIG: tables}

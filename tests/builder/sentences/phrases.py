@@ -59,7 +59,7 @@ def make_rows(language: str) -> list[Row]:
     ]
 
 
-TINY = "polyprobe.builder.recipes.tiny.build"
+TINY = "polyprobe.builder.recipes.tiny"
 
 
 @pytest.fixture
