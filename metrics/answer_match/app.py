@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from polyprobe.metrics.pictures.picture import Bars
-from polyprobe.metrics.space.entries import Entry, Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Entry, Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 
 def compute(module: ModuleType, sheets: Sheets, match: str) -> Output:

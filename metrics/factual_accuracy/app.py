@@ -2,10 +2,9 @@
 
 from types import ModuleType
 
-from polyprobe.metrics.space.entries import Measure, Output, list_groups
+from polyprobe.metrics.space.entries import Measure, Output, list_groups, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_lists, read_marks, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 MEASURES = [
     Measure("all", "accuracy"),

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from polyprobe.metrics.pictures.picture import Bars
-from polyprobe.metrics.space.entries import Entry, Output, pick
+from polyprobe.metrics.space.entries import Entry, Output, pick, view_bars
 from polyprobe.metrics.space.page import make_page
 from polyprobe.metrics.space.sheet import Sheets, read_marks, read_only, read_texts
-from polyprobe.metrics.space.views import view_bars
 
 
 def compute(module: ModuleType, sheets: Sheets, digits: str) -> Output:
