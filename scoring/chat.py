@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from polyprobe.schema.columns import SENTENCE_START
 from polyprobe.scoring.engine import Ids
-from polyprobe.system.files import hash_json
+from polyprobe.system.files import hash_json, read_toml
 from polyprobe.system.messages import PolyprobeError, guess, one_line
 
 from .limits import ExceededError, run_limited
@@ -29,20 +29,9 @@ class Thought(NamedTuple):
     leads: str = ""
 
 
-# The budget of seed is inside its thought.
-XML_TAGS = ("think", "thinking", "thought", "reasoning", "seed:cot_budget_reflect", "seed:think")
-THOUGHTS = (
-    *(Thought(f"<{tag}>", f"</{tag}>") for tag in XML_TAGS),
-    Thought("<|think|>", "<|/think|>"),
-    Thought("[THINK]", "[/THINK]"),
-    Thought("◁think▷", "◁/think▷"),
-    Thought("<|channel>thought", "<channel|>"),
-    Thought("<|inner_prefix|>", "<|inner_suffix|>"),
-    Thought("<|START_THINKING|>", "<|END_THINKING|>", "<|START_RESPONSE|>"),
-    Thought(
-        "<|channel|>analysis<|message|>", "<|end|>", "<|start|>assistant<|channel|>final<|message|>"
-    ),
-)
+_TAGS = read_toml(__package__, "thoughts.toml")
+THOUGHTS = [Thought(f"<{name}>", f"</{name}>") for name in _TAGS["xml"]]
+THOUGHTS += [Thought(*tags) for tags in _TAGS["others"]]
 # The date of templates that write today's: Llama 3.1's own default. A run is the same on every day.
 TODAY = date(2024, 7, 26)
 _DATES = re.compile(r"""\bstrftime_now\(\s*(["'])(.*?)\1\s*\)""")
