@@ -319,7 +319,7 @@ def name_subjects(table: pa.Table) -> list[str]:
     ]
 
 
-def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
+def read_text_lists(column: pa.ChunkedArray) -> list[list[str]]:
     """Return the lists of text of a column; equal ones are one object, for memory."""
     shared: dict[tuple[str, ...], list[str]] = {}
     lists: list[list[str]] = []
@@ -331,10 +331,10 @@ def read_lists(column: pa.ChunkedArray) -> list[list[str]]:
 
 def name_candidates(table: pa.Table) -> list[list[str]]:
     """Return each row's candidates by id, or by label in rows without ids."""
-    labels = read_lists(table["candidates"])
+    labels = read_text_lists(table["candidates"])
     if "candidate_ids" not in table.column_names:
         return labels
-    ids = read_lists(table["candidate_ids"])
+    ids = read_text_lists(table["candidate_ids"])
     return [
         names if names and len(names) == len(row) else row
         for names, row in zip(ids, labels, strict=True)

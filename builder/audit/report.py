@@ -5,7 +5,7 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment
+from jinja2 import Template
 
 from polyprobe.metrics.pictures.picture import Heat, Picture
 from polyprobe.report.finding import Column, Finding, Part, Role, Table
@@ -117,18 +117,14 @@ def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
     counts = audit.languages.values()
     template = files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")
-    text = (
-        Environment()
-        .from_string(template)
-        .render(
-            audit=audit,
-            baseline=audit.baselines[""],
-            clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
-            strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
-            unjudged=sum(each.not_judged for each in counts),
-            symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
-            share=format_share,
-            decimals=format_value,
-        )
+    text = Template(template).render(
+        audit=audit,
+        baseline=audit.baselines[""],
+        clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],
+        strict=max(each.not_parallel_strict - each.not_parallel for each in counts),
+        unjudged=sum(each.not_judged for each in counts),
+        symmetric=[f"{name} {count}" for name, count in audit.symmetric.items() if count],
+        share=format_share,
+        decimals=format_value,
     )
     return list(filter(None, text.splitlines()))

@@ -64,11 +64,8 @@ SPELLING = {"\u200b": UNSPACED, **dict.fromkeys(JOINERS, LETTERS["joined"])}
 
 # A run of spaces with an invisible character, where U+3000 is one and where it is a space
 _RUNS = {
-    is_space: re.compile(f"[ {characters}]*[{characters}][ {characters}]*")
-    for is_space, characters in (
-        (True, re.escape(INVISIBLE.replace(WIDE, ""))),
-        (False, re.escape(INVISIBLE)),
-    )
+    is_space: re.compile("[ {0}]*[{0}][ {0}]*".format(re.escape(characters)))
+    for is_space, characters in ((True, INVISIBLE.replace(WIDE, "")), (False, INVISIBLE))
 }
 VIRAMA = 9  # canonical combining class in all scripts
 _ALPHABETS = ("LATIN", "GREEK", "CYRILLIC")

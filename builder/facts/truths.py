@@ -140,9 +140,7 @@ def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     )
     flags = find_flags(relations, questions)
     return {
-        language: [
-            row._replace(flags=row_flags) for row, row_flags in zip(part, flags, strict=True)
-        ]
+        language: [row._replace(flags=names) for row, names in zip(part, flags, strict=True)]
         for language, part in rows.items()
     }
 

@@ -62,17 +62,15 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     report(f"{config}: {total - len(repaired)} of {total} published rows excluded: no distractors")
     templates = files.list_replacements(published)
     if version == ENTRIES:
-        templates = files.read_entries()
+        templates = files.read_entry_templates()
         before = len(repaired)
         repaired = {row: query for row, query in repaired.items() if query.relation in templates}
         report(f"{config}: {before - len(repaired)} queries left out: no entry for their relation")
     rows = write_rows(source, repaired, templates)
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
-    questions = (
-        zip(part["subject"].to_pylist(), part["answer_forms"].to_pylist(), strict=True)
-        for part in rows.values()
-    )
+    texts = (part.select(["subject", "answer_forms"]).to_pydict() for part in rows.values())
+    questions = (zip(*columns.values(), strict=True) for columns in texts)
     relations = rows["en"]["relation"].to_pylist()
     field = REPAIRED.field("flags")
     flags = pa.array(find_flags(relations, questions), field.type)

@@ -9,7 +9,7 @@ import polars as pl
 from polyprobe.builder.output.config import Config
 from polyprobe.builder.output.tables import codes_table, markdown_table
 from polyprobe.builder.sources import curated as readers
-from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entries
+from polyprobe.builder.sources.bmlama.files import BLOCKS, read_entry_templates
 from polyprobe.builder.sources.bmlama.linked import REPAIRS
 from polyprobe.system.files import read_toml
 
@@ -38,7 +38,7 @@ def describe(configs: Sequence[Config]) -> dict[str, str]:
         "barred": TEXTS["barred"].format(**Counter(pl.read_csv(readers.FOUND)["verdict"])),
         "second": second_answers(),
         "forms": forms_table(configs),
-        "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entries()),
+        "no_entries": ", ".join(x[0] for x in BLOCKS if x[0] not in read_entry_templates()),
     }
 
 

@@ -62,13 +62,8 @@ def keep_source(rows: Sequence[Row], language: str) -> Inflected:
     for number, row in enumerate(rows):
         label, text = answer_label(row), fill_prompt(row)
         start = row.prompt.index(SLOT)
-        outcome = Outcome(
-            *(language, number, row.fact_id, text, text, label),
-            form=label,
-            start=start,
-            end=start + len(label),
-            score=100.0,
-        )
+        span = (label, start, start + len(label), 100.0)
+        outcome = Outcome(language, number, row.fact_id, text, text, label, *span)
         outcomes.append(mark_slots(outcome))
     usable = [outcome.row for outcome in outcomes if outcome.status == FOUND]
     return Inflected(outcomes, {number: rows[number].candidates for number in usable})

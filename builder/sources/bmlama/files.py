@@ -166,7 +166,7 @@ def list_replacements(config: str) -> dict[str, dict[str, str]]:
     return {relation: dict(sorted(table.items())) for relation, table in replacements.items()}
 
 
-def read_entries() -> dict[str, dict[str, str]]:
+def read_entry_templates() -> dict[str, dict[str, str]]:
     """Return {relation: {language: template}} of entries.csv: one form in all languages."""
     # `[X] (capital: [Y]).`: both labels and the noun are in the dictionary form. The first line
     # has each language's punctuation.
