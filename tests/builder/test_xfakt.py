@@ -1,4 +1,4 @@
-"""The recipe `xfakt`: questions about 13 countries in their 13 languages, with names to judge by."""
+"""The recipe `xfakt`: questions about 13 countries in their 13 languages."""
 
 import io
 import zipfile
@@ -57,7 +57,8 @@ def test_a_bad_source_is_one_line(tmp_path, change, message):
     change(source / "results" / "French.csv")
     with pytest.raises(PolyprobeError) as caught:
         build(source, tmp_path / "xfakt")
-    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
     assert not (tmp_path / "xfakt").exists()
 
 
