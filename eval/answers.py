@@ -1,19 +1,22 @@
 """Find in each free answer the object of the relation that it names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from polyprobe.metrics.shared.verdicts import Containment, Judge, Verdict
 from polyprobe.schema.columns import SLOT
+from polyprobe.schema.languages import find_lemma
 from polyprobe.schema.run.folder import ANSWERS, fill_columns
 from polyprobe.schema.run.protocol import NO_CANDIDATES, list_relation_objects, read_forms
+from polyprobe.system.messages import explain_missing_extras, report
 
 from .options import JudgeOptions
 from .questions import DONOR_PROMPT
 
 DEFAULTS = JudgeOptions()
+Pool = dict[str, dict[str, dict[str, None]]]  # names by entity and language
 OBJECTS = "objects"  # column of the labels that `candidates` had
 
 
@@ -35,11 +38,12 @@ class Judges:
     def __init__(
         self, tables: Mapping[str, pa.Table], first: str, options: JudgeOptions = DEFAULTS
     ) -> None:
-        self._kind = Judge if options.match == "names" else Containment
+        self._options = options
         objects = list_relation_objects(tables[first])
         self.names, self._verdicts = objects.names, dict[tuple[Any, ...], Verdict]()
         self._judges: dict[tuple[Any, ...], Judge | Containment] = {}
-        self._pools: dict[str, dict[str, dict[str, dict[str, None]]]] = {
+        self._lemmas: dict[str, Callable[[str], str] | None] = {}
+        self._pools: dict[str, Pool] = {
             relation: {name: {} for name in names} for relation, names in objects.names.items()
         }
         relations = tables[first]["relation"].to_pylist()
@@ -59,13 +63,25 @@ class Judges:
         relation = row["relation"]
         key = language, tuple(self.names[relation])  # relations may share their objects
         if key not in self._judges:
-            self._judges[key] = self._kind(self._pools[relation], language)
+            self._judges[key] = self._make_judge(self._pools[relation], language)
         right = (*(self.names[relation][k] for k in row["answers"] or ()),)
         asked = *key, row["prompt"], answer, right
         if asked not in self._verdicts:  # a donor's answer is that of its own row
             question = row["prompt"].replace(SLOT, "")
             self._verdicts[asked] = self._judges[key].read(answer, question, right)
         return self._verdicts[asked]
+
+    def _make_judge(self, pool: Pool, language: str) -> Judge | Containment:
+        if self._options.match == "contains":
+            return Containment(pool, language)
+        if self._options.lemmatizer == "none":
+            return Judge(pool, language)
+        if language not in self._lemmas:
+            with explain_missing_extras("judging with simplemma", any_package=True):
+                self._lemmas[language] = find_lemma(language)
+            if self._lemmas[language] is None:
+                report(f"{language}: simplemma has no lemmas; letters are compared")
+        return Judge(pool, language, self._lemmas[language] or str)
 
     def make_table(self, language: str, table: pa.Table, answers: Iterable[str]) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`; the donors' answers are behind theirs."""

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # imports datasets
 
 IMPORTED = ("bmlama", "object", "scores")
 MATCHES = ("names", "contains")
+LEMMATIZERS = ("none", "simplemma")
 WITHOUT_SHOTS = ("mpararel", "pll", FREE)  # beginnings of scorings
 _worker = partial(option, panel="Workers")
 
@@ -92,6 +93,13 @@ class JudgeOptions(ImportOptions):
         "How the object is found: names (its forms, in any language) or contains (KLAR: the right "
         "label is a word of the answer, or its beginning).",
         choices=MATCHES,
+        signed=True,
+    )
+    lemmatizer: str = option(
+        "none",
+        "simplemma compares lemmas too; in a language that it lacks, and with none, letters are "
+        "compared.",
+        choices=LEMMATIZERS,
         signed=True,
     )
 

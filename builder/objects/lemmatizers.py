@@ -1,7 +1,7 @@
 """Words and lemmas of texts from Stanza or simplemma, or words without lemmas."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache, partial
 from importlib import import_module
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polyprobe.metrics.shared.words import LETTER, UNINFLECTED, Word, fold_word, read_runs
-from polyprobe.schema.languages import stanza_name
+from polyprobe.schema.languages import find_lemma, list_lemmas, stanza_name
 from polyprobe.system.messages import (
     PolyprobeError,
     explain_missing_extras,
@@ -21,8 +21,6 @@ from polyprobe.system.messages import (
 
 LEMMATIZERS = ("stanza", "simplemma", "none", "auto")
 TRIMMED = re.compile(rf"\w(?:.*[{LETTER}])?", re.DOTALL)
-SIMPLEMMA_CODES = "simplemma.strategies.dictionaries.dictionary_factory"
-SIMPLEMMA_NAMES = {"hr": "hbs", "sr": "hbs", "bs": "hbs", "no": "nb", "iw": "he"}
 
 
 class Lemmatizer(NamedTuple):
@@ -68,17 +66,15 @@ def load_lemmatizer(name: str, language: str, stanza_dir: Path | str | None = No
     has_model = (find_stanza(stanza_dir) / stanza_name(language) / "lemma").is_dir()
     if name == "stanza" or (name == "auto" and has_model):
         return load_stanza(language, stanza_dir)
-    code = SIMPLEMMA_NAMES.get(language, language)
-    codes: Collection[str] = ()
-    with suppress(ModuleNotFoundError):  # `auto` does without
-        codes = import_module(SIMPLEMMA_CODES).SUPPORTED_LANGUAGES
-    if name == "auto" and code not in codes:
-        return Lemmatizer("none", read_runs)
-    with explain_missing_extras("finding objects with simplemma", any_package=True):
-        import simplemma
-    if code not in codes:
-        raise unknown("language", language, "simplemma", codes)
-    lemma = partial(simplemma.lemmatize, lang=code)
+    try:
+        with explain_missing_extras("finding objects with simplemma", any_package=True):
+            lemma = find_lemma(language)
+        if lemma is None:
+            raise unknown("language", language, "simplemma", list_lemmas())
+    except PolyprobeError:
+        if name == "auto":
+            return Lemmatizer("none", read_runs)
+        raise
     return Lemmatizer(f"simplemma {version('simplemma')}", partial(read_runs, lemma=lemma))
 
 

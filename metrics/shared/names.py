@@ -14,6 +14,7 @@ from typing import NamedTuple
 from anyascii import anyascii
 from rapidfuzz.distance import Prefix
 
+from polyprobe.metrics.shared.numbers import NUMERALS, spell_name
 from polyprobe.metrics.shared.similarity import JOINING, MARKED_ENDING, VOWELS, compare_words
 from polyprobe.metrics.shared.words import UNINFLECTED, Word, fold_word, read_runs
 
@@ -26,7 +27,9 @@ SHORT = 3  # letters; a name that is not longer is never inflected or romanised
 LONG, LONGER = 6, 3  # letters of a name of another language, and of an ending without a mark
 # Letters of scripts without spaces between words
 UNSPACED = re.compile("[\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+# Letters whose runs are whole words
 KATAKANA = "".join(map(chr, (*range(0x30A1, 0x30FB), 0x30FC)))
+RUNS = (KATAKANA, f"{NUMERALS}0-9")
 CLITIC = re.compile(r"(?:\w{1,2}|all|dall|dell|nell|qu|sull)['’](?=\w{2})")  # l'Inde
 POSTPOSITIONS = frozenset(
     ("को", "का", "की", "के", "मा", "में", "ले", "से", "ने", "लाई", "बाट", "देखि", "सँग")
@@ -49,6 +52,7 @@ class _Entry(NamedTuple):
     language: str
     words: tuple[Word, ...]
     inflected: bool
+    exact: bool  # a number or date
 
 
 class Names:
@@ -72,20 +76,22 @@ class Names:
         self._romanised: dict[str, list[_Entry]] = defaultdict(list)
         texts: dict[str, tuple[str, str]] = {}
         names = [
-            (self._rank(x), entity, x, name)
+            (self._rank(x), entity, x, name, name != label)
             for entity, languages in pool.items()
-            for x, several in languages.items()
-            for name in several
+            for x, labels in languages.items()
+            for label in labels
+            for name in (label, *spell_name(label, x))
         ]
-        for _, entity, x, name in sorted(names, key=lambda name: name[0]):
-            if UNSPACED.search(name):
+        for _, entity, x, name, exact in sorted(names, key=lambda name: name[0]):
+            if UNSPACED.search(name) or name.isdecimal():  # 1989年
                 texts.setdefault(name.casefold(), (entity, x))
+            if UNSPACED.search(name):
                 continue
             native = x == language
             words = tuple(read_runs([name], lemma)[0] if native else read_runs([name])[0])
             if words:
                 inflected = native and x.partition("-")[0] not in UNINFLECTED
-                self._add(_Entry(entity, x, words, inflected))
+                self._add(_Entry(entity, x, words, inflected, exact))
         self._texts = texts
         patterns = map(_bound, sorted(texts, key=len, reverse=True))
         self._pattern = re.compile("|".join(patterns)) if texts else None
@@ -138,9 +144,9 @@ class Names:
 
 def _bound(name: str) -> str:
     """Return the pattern of a name; one in Katakana is a whole run of it: タイ is not タイムズ."""
-    pattern = re.escape(name)
-    run = not name.strip(KATAKANA)
-    return f"(?<![{KATAKANA}]){pattern}(?![{KATAKANA}])" if run else pattern
+    ends = ((x for x in RUNS if re.match(f"[{x}]", y)) for y in (name[0], name[-1]))
+    before, behind = (next((f"[{x}]" for x in of), "(?!)") for of in ends)
+    return f"(?<!{before}){re.escape(name)}(?!{behind})"
 
 
 def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:
@@ -149,7 +155,7 @@ def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:
         return 0.0
     total = length = 0.0
     for word, part in zip(run, entry.words, strict=True):
-        score = _compare(word, part, entry.inflected)
+        score = _compare(word, part, entry.inflected, entry.exact)
         if score < LEAST:
             return 0.0
         total += score * len(part.form)
@@ -157,15 +163,15 @@ def _compare_runs(run: Sequence[Word], entry: _Entry) -> float:
     return total / length
 
 
-def _compare(word: Word, part: Word, inflected: bool) -> float:
+def _compare(word: Word, part: Word, inflected: bool, exact: bool) -> float:
     """Return the similarity of a word of a text and of a name."""
-    size = len(part.form)
+    size, exact = len(part.form), exact or part.form[-1].isdecimal()
     if word.form.startswith(part.form) and word.form != part.form:
         ending = word.form[size:]
-        long = not inflected and size >= LONG and len(ending) <= LONGER
+        long = not inflected and not exact and size >= LONG and len(ending) <= LONGER
         if ending in POSTPOSITIONS or long or MARKED_ENDING.fullmatch(ending):
             return ATTACHED
-    if len(word.form) < SHORT or (size <= SHORT and not inflected):
+    if exact or len(word.form) < SHORT or (size <= SHORT and not inflected):
         return 100.0 * (word.form == part.form)
     if size <= FEW and inflected and _exchanges(word.form, part.form):
         return 0.0

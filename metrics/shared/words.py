@@ -16,6 +16,7 @@ ACCENTS = [c for c in map(chr, range(0x300, 0x11000)) if unicodedata.category(c)
 LETTER = rf"\w{UNSEEN}{''.join(ACCENTS)}"
 WORD = re.compile(rf"\w(?:[{LETTER}'’ʼ·]*[{LETTER}])?")
 FOLDED = str.maketrans({"ё": "е", "ґ": "г", "і": "и", "ї": "и", "’": "'", "ʼ": "'"})
+FOLDED |= {x: str(unicodedata.digit(chr(x))) for x in range(0x80, 0x20000) if chr(x).isdecimal()}
 LEFT_OUT = str.maketrans("", "", UNSEEN + OPTIONAL)
 
 
