@@ -70,7 +70,10 @@ DATASETS = {
         lambda folder: edit(folder / "README.md", "configs:", "config:"),
         "README.md: 'configs' lists no data_files",
     ),
-    "other-files: missing": (lambda folder: (folder / FR).unlink(), f"default/fr is {FR}: no such file"),
+    "other-files: missing": (
+        lambda folder: (folder / FR).unlink(),
+        f"default/fr is {FR}: no such file",
+    ),
     "other-files": (
         lambda folder: (
             edit(folder / "README.md", f"path: {FR}", f"path: {EN}") or (folder / FR).unlink()
