@@ -57,9 +57,7 @@ def load_facts(
 
 
 def read_splits(
-    dataset: str | Splits,
-    config: str | None = None,
-    languages: str | Sequence[str] | None = None,
+    dataset: str | Splits, config: str | None = None, languages: str | Sequence[str] | None = None
 ) -> dict[str, pa.Table]:
     """Return the tables of `load_facts` without checks."""
     config = convert_value("config", config, str | None)

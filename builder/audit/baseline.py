@@ -60,7 +60,7 @@ def find_prior(split: Split, n_train: int) -> float | None:
     rows, shares = list(zip(split.candidates, split.answers, strict=True)), []
     counts = Counter(names[place] for names, right in rows[:n_train] for place in right)
     for names, right in rows[n_train:]:
-        most = max(counts[name] for name in names)
-        best = [counts[name] == most for name in names]
+        highest = max(counts[name] for name in names)
+        best = [counts[name] == highest for name in names]
         shares.append(sum(best[place] for place in right) / sum(best))
     return float(np.mean(shares)) if counts and shares else None

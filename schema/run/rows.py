@@ -152,10 +152,10 @@ def choose_examples(table: pa.Table, options: Any, n: int) -> tuple[list[int], l
     of_relations: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for _, subject in sorted(zip(answers, order, strict=True), key=lambda pair: pair[0][1]):
         of_relations[subject[0]].append(subject)
-    if few := [f"{x} has {len(of)}" for x, of in of_relations.items() if len(of) < n + 2]:
+    if lacks := [f"{x} has {len(of)}" for x, of in of_relations.items() if len(of) < n + 2]:
         raise PolyprobeError(
-            f"--shots {n} needs {n + 2} subjects of each relation; {', '.join(few)}: use fewer, or "
-            "leave these relations out (--exclude)"
+            f"--shots {n} needs {n + 2} subjects of each relation; {', '.join(lacks)}: use fewer, "
+            "or leave these relations out (--exclude)"
         )
     examples = {subject for of in of_relations.values() for subject in of[:n]}
     rest = [k for k, subject in enumerate(subjects) if subject not in examples]

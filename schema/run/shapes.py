@@ -223,8 +223,8 @@ def _search(values: pa.Array, name: str, may_be_null: bool = False) -> Iterator[
         if name in MOST:
             yield from _mark(pc.greater(values, MOST[name]), f"{name} has a probability above 1")
     elif pa.types.is_integer(values.type):
-        least = LEAST.get(name, 0)
-        yield from _mark(pc.less(values, least), f"{name} has a number below {least}")
+        minimum = LEAST.get(name, 0)
+        yield from _mark(pc.less(values, minimum), f"{name} has a number below {minimum}")
 
 
 def _mark(bad: pa.Array, text: str) -> Iterator[Fault]:

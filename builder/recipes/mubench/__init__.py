@@ -95,9 +95,9 @@ def read_facts(mirror: Path | None, languages: Collection[str]) -> dict[str, dic
     for config in PUBLISHED:
         names, relations, columns = read_published(config, mirror)
         keys = [*zip(columns["en"].prompt, columns["en"].answer, strict=True)]
-        known = [ids.get(key, name) for key, name in zip(keys, names, strict=True)]
+        fact_ids = [ids.get(key, name) for key, name in zip(keys, names, strict=True)]
         for language in (columns.keys() - facts.keys()).intersection(languages):
-            table = make_published_table(columns[language], known, relations)
+            table = make_published_table(columns[language], fact_ids, relations)
             facts[language] = {fact["fact_id"]: Row(**fact) for fact in table.to_pylist()}
         ids |= zip(keys, names, strict=True)
     return facts
@@ -172,7 +172,7 @@ def make_configs(
     files, made = find_files(source, languages), defaultdict[str, dict[str, list[Row]]](dict)
     facts, aligned = read_facts(mirror, files), defaultdict[str, dict[str, Row]](dict)
     for language, paths in files.items():
-        known, right = facts.get(language, {}), defaultdict[str, set[str]](set)
+        published, right = facts.get(language, {}), defaultdict[str, set[str]](set)
         parts = {part: read_lettered(path, f"{language}-{part}") for part, path in paths.items()}
         for row in chain.from_iterable(parts.values()):
             right[row.prompt].update(row.answer_forms)
@@ -180,9 +180,10 @@ def make_configs(
         for part, rows in parts.items():
             seen = trained if part != "train" else ()
             rows = [flag(row, right[row.prompt], row.prompt in seen) for row in rows]
-            made[f"{language}-{part}"][language] = rows = link(rows, known.values(), language)
+            made[f"{language}-{part}"][language] = rows = link(rows, published.values(), language)
             for row in rows:
-                if row.fact_id in known and (x := reorder(row, known[row.fact_id], language)):
+                fact = published.get(row.fact_id)
+                if fact and (x := reorder(row, fact, language)):
                     aligned[row.fact_id][language] = x
     for _, of in sorted(aligned.items()):
         flags = sorted({flag for row in of.values() for flag in row.flags or ()})

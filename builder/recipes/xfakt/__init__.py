@@ -38,8 +38,8 @@ def read_questions(folder: Path, language: str) -> pl.DataFrame:
 
 def list_names(language: str, iso: str, label: str) -> list[str]:
     """List the names of a country in a language, the file's first."""
-    further = NAMES[iso][language].split(";")
-    return [*dict.fromkeys(filter(None, [label, Locale(language).territories[iso], *further]))]
+    short = NAMES[iso][language].split(";")
+    return [*dict.fromkeys(filter(None, [label, Locale(language).territories[iso], *short]))]
 
 
 def make_configs(
@@ -50,12 +50,12 @@ def make_configs(
     refuse_languages(languages, source, FILES)
     english = read_questions(folder, "en")
     order = english["answers"].unique(maintain_order=True).to_list()
-    known = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
-    if unknown := set(order) - set(known):
+    iso_of = {name: iso for iso in NAMES for name in list_names("en", iso, "")}
+    if unknown := set(order) - set(iso_of):
         raise PolyprobeError(
             f"{folder / 'English.csv'}: {min(unknown)!r} is none of the 13 countries of X-FaKT"
         )
-    countries = [known[name] for name in order]
+    countries = [iso_of[name] for name in order]
     tables = {}
     for language in languages or FILES:
         rows = read_questions(folder, language)
@@ -63,21 +63,20 @@ def make_configs(
             raise PolyprobeError(f"{folder}: {FILES[language]}.csv has other rows than English")
         first = {english["answers"][k]: rows["answers"][k] for k in reversed(range(len(rows)))}
         labels = [first[name] for name in order]
-        names = dict(
-            zip(countries, map(list_names, [language] * 13, countries, labels), strict=True)
-        )
+        pairs = zip(countries, labels, strict=True)
+        names = {iso: list_names(language, iso, label) for iso, label in pairs}
         tables[language] = to_table(
             Row(
                 f"{kind}-{number:03}",
                 kind,
                 f"{kind}-{number:03}",
-                NAMES[known[country]]["entity"],
+                NAMES[iso_of[country]]["entity"],
                 "",
                 f"{question} {SLOT}",
                 labels,
                 [NAMES[iso]["entity"] for iso in countries],
                 [order.index(country)],
-                names[known[country]],
+                names[iso_of[country]],
                 "question",
             )
             for number, (question, kind, country) in enumerate(
