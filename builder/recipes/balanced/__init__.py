@@ -28,10 +28,7 @@ from .rows import draw_queries, list_total, verbalise
 LEFT_OUT = {"reason": pl.String, "detail": pl.String, "facts": pl.Int64}
 USED_TEMPLATES = {"relation": pl.String, "templates": pl.Int64, "facts": pl.Int64, "rows": pl.Int64}
 IN_TOTAL = "in total"  # the place of a line with an empty detail, where it is shown
-NOT_ASKED = "relation not requested"
 NO_LABEL = "no label"
-NO_SENTENCE = "no template"
-NOT_BOTH = "no template or no sentence"
 ROLES = {"truths": "correct answers"}  # roles with another name in cards
 
 
@@ -128,7 +125,7 @@ def list_missing(
 ) -> Iterator[tuple[str, str, int]]:
     """Yield the counts of excluded facts (LEFT_OUT): by relation, label and template."""
     coverage, languages = material.coverage, request.languages
-    yield (NOT_ASKED, "", material.content.facts.height - coverage.facts.height)
+    yield ("relation not requested", "", material.content.facts.height - coverage.facts.height)
     labelled = layers[LABELLED]
     yield (NO_LABEL, "", int((~labelled).sum()))
     for language in languages:
@@ -137,14 +134,14 @@ def list_missing(
     counts = dict(dumb.sort("relation").iter_rows())
     # With --wording a fact may lack either; which one is not counted.
     if request.wording:
-        yield from list_total(NOT_BOTH, counts)
+        yield from list_total("no template or no sentence", counts)
         return
     present = set(material.templates.select("relation", "language").iter_rows())
     places = {
         f"{relation} in {', '.join(x for x in languages if (relation, x) not in present)}": count
         for relation, count in counts.items()
     }
-    yield from list_total(NO_SENTENCE, places)
+    yield from list_total("no template", places)
 
 
 def take_notes(

@@ -19,7 +19,6 @@ from polyprobe.system.messages import track
 from .material import Material, mark
 
 ALONE = "one candidate"
-OVER = "over --max-per-relation"
 
 
 class Query(NamedTuple):
@@ -57,7 +56,7 @@ def draw_queries(
         queries += additions
         singles[relation] = tried - len(additions)
         over += len(group) - tried
-    return queries, [*list_total(ALONE, singles), (OVER, "", over)]
+    return queries, [*list_total(ALONE, singles), ("over --max-per-relation", "", over)]
 
 
 def draw_relation(

@@ -17,19 +17,11 @@ from polyprobe.builder.sources import SOURCES, read_source
 from polyprobe.system.files import read_table_rows, read_toml
 from polyprobe.system.messages import report
 
-from .files import (
-    PUBLISHED,
-    REPOSITORY,
-    Columns,
-    Published,
-    list_paths,
-    read_fallback_templates,
-    read_published,
-)
+from . import files
 
-__all__ = ["REPOSITORY", "read_fallback_templates"]
-
-LANGUAGES = tuple(list_paths("53"))
+REPOSITORY = files.REPOSITORY
+read_fallback_templates = files.read_fallback_templates
+LANGUAGES = tuple(files.list_paths("53"))
 LICENCE = SOURCES["bmlama"]["licence"]
 REPAIRS: dict[str, str] = read_toml(__package__, "repairs.toml")
 """{code of a repair: its meaning}, in the order in which a row lists them."""
@@ -87,7 +79,7 @@ class Entity:
 class Linked(NamedTuple):
     """A configuration's rows, linked: {relation: {id: entity}}, and all labels of mParaRel."""
 
-    rows: Mapping[str, Columns]
+    rows: Mapping[str, files.Columns]
     queries: list[PublishedQuery]
     entities: Mapping[str, Mapping[str, Entity]]
     labels: pl.DataFrame
@@ -125,7 +117,7 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
 def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
     """Return {published configuration: its rows with Wikidata ids from mParaRel}."""
     report("reading the published rows, and the facts of mpararel")
-    published = {config: read_published(config, mirror) for config in PUBLISHED}
+    published = {config: files.read_published(config, mirror) for config in files.PUBLISHED}
     languages = sorted({language for part in published.values() for language in part.columns})
     facts = read_source("mpararel", mirror, languages)
     linked = {}
@@ -139,7 +131,7 @@ def read_linked(mirror: Path | None = None) -> dict[str, Linked]:
 
 
 def link_rows(
-    relations: Sequence[str], rows: Mapping[str, Columns], facts: Facts
+    relations: Sequence[str], rows: Mapping[str, files.Columns], facts: Facts
 ) -> list[Fact | None]:
     """Return for each row the known fact with the most votes of languages, or None."""
     # A language votes for every fact of the row's relation with the labels of its subject and
@@ -169,7 +161,7 @@ def link_rows(
 
 
 def collect_entities(
-    published: Published, links: Sequence[Fact | None], facts: Facts
+    published: files.Published, links: Sequence[Fact | None], facts: Facts
 ) -> tuple[dict[str, dict[str, Entity]], list[str]]:
     """Return {relation: {id: entity}}, and the id of each row's answer."""
     # An answer has the labels of its published rows; damaged ones are restored. The relation's
@@ -248,7 +240,7 @@ def name_strangers(
 
 
 def read_queries(
-    published: Published,
+    published: files.Published,
     links: Sequence[Fact | None],
     entities: Mapping[str, Mapping[str, Entity]],
     answers: Sequence[str],
