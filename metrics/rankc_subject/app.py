@@ -55,8 +55,8 @@ def split(sheets: Sheets) -> tuple[Sheets, Sheets]:
         languages = [name for name in table if name not in _SHARED]
         need(sheet, *(name + DONOR for name in languages))
         donors = {name: sheet[name + DONOR] for name in languages}
-        columns = {x: sheet[x] for x in ("query", "candidate", DONOR_ANSWERS) if x in sheet}
-        return {file: table}, {file: columns | donors}
+        shared = {x: sheet[x] for x in ("query", "candidate", DONOR_ANSWERS) if x in sheet}
+        return {file: table}, {file: shared | donors}
     names = ("donor_scores", "donor_answers")
     need_run(sheets, "scores", "answers", *names)
     columns = zip(*(sheet[name] for sheet in sheets.values() for name in names), strict=False)
