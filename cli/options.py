@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from polyprobe.eval.options import check_languages
-from polyprobe.report.pictures import LABELS, ORDERS
+from polyprobe.report.pictures import LABELS, ORDERS, check_figure
 from polyprobe.schema.languages import parse_languages, split_list
 from polyprobe.scoring.options import FREE
 from polyprobe.system.files import write_text
@@ -137,12 +137,6 @@ def say(*lines: RenderableType) -> None:
         Console().print(line, soft_wrap=isinstance(line, str))
 
 
-def _check_figure(file: Path) -> None:
-    from polyprobe.report.pictures.draw import check_figure
-
-    check_figure(file)
-
-
 @dataclass(frozen=True)
 class PictureOptions(Options):
     """A picture in a file."""
@@ -151,7 +145,7 @@ class PictureOptions(Options):
         None,
         "Save a picture to this .svg, .pdf or .png file (the last two: extra `figures`).",
         panel=PICTURES,
-        check=_check_figure,
+        check=check_figure,
     )
     draw: str | None = option(
         None,
