@@ -290,7 +290,7 @@ def list_notes_of_wording(comparison: VersionComparison) -> Iterator[str]:
             interval = f"{ci[0]:.1f} to {ci[1]:.1f}" if ci else "–"
             yield (
                 f"chrF {language}: {chrf.corpus:.1f}, mean of sentences {chrf.sentences:.1f} "
-                f"({interval}), {overlap.unit}s, {variant} against {reference} as reference"
+                f"({interval}), {overlap.compared}s, {variant} against {reference} as reference"
             )
         yield f"chrF signature: {overlap.signature}"
     for group, counts_of_group in words.n_facts.items() if words else ():
