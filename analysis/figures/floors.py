@@ -9,12 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from polyprobe.metrics.accuracy_at_1.formulas import find_accuracy
-from polyprobe.metrics.rankc.formulas import (
-    find_rankc,
-    find_rankc_adjusted,
-    rankc_chance,
-    rankc_pairs,
-)
+from polyprobe.metrics.rankc import formulas
 from polyprobe.metrics.shared.intervals import Figure, add_mean, divide, estimate_figure, name_pairs
 from polyprobe.metrics.shared.rows import Rows
 from polyprobe.system.files import read_toml
@@ -59,11 +54,11 @@ def _rank_by(column: str, facts: ScoredFacts) -> Places:
     flat = {x: -masked_scores(t, column).compressed() for x, t in facts.tables.items()}
     ranked = facts.settle({x: Rows(numbers, facts.sizes) for x, numbers in flat.items()})
     weights = facts.options.weights
-    values = rankc_pairs(ranked, weights)
+    values = formulas.rankc_pairs(ranked, weights)
     if not values.shape[1]:
         return {}
-    adjusted = find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
-    figures = {"rankc": find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
+    adjusted = formulas.find_rankc_adjusted(facts.languages, values, facts.sizes, weights)
+    figures = {"rankc": formulas.find_rankc(facts.languages, values), "rankc_adjusted": adjusted}
     return {name: _measure(figure) for name, figure in figures.items()}
 
 
@@ -125,7 +120,7 @@ def _find_nonsense(facts: ScoredFacts) -> Places:
         return {}
     rows = second.terms.counted
     sizes = second.sizes[rows]
-    room: np.ndarray = 1 - rankc_chance(sizes, facts.options.weights)
+    room: np.ndarray = 1 - formulas.rankc_chance(sizes, facts.options.weights)
     level = float(second.n_right[rows] / sizes @ room / room.sum())
     return {"rankc_right": dict.fromkeys([*name_pairs(facts.languages), "mean"], level)}
 
