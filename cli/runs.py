@@ -69,52 +69,40 @@ def evaluate(
         show_run(evaluate_request(request, output))
 
 
-@take_options(ImportOptions)
-def import_(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="CSV, TSV, JSON, JSON lines or Parquet: tables, samples of lm-eval, details of "
-            "lighteval (with their results), scores of a run."
-        ),
-    ],
-    dataset: Dataset,
-    output: RunFolder,
-    config: Config = None,
-    *,
-    options: ImportOptions,
-) -> None:
-    """Make a run of scores or choices that were computed elsewhere."""
-    _show_import(files, dataset, output, config, options)
+def _make_import(group: type[ImportOptions], help_of_files: str, text: str) -> Any:
+    """Make a command that makes a run of what was computed elsewhere."""
+
+    @take_options(group)
+    def command(
+        files: Annotated[list[str], typer.Argument(help=help_of_files)],
+        dataset: Dataset,
+        output: RunFolder,
+        config: Config = None,
+        *,
+        options: ImportOptions,
+    ) -> None:
+        check_dataset_name(dataset)
+        # these imports take a second; mistakes of the user are refused before
+        from polyprobe.eval.imports import import_run
+
+        show_run(import_run(files, dataset, config, output, options))
+
+    command.__doc__ = text
+    return command
 
 
-@take_options(JudgeOptions)
-def judge(
-    files: Annotated[
-        list[str],
-        typer.Argument(
-            help="CSV, TSV, JSON, JSON lines or Parquet with free answers: tables, samples of "
-            "lm-eval, details of lighteval."
-        ),
-    ],
-    dataset: Dataset,
-    output: RunFolder,
-    config: Config = None,
-    *,
-    options: JudgeOptions,
-) -> None:
-    """Make a run of free answers that were written elsewhere, by the names in them."""
-    _show_import(files, dataset, output, config, options)
-
-
-def _show_import(
-    files: list[str], dataset: str, output: Path, config: str | None, options: ImportOptions
-) -> None:
-    check_dataset_name(dataset)
-    # these imports take a second; mistakes of the user are refused before
-    from polyprobe.eval.imports import import_run
-
-    show_run(import_run(files, dataset, config, output, options))
+import_ = _make_import(
+    ImportOptions,
+    "CSV, TSV, JSON, JSON lines or Parquet: tables, samples of lm-eval, details of lighteval (with "
+    "their results), scores of a run.",
+    "Make a run of scores or choices that were computed elsewhere.",
+)
+judge = _make_import(
+    JudgeOptions,
+    "CSV, TSV, JSON, JSON lines or Parquet with free answers: tables, samples of lm-eval, details "
+    "of lighteval.",
+    "Make a run of free answers that were written elsewhere, by the names in them.",
+)
 
 
 def demo(
