@@ -64,7 +64,7 @@ def add_recipe(name: str) -> None:
         config: Annotated[
             Texts,
             typer.Option(
-                callback=one_of((*configs, *variants)),
+                callback=one_of("--config", (*configs, *variants)),
                 help=f"Comma-separated configurations (default: all): {names}.",
             ),
         ] = None,

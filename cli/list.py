@@ -68,7 +68,7 @@ KINDS: dict[str, Callable[[], Rows]] = {
 def list_kinds(
     kind: Annotated[
         str | None,
-        typer.Argument(callback=one_of(KINDS), help=f"{', '.join(KINDS)} (default: all)."),
+        typer.Argument(callback=one_of("kind", KINDS), help=f"{', '.join(KINDS)} (default: all)."),
     ] = None,
 ) -> None:
     """List datasets, metrics, scorings, translators and export formats by name."""

@@ -97,23 +97,8 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     return Parameter(part.name, Parameter.KEYWORD_ONLY, default=info, annotation=kind)
 
 
-def one_of(names: Collection[str]) -> Callable[[typer.CallbackParam, Any], Any]:
-    """Make the callback of an option or argument that accepts only known names.
-
-    It is called while the command line is read, before a command imports anything.
-    """
-
-    def check(parameter: typer.CallbackParam, value: Any) -> Any:
-        # options that may be repeated are lists with commas
-        for text in [value] if isinstance(value, str) else split_list(value):
-            check_option(parameter.opts[0], text, names)
-        return value
-
-    return check
-
-
 def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value | None]:
-    """Make the callback of an option whose value a function refuses by an error."""
+    """Make the callback of an option whose value a function refuses, before slow imports."""
 
     def call(value: _Value | None) -> _Value | None:
         if value is not None:
@@ -121,6 +106,17 @@ def checked(check: Callable[[_Value], None]) -> Callable[[_Value | None], _Value
         return value
 
     return call
+
+
+def one_of(flag: str, names: Collection[str]) -> Callable[[Any], Any]:
+    """Make the callback of an option or argument that accepts only known names, see `checked`."""
+
+    def check(value: str | list[str]) -> None:
+        # options that may be repeated are lists with commas
+        for text in [value] if isinstance(value, str) else split_list(value):
+            check_option(flag, text, names)
+
+    return checked(check)
 
 
 def parse_splits(text: str | None) -> list[str] | None:

@@ -53,7 +53,7 @@ def export(
     format: Annotated[
         str,
         typer.Option(
-            callback=one_of([*RUN_FORMATS, *HARNESSES]),
+            callback=one_of("--format", [*RUN_FORMATS, *HARNESSES]),
             help=f"For a run: {', '.join(RUN_FORMATS)}. For a dataset: {', '.join(HARNESSES)}.",
             show_default=False,
         ),
