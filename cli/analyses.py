@@ -160,9 +160,7 @@ class BoardOptions(PictureOptions, Outputs):
         "headline figures that all runs have).",
     )
     parameters: Path | None = option(
-        None,
-        "TSV file of models and parameter counts; overrides run.json.",
-        metavar="FILE",
+        None, "TSV file of models and parameter counts; overrides run.json.", metavar="FILE"
     )
     despite_differences: bool = option(
         False, "Accept runs that are not comparable, and show their differences."

@@ -9,12 +9,7 @@ import typer
 
 from polyprobe.analysis.figures.options import MetricOptions
 from polyprobe.analysis.options import BootstrapOptions, RowOptions
-from polyprobe.eval.options import (
-    EvaluationOptions,
-    EvaluationRequest,
-    ImportOptions,
-    JudgeOptions,
-)
+from polyprobe.eval.options import EvaluationOptions, EvaluationRequest, ImportOptions, JudgeOptions
 from polyprobe.schema.languages import split_list
 from polyprobe.schema.locate import check_dataset_name
 from polyprobe.scoring.embedded import TRAINED
@@ -53,8 +48,7 @@ def evaluate(
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
     config: Config = None,
     dry_run: Annotated[
-        bool,
-        typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score."),
+        bool, typer.Option("--dry-run", help="Only count the queries, prompts and tokens to score.")
     ] = False,
     *,
     options: EvaluationOptions,

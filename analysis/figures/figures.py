@@ -182,8 +182,7 @@ KERNELS = {
     "coverlap": Kernel(FACTS, lambda facts: find_coverlap(facts.right)),
     **{name: Kernel(SECOND_RANKINGS, partial(_find_terms, name)) for name in (*RATIOS, *MEANS)},
     "rankc_templates": Kernel(
-        TEMPLATE_RANKINGS,
-        lambda terms: find_centred(terms.languages, terms.within, terms.counted),
+        TEMPLATE_RANKINGS, lambda terms: find_centred(terms.languages, terms.within, terms.counted)
     ),
     "rankc_other_template": Kernel(
         TEMPLATE_RANKINGS,

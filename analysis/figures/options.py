@@ -61,9 +61,7 @@ class RankingOptions(Options):
         choices=("id", "label", "keep"),
     )
     templates: str = _figures(
-        "all",
-        "Templates that consistency counts: all or reviewed.",
-        choices=("all", "reviewed"),
+        "all", "Templates that consistency counts: all or reviewed.", choices=("all", "reviewed")
     )
     figures: Sequence[str] | None = _figures(
         None,
