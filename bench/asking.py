@@ -7,6 +7,7 @@ runs/asking-*; an interrupted run is resumed.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from polyprobe.schema.run.folder import Run
 
 LANGUAGES = ["en", "fr", "es", "de"]
 SAMPLE, SEED, RESAMPLES = 160, 0, 10_000
-WAYS = {
+WAYS: dict[str, dict[str, Any]] = {
     "cloze": {"scoring": "object"},
     "chat": {"scoring": "object", "chat": True},
     "letters": {"scoring": "letters", "chat": True},
