@@ -1,22 +1,27 @@
 """Find in each free answer the object of the relation that it names."""
 
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from polyprobe.metrics.shared.verdicts import Containment, Judge, Verdict
-from polyprobe.schema.columns import SLOT
+from polyprobe.schema.columns import SENTENCE_START, SLOT
 from polyprobe.schema.languages import find_lemma
+from polyprobe.schema.load import Splits, load_facts
 from polyprobe.schema.run.folder import ANSWERS, fill_columns
 from polyprobe.schema.run.protocol import NO_CANDIDATES, list_relation_objects, read_forms
-from polyprobe.system.messages import explain_missing_extras, report
+from polyprobe.system.messages import PolyprobeError, explain_missing_extras, report
 
 from .options import JudgeOptions
 from .questions import DONOR_PROMPT
 
 DEFAULTS = JudgeOptions()
+SURROGATE = re.compile("[\ud800-\udfff]")
 Pool = dict[str, dict[str, dict[str, None]]]  # names by entity and language
+Show = Callable[[str], str]
+Tables = Mapping[str, pa.Table]
 OBJECTS = "objects"  # column of the labels that `candidates` had
 
 
@@ -27,6 +32,16 @@ def hide_objects(table: pa.Table) -> pa.Table:
     return table.append_column(OBJECTS, table["candidates"]).set_column(at, "candidates", none)
 
 
+def load_names(dataset: str | Splits, config: str | None, languages: Sequence[str]) -> Tables:
+    """Load all splits, for the names in every language; or these, where others cannot be read."""
+    try:
+        return load_facts(dataset, config)
+    except PolyprobeError as error:
+        tables = load_facts(dataset, config, languages)
+        report(f"warning: only names in {', '.join(tables)} are found: {error}")
+        return tables
+
+
 class Judges:
     """A judge for each language and relation; the entities are the relation's objects.
 
@@ -35,9 +50,7 @@ class Judges:
         first: the language whose labels identify objects without ids.
     """
 
-    def __init__(
-        self, tables: Mapping[str, pa.Table], first: str, options: JudgeOptions = DEFAULTS
-    ) -> None:
+    def __init__(self, tables: Tables, first: str, options: JudgeOptions = DEFAULTS) -> None:
         self._options = options
         objects = list_relation_objects(tables[first])
         self.names, self._verdicts = objects.names, dict[tuple[Any, ...], Verdict]()
@@ -65,11 +78,11 @@ class Judges:
         if key not in self._judges:
             self._judges[key] = self._make_judge(self._pools[relation], language)
         right = (*(self.names[relation][k] for k in row["answers"] or ()),)
-        asked = *key, row["prompt"], answer, right
-        if asked not in self._verdicts:  # a donor's answer is that of its own row
-            question = row["prompt"].replace(SLOT, "")
-            self._verdicts[asked] = self._judges[key].read(answer, question, right)
-        return self._verdicts[asked]
+        case = *key, row["prompt"], answer, right
+        if case not in self._verdicts:  # a donor's answer is that of its own row
+            question = row["prompt"].rpartition(SENTENCE_START)[2].replace(SLOT, "")
+            self._verdicts[case] = self._judges[key].read(answer, question, right)
+        return self._verdicts[case]
 
     def _make_judge(self, pool: Pool, language: str) -> Judge | Containment:
         if self._options.match == "contains":
@@ -83,11 +96,17 @@ class Judges:
                 report(f"{language}: simplemma has no lemmas; letters are compared")
         return Judge(pool, language, self._lemmas[language] or str)
 
-    def make_table(self, language: str, table: pa.Table, answers: Iterable[str]) -> pa.Table:
-        """Return the rows with the columns of `ANSWERS`; the donors' answers are behind theirs."""
+    def make_table(
+        self, language: str, table: pa.Table, answers: Iterable[str], show: Show
+    ) -> pa.Table:
+        """Return the rows with the columns of `ANSWERS`.
+
+        The answers in the sentences of donors are behind those of the rows. `show` writes a prompt
+        as it was sent.
+        """
         texts = iter(answers)
         rows = table.select(["relation", "prompt", "answers", "donor_answers", DONOR_PROMPT])
-        own = [self._judge(language, row, next(texts)) for row in rows.to_pylist()]
+        verdicts = [self._judge(language, row, next(texts)) for row in rows.to_pylist()]
         of_donors = [
             self._judge(language, row | {"prompt": row[DONOR_PROMPT]}, next(texts))
             if row[DONOR_PROMPT]
@@ -95,8 +114,9 @@ class Judges:
             for row in rows.rename_columns({"answers": "", "donor_answers": "answers"}).to_pylist()
         ]
         columns = {x: table[x] for x in ANSWERS.names if x in table.column_names}
-        columns |= {name: pa.array([row[name] for row in own]) for name in own[0]}
+        columns |= {name: pa.array([row[name] for row in verdicts]) for name in verdicts[0]}
         columns |= {
+            "asked": pa.array(map(show, table["prompt"].to_pylist()), pa.string()),
             "donor_answer": pa.array([row and row["answer"] for row in of_donors], pa.string()),
             "donor_scores": pa.array([row and row["scores"] for row in of_donors]),
             # No object is left out: answers are compared, not rankings.
@@ -108,8 +128,7 @@ class Judges:
         kind, entity, *_ = self.read(language, row, answer)
         return {
             "scores": [float(name == entity) for name in self.names[row["relation"]]],
-            "asked": row["prompt"].replace(SLOT, "").rstrip(),
-            "answer": answer,
+            "answer": SURROGATE.sub("\ufffd", answer),  # Parquet has no lone ones
             "verdict": kind,
             "entity": entity,
         }

@@ -115,7 +115,7 @@ class ConsistencyCallback(TrainerCallback):
         self._figures: dict[str, float] | None = None  # of the current weights
         scoring = self._options.scoring
         protocol = protocol_of(scoring)
-        if protocol.kind != "scores":
+        if protocol.kind != "scores" or protocol.answers:
             raise PolyprobeError(f"scoring {scoring!r} cannot follow a training; choose another")
         tables = load_facts(dataset, config, self._options.languages, protocol.contrasts)
         self._own_candidates = bool(find_different(tables.values()).any())

@@ -29,13 +29,13 @@ from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.messages import report as say
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
-from .answers import Judges, hide_objects
+from .answers import Judges, Show, hide_objects, load_names
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
 from .questions import NO_DONORS, add_starts, annotate, check_prefix
 from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
-from .work.score_store import OWN_STORE, open_store
+from .work.score_store import OWN_STORE, QueryScores, open_store
 
 # Writes the scores or predictions of a run's missing languages, given their rows.
 Filling = Callable[[Run, Settings, Mapping[str, pa.Table]], None]
@@ -135,16 +135,19 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
         return partial(fill_predictions, scorer, options)
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if protocol_of(scorer.scoring).answers:
-        make = evaluation.find_judges().make_table
-        fill = partial(
-            fill, make=lambda x, table, rows: make(x, table, [y.text or "" for y in rows])
-        )
+        fill = partial(fill, make=partial(_judge, evaluation.find_judges(), scorer.show))
     if scorer.model is not None:
         return fill
     if not protocol_of(scorer.scoring).answers:
         check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
     # requests may cost money
     return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
+
+
+def _judge(
+    judges: Judges, show: Show, language: str, table: pa.Table, rows: Sequence[QueryScores]
+) -> pa.Table:
+    return judges.make_table(language, table, [row.text or "" for row in rows], show)
 
 
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:
@@ -245,8 +248,9 @@ class Evaluation(NamedTuple):
 
     def find_judges(self) -> Judges:
         """Return the judges of free answers, which know the objects in all languages."""
-        dataset, config, *_ = self.request[1:]
-        return Judges(load_facts(dataset, config), self.run.settings().languages[0])
+        first = self.run.settings().languages[0]
+        names = [*dict.fromkeys([first, *self.tables])]
+        return Judges(load_names(self.request.dataset, self.config, names), first)
 
 
 def resolve(request: EvaluationRequest, output: str | Path) -> Evaluation:

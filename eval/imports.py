@@ -22,7 +22,7 @@ from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
-from polyprobe.schema.run.protocol import as_asked, check_askable
+from polyprobe.schema.run.protocol import BLANK, as_asked, check_askable, protocol_of
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ANSWER, LETTERS
@@ -30,7 +30,7 @@ from polyprobe.system.files import HASH, hash_files, hash_json, locked
 from polyprobe.system.messages import PolyprobeError, guess, quote, report
 from polyprobe.system.options import with_keywords
 
-from .answers import Judges
+from .answers import Judges, load_names
 from .donors import Donors, deal_donors
 from .options import ImportOptions, JudgeOptions
 from .questions import DONOR_PROMPT, NO_DONORS, annotate
@@ -49,6 +49,7 @@ class RowScores(NamedTuple):
     scores: list[float]  # in the order of the candidates; of a choice 1 for it, else 0
     tokens: Sequence[int] | None = None
     text: str = ""  # a free answer instead
+    context: str | None = None  # what a harness had in front of it
 
 
 Scores = dict[tuple[str, bool, int], RowScores]  # by language, whether with a donor, row
@@ -125,10 +126,10 @@ def import_run(
     languages = {language for source in replies.values() for language, _ in source}
     tables = {language: splits[language] for language in splits if language in languages}
     if not tables:
-        raise PolyprobeError("no scores; name other files or --languages")
+        raise PolyprobeError(f"no {options.contents}; name other files or --languages")
     if silent := [x for x in splits if options.languages and x not in tables]:
         text = "correct the files or --languages"
-        raise PolyprobeError(f"no scores in {' and '.join(silent)}; {text}")
+        raise PolyprobeError(f"no {options.contents} in {' and '.join(silent)}; {text}")
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
     free = options if isinstance(options, JudgeOptions) else None
@@ -138,13 +139,14 @@ def import_run(
     annotated = annotate(asked, donors)
     scoring, scored = _join_sources(replies, FactIndex(annotated), options)
     check_askable(tables, scoring)
-    lost = _find_missing(scored, rows, [*tables], options.allow_missing)
+    lost = _find_missing(scored, rows, [*tables], options)
+    columns = protocol_of(scoring).columns
     settings = Settings(
         model=options.model or output.name,
         revision="unknown",
         dataset=make_absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
         config=config or find_default(dataset),
-        fingerprint={language: fingerprint(table) for language, table in tables.items()},
+        fingerprint={x: fingerprint(table, columns) for x, table in tables.items()},
         languages=[*tables],
         limit=options.limit,
         sample=options.sample,
@@ -161,7 +163,8 @@ def import_run(
     rows = [row for row in rows if row not in lost]
     with locked(run.folder):
         run.open(settings)
-        judges = Judges(load_facts(dataset, config), next(iter(tables)), free) if free else None
+        names = load_names(dataset, config, [*tables]) if free else tables
+        judges = Judges(names, next(iter(tables)), free) if free else None
         for language in run.missing(tables):
             make = partial(_judge, judges, donors) if judges else _make_table
             run.write(language, make(annotated[language], language, rows, scored))
@@ -248,14 +251,15 @@ def _join_sources(
 
 
 def _find_missing(
-    replies: Scores, rows: Sequence[int], languages: Sequence[str], allow_missing: bool
+    replies: Scores, rows: Sequence[int], languages: Sequence[str], options: ImportOptions
 ) -> set[int]:
     """Find the chosen rows without scores in a language; refuse them unless it is allowed."""
     missing = {x: [row for row in rows if (x, False, row) not in replies] for x in languages}
     for language, lost in missing.items():
         listed = ", ".join(map(str, lost[:3])) + ", …" * (len(lost) > 3)
-        text = f"{language}: {len(lost):,} of {len(rows):,} rows have no scores ({listed})"
-        if lost and (not allow_missing or len(lost) == len(rows)):
+        shares = f"{len(lost):,} of {len(rows):,} rows"
+        text = f"{language}: {shares} have no {options.contents} ({listed})"
+        if lost and (not options.allow_missing or len(lost) == len(rows)):
             raise PolyprobeError(f"{text}; add --allow-missing to leave them out everywhere")
         if lost:
             report(text)
@@ -281,13 +285,19 @@ def _judge(
     replies: Scores,
 ) -> pa.Table:
     """Judge the answers to some rows of a language; those of donors are of their own rows."""
-    texts = {row: scored.text for (x, _, row), scored in replies.items() if x == language}
-    served = [donors.rows[row] if donors.rows[row] in texts else None for row in rows]
-    at, table = table.column_names.index(DONOR_PROMPT), table.take(rows)
-    marks = pa.array([place is not None for place in served])
-    prompts = pc.if_else(marks, table[DONOR_PROMPT], None)
-    answers = [texts[row] for row in (*rows, *served) if row is not None]
-    return judges.make_table(language, table.set_column(at, DONOR_PROMPT, prompts), answers)
+    answers = {row: scored for (x, _, row), scored in replies.items() if x == language}
+    sent = {table["prompt"][row].as_py(): x.context for row, x in answers.items()}
+    places = [donors.rows[row] if donors.rows[row] in answers else None for row in rows]
+    marks, table = pa.array([place is not None for place in places]), table.take(rows)
+    at, prompts = table.column_names.index(DONOR_PROMPT), table[DONOR_PROMPT]
+    prompts = pc.if_else(marks, prompts, None)
+    texts = [answers[row].text for row in (*rows, *places) if row is not None]
+    show = partial(_show_prompt, sent)
+    return judges.make_table(language, table.set_column(at, DONOR_PROMPT, prompts), texts, show)
+
+
+def _show_prompt(sent: Mapping[str, str | None], prompt: str) -> str:
+    return sent[prompt] or prompt.removesuffix(SLOT).replace(SLOT, BLANK).rstrip()
 
 
 def _join_answer(
@@ -301,7 +311,7 @@ def _join_answer(
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens
     if isinstance(options, JudgeOptions):
-        return RowScores(place, ANSWER, [], text=reply.text)
+        return RowScores(place, ANSWER, [], None, reply.text, reply.context)
     names = labels if reply.names is None else [_tidy(str(name)) for name in reply.names]
     scoring, n = options.scoring or SCORED, len(labels)
     if values is None:

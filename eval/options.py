@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from polyprobe.schema.languages import parse_languages
 from polyprobe.schema.locate import check_dataset_name
@@ -81,6 +81,7 @@ class ImportOptions(DatasetOptions):
     )
     tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
     allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")
+    contents: ClassVar[str] = "scores"
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,7 @@ class JudgeOptions(ImportOptions):
         choices=LEMMATIZERS,
         signed=True,
     )
+    contents: ClassVar[str] = "answers"
 
 
 @dataclass(frozen=True)

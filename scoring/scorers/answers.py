@@ -1,21 +1,24 @@
 """Free answers: short greedy texts behind the questions, instead of scores of candidates."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
 
 import torch
 from transformers import GenerationConfig
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.chat import Chat
+from polyprobe.scoring.chat import QUESTION, Chat
 from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.scoring.options import ANSWER_TOKENS
+from polyprobe.scoring.served.chat import write_messages
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.scoring.served.server import Form
+from polyprobe.system.messages import PolyprobeError
 
-from .queries import Queries
+from .queries import Queries, join_context
 from .scorer import Prepared, Scored, Scorer
 
 LINE = "\n"  # ends the answer to a question that is no message of a chat
@@ -24,24 +27,45 @@ LINE = "\n"  # ends the answer to a question that is no message of a chat
 class AnswerScorer:
     """Let the model write at most `answer_tokens` tokens behind each question, greedily.
 
-    Candidates are not read: each question has a single empty one. Without a chat the answer ends
-    with its line. Questions of equal length share a batch, so none is padded.
+    Each token is the most probable one: penalties and samplers that the model's authors recommend
+    are not applied. Candidates are not read: each question has a single empty one. Without a chat
+    the answer ends with its line. Questions of equal length share a batch, so none is padded.
     """
 
     model: Any
     tokenizer: Any
     engine: Any
     chat: Chat | None
+    # Writes a prompt as the model reads it; it holds no model
+    show: Callable[[str], str]
 
     def __init__(self, *args: Any, answer_tokens: int = ANSWER_TOKENS, **options: Any) -> None:
         super().__init__(*args, **options)
         self.n_written = answer_tokens
         self.stop = None if self.chat else LINE
         self.scoring = f"answer-{answer_tokens}" + "-line" * bool(self.stop)
+        self.show = partial(show_prompt, self.chat)
 
     def inputs(self, prompts: Sequence[str]) -> list[Input]:
         """Return what the model reads of each question, up to its slot."""
         raise NotImplementedError
+
+    def list_ends(self) -> list[int]:
+        """List the tokens that end an answer."""
+        ids = self.model.generation_config.eos_token_id
+        ids = self.tokenizer.eos_token_id if ids is None else ids
+        return [ids] if isinstance(ids, int) else [*(ids or ())]
+
+    def check_inputs(self, plan: Plan) -> None:
+        """Refuse inputs as scorers do, and answers for which there is no room behind them."""
+        super().check_inputs(plan)  # type: ignore[misc]
+        longest = max((len(row.ids) for row in plan.reads), default=0)
+        room = min(self.tokenizer.model_max_length, self.engine.positions) - longest
+        if room < self.n_written:
+            raise PolyprobeError(
+                f"behind a question of {longest} tokens the model has room for {max(room, 0)}, an "
+                f"answer has up to {self.n_written}; lower --answer-tokens"
+            )
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each question, whose end is read."""
@@ -66,34 +90,59 @@ class AnswerScorer:
             rows = [*of_length]
             size = max(1, self.engine.batch_tokens // (_count(rows[0]) + self.n_written))
             for start in range(0, len(rows), size):
-                for part, made in self.engine.run_parts(rows[start : start + size], self._generate):
-                    texts |= zip(part, made, strict=True)
+                batch = rows[start : start + size]
+                for part, lines in self.engine.run_parts(batch, self._generate):
+                    texts |= zip(part, lines, strict=True)
                     progress(len(texts), len(inputs))
         return texts
 
     @torch.inference_mode()
     def _generate(self, batch: Sequence[Input]) -> list[str]:
-        model, own = self.model, self.model.generation_config
+        ends = self.list_ends()
         settings = GenerationConfig(
             max_new_tokens=self.n_written,
             do_sample=False,
             num_beams=1,
-            eos_token_id=own.eos_token_id,
+            eos_token_id=ends or None,
             pad_token_id=self.engine.network.pad,
-            stop_strings=self.stop,
+            decoder_start_token_id=batch[0].ids[0],
         )
-        ids = torch.tensor([row.source or row.ids for row in batch], device=model.device)
-        start = torch.tensor([row.ids for row in batch], device=model.device)
+        ids = torch.tensor([row.source or row.ids for row in batch], device=self.model.device)
+        start = torch.tensor([row.ids for row in batch], device=self.model.device)
         options = {"decoder_input_ids": start} if batch[0].source else {}
-        made = model.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),
-            generation_config=settings,
-            tokenizer=self.tokenizer,
-            **options,
+        with _without_own_settings(self.model):
+            ids = self.model.generate(
+                ids,
+                attention_mask=torch.ones_like(ids),
+                generation_config=settings,
+                stopping_criteria=[self._has_stop],
+                **options,
+            )
+        # Behind its end a row is padded, and the padding may be a word.
+        rows = [
+            [*takewhile(lambda token: token not in ends, row)]
+            for row in ids[:, start.shape[1] :].tolist()
+        ]
+        texts = self.tokenizer.batch_decode(
+            rows, skip_special_tokens=True, clean_up_tokenization_spaces=False
         )
-        texts = self.tokenizer.batch_decode(made[:, start.shape[1] :], skip_special_tokens=True)
         return [*map(partial(end_line, stop=self.stop), texts)]
+
+    def _has_stop(self, ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+        """Mark the rows whose last token has the stop."""
+        # `stop_strings` of transformers reads the whole vocabulary first, and not every one.
+        texts = self.tokenizer.batch_decode(ids[:, -1:].tolist()) if self.stop else [""] * len(ids)
+        return torch.tensor([(self.stop or "-") in text for text in texts], device=ids.device)
+
+
+@contextmanager
+def _without_own_settings(model: Any) -> Iterator[None]:
+    """Set a model's own settings aside: `generate` adds them to the given ones."""
+    settings, model.generation_config = model.generation_config, GenerationConfig()
+    try:
+        yield
+    finally:
+        model.generation_config = settings
 
 
 def _count(row: Input) -> int:
@@ -110,14 +159,29 @@ def end_line(text: str, stop: str | None) -> str:
     return text.partition(stop)[0].rstrip() if stop else text
 
 
+def cut_question(prompt: str) -> str:
+    """Return the text of a prompt up to its slot, with its examples."""
+    return join_context(prompt[: prompt.index(SLOT)].rstrip())
+
+
+def show_prompt(chat: Chat | None, prompt: str) -> str:
+    """Write a prompt as the model reads it, without the tokenizer's own special tokens."""
+    text = cut_question(prompt)
+    return chat.head.replace(QUESTION, text).rstrip(" ") if chat else text
+
+
 class ServedAnswerScorer(AnswerScorer, Scorer):
     """The same with a chat server: it has the tokenizer, and its questions have numbers."""
 
     def __init__(self, engine: Any, chat: Chat, answer_tokens: int) -> None:
         self.chat = chat
         super().__init__(engine, None, answer_tokens=answer_tokens)
+        self.show = partial(_show_messages, chat.head)
 
     def inputs(self, prompts: Sequence[str]) -> list[Input]:
         """Return the number of each question, up to its slot."""
-        texts = (prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts)
-        return [Input((self.engine.server.number(text),)) for text in texts]
+        return [Input((self.engine.server.number(cut_question(x)),)) for x in prompts]
+
+
+def _show_messages(head: str, prompt: str) -> str:
+    return write_messages(head, cut_question(prompt))

@@ -15,7 +15,7 @@ from polyprobe.scoring.engine.prefix import Prefix
 from polyprobe.scoring.options import BOS
 from polyprobe.system.messages import PolyprobeError, check_option
 
-from .answers import AnswerScorer
+from .answers import AnswerScorer, cut_question
 from .letters import LettersScorer
 from .part import FirstPieceScorer, ObjectScorer, SettlingScorer, pieces_behind
 from .queries import Queries, join_context
@@ -229,10 +229,10 @@ class CausalAnswerScorer(AnswerScorer, CausalScorer):
 
     def inputs(self, prompts: Sequence[str]) -> list[Input]:
         """Return the ids of each question, with the conversation around it."""
-        stems = [prompt[: prompt.index(SLOT)].rstrip() for prompt in prompts]
+        questions = [*map(cut_question, prompts)]
         if self.chat is None:
-            return [*map(Input, self.prefixes(stems))]
-        heads = self.chat.encode([""] * len(stems), self.tokenizer, [*map(join_context, stems)])
+            return [*map(Input, self.prefixes(questions))]
+        heads = self.chat.encode([""] * len(questions), self.tokenizer, questions)
         return [Input(front) for front, _ in heads]
 
 

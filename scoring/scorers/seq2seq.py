@@ -20,7 +20,7 @@ from .part import FirstPieceScorer, ObjectScorer, SettlingScorer
 from .queries import Queries, join_context
 from .scorer import Family, Scorer
 
-SENTINEL = "<extra_id_0>"
+SENTINEL, CLOSING = "<extra_id_0>", "<extra_id_1>"
 
 
 class Seq2SeqNetwork(Network):
@@ -148,9 +148,23 @@ class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
 class Seq2SeqAnswerScorer(AnswerScorer, Seq2SeqScorer):
     """Write the sentinel's filling."""
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.show = _show_source
+
+    def list_ends(self) -> list[int]:
+        """List the tokens that end a filling, the next sentinel among them."""
+        ids = self.tokenizer(CLOSING, add_special_tokens=False)["input_ids"]
+        closing = [x for x in ids if self.tokenizer.decode([x]).strip() == CLOSING]
+        return [*super().list_ends(), *closing]
+
     def inputs(self, prompts: Sequence[str]) -> list[Input]:
         """Return each question as the source, and the decoder's ids up to the sentinel."""
         return [Input((self._start, self._sentinel), self._source(x)) for x in prompts]
+
+
+def _show_source(prompt: str) -> str:
+    return join_context(prompt).replace(SLOT, SENTINEL)
 
 
 SEQ2SEQ = Family(

@@ -87,8 +87,7 @@ class ChatServer(TopCompletions):
         return [answer["choices"][0]["message"].get("content") or ""]
 
     def _write(self, ids: Sequence[int]) -> str:
-        text = json.dumps(self._texts[ids[0]], ensure_ascii=False)
-        return self.head.replace(QUESTION, text[1:-1])
+        return write_messages(self.head, self._texts[ids[0]])
 
     def _mend(self, form: dict[str, Any]) -> dict[str, Any]:
         """Return a form as far as the server takes it."""
@@ -110,6 +109,11 @@ class ChatServer(TopCompletions):
             if "logprobs" in words:
                 raise LimitedError(f"no log-probabilities ({words})") from error
             raise
+
+
+def write_messages(head: str, question: str) -> str:
+    """Return messages as JSON; `head` has QUESTION in the place of the question."""
+    return head.replace(QUESTION, json.dumps(question, ensure_ascii=False)[1:-1])
 
 
 def join_spellings(tops: Sequence[tuple[float, str]]) -> dict[str, float]:

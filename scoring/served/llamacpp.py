@@ -69,7 +69,11 @@ class LlamaCpp(Server):
     async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
         """Return the text behind the only prompt."""
         body = {"prompt": [*prompts[0]], "n_predict": form.tokens, "temperature": 0}
-        body |= {"stop": [form.stop] if form.stop else [], "response_fields": ["content"]}
+        body |= {
+            "repeat_penalty": 1.0,  # 1.1 in old versions
+            "stop": [form.stop] if form.stop else [],
+            "response_fields": ["content"],
+        }
         return [(await self.post(client, "/completion", body))["content"]]
 
     async def places(self, client: Any, prompts: Sequence[Sequence[int]]) -> list[Place]:
