@@ -124,8 +124,9 @@ def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
         exists = options.cache or (run.folder / OWN_STORE).exists()
         store = open_store(run, settings, options.cache) if exists else None
         work = plan_work(missing, store)
-        line = forecast(work, loaded.scorer, options.price)
-        return line if work.tasks else "nothing is left to score"
+        if not work.tasks:
+            return "nothing is left to score"
+        return forecast(work, loaded.scorer, options.price)
 
 
 def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questions") -> Filling:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from polyprobe.schema.run.folder import AGREE, EFFECTS, N_PROMPT, PROMPT, SCORES
 from polyprobe.schema.run.protocol import NO_CANDIDATES
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.load import Loaded, ModelSource
-from polyprobe.scoring.options import SUMS
+from polyprobe.scoring.options import SUMS, ScorerOptions
 from polyprobe.scoring.scorers import Scorer
 from polyprobe.system.files import is_hash
 from polyprobe.system.messages import DESCRIPTION, Console, PolyprobeError
@@ -108,15 +108,15 @@ def forecast(work: Work, scorer: Scorer, price: str | None) -> str:
     planned = sum(len(task.prompts) for task in some) or 1
     calls, inputs, tokens = (round(sum(p) * queries / planned) for p in zip(*parts, strict=True))
     about = "about " if step > 1 else ""
-    cost = ""
+    n_out = inputs * scorer.n_written
+    more = f", {n_out:,} or fewer in answers" if scorer.n_written > 1 else ""
     if price:
         price_in, price_out = read_price(price)
-        n_out = inputs * scorer.n_written
-        cost = f"; {(tokens * price_in + n_out * price_out) / 1e6:,.4f} at --price {price}"
+        more += f"; {(tokens * price_in + n_out * price_out) / 1e6:,.4f} at --price {price}"
     what = "requests with" if scorer.model is None else "batches of"
     return (
         f"{queries:,} queries to score, {work.n_stored:,} known: {about}{calls:,} {what} "
-        f"{inputs:,} prompts, {tokens:,} tokens{cost}"
+        f"{inputs:,} prompts, {tokens:,} tokens{more}"
     )
 
 
@@ -286,8 +286,10 @@ def choose_workers(model: str, options: EvaluationOptions, loaded: Loaded) -> Wo
     scorer = loaded.scorer
     if options.distributor is None:
         return partial(score_here, scorer)
+    # The options of a command are of a class that other processes cannot import.
+    values = {part.name: getattr(options, part.name) for part in fields(ScorerOptions)}
     same = replace(
-        options,
+        ScorerOptions(**values),
         batch_tokens=scorer.engine.batch_tokens,
         product=scorer.engine.product,
         device=scorer.model.device.type,
