@@ -156,7 +156,9 @@ def import_run(
         device="unknown",
         donor=donor,
         **choice,
-        further=_describe_files(paths, scored) | ({"missing": str(len(lost))} if lost else {}),
+        further=options.signature_parts
+        | _describe_files(paths, scored)
+        | ({"missing": str(len(lost))} if lost else {}),
         versions={"polyprobe": version("polyprobe")},
     )
     settings.left_out.update({"not imported": len(lost)} if lost else {})

@@ -191,14 +191,6 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
                 f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
             )
 
-    @property
-    def signature_parts(self) -> dict[str, str]:
-        """Return the options that the signature names when they are not the default."""
-        signed = {name for name, x in collect_options(type(self)).items() if x.signed}
-        changed = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
-        return {name: str(getattr(self, name)) for name in changed if name in signed}
-
-
 @dataclass(frozen=True)
 class CallbackOptions(ScoringOptions, QuestionOptions):
     """All options of `ConsistencyCallback`."""

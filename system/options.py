@@ -139,6 +139,13 @@ class Options:
                 declaration.refuse(value)
         self.check()
 
+    @property
+    def signature_parts(self) -> dict[str, str]:
+        """Return the options that the signature names when they are not the default."""
+        signed = {name for name, x in collect_options(type(self)).items() if x.signed}
+        changed = [x.name for x in fields(self) if getattr(self, x.name) != x.default]
+        return {name: str(getattr(self, name)) for name in changed if name in signed}
+
     def check(self) -> None:
         """Refuse an option without the one that it needs, or beside one that it excludes."""
         declared = collect_options(type(self))

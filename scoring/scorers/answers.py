@@ -36,7 +36,6 @@ class AnswerScorer:
     tokenizer: Any
     engine: Any
     chat: Chat | None
-    # Writes a prompt as the model reads it; it holds no model
     show: Callable[[str], str]
 
     def __init__(self, *args: Any, answer_tokens: int = ANSWER_TOKENS, **options: Any) -> None:

@@ -63,6 +63,8 @@ class Scorer(ABC):
     bos: str | None = None  # how a causal scorer begins a sentence
     chat: Chat | None = None  # the conversation in front of each text
     n_written = 1  # most tokens behind an input; a server writes one if nothing is asked for
+    # Of free answers: writes a prompt as the model reads it, and holds no model
+    show: Callable[[str], str]
     # What else the scores depend on, by its name in the signature
     extra: Mapping[str, str] = MappingProxyType({})
 

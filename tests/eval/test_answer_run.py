@@ -122,8 +122,8 @@ def test_the_forecast_counts_the_tokens_of_answers(tmp_path, cache):
 @pytest.mark.slow
 @pytest.mark.acceptance
 def test_workers_give_the_run_of_one_process(done, tmp_path):
-    words = [*WORDS, "--answer-tokens", "8", "--sample", "12", "--shots", "2", "--no-cache",
-             "--languages", "en,ka", "--devices", "2", "--output", str(tmp_path / "run")]  # fmt: skip
+    words = [*WORDS, "--answer-tokens", "8", "--sample", "12", "--shots", "2", "--no-cache"]
+    words += ["--languages", "en,ka", "--devices", "2", "--output", str(tmp_path / "run")]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.output
     for language in ("en", "ka"):
