@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
@@ -20,7 +20,7 @@ from polyprobe.scoring.options import (
     is_name,
 )
 from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.options import Options, collect_options, option
+from polyprobe.system.options import Options, option
 
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits

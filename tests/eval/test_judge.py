@@ -143,7 +143,7 @@ ODD = {
     "<script>alert('Берлин')</script><p>Париж</p>": "right",
     "<div class='Берлин'>Париж</div>": "right",
     "Па\x00риж": "outside",
-    "\x00\x1b[31mПариж\x07": "right",
+    "\x00\x1bПариж\x07": "right",
     "<think>Берлин</think>Париж": "right",
     "<think>Париж": "empty",
     "None": "outside",

@@ -92,6 +92,6 @@ def test_servers_give_the_answers_of_this_process(kind, name, request, tmp_path)
 def compare(own, served, kind, name):
     """Quantised weights are multiplied in 8 bits by llama.cpp, so that some texts change."""
     same = sum(a == b for a, b in zip(own, served, strict=True))
-    print(kind, name, same, len(own))
+    print(kind, name, same, len(own), [x for x in zip(own, served, strict=True) if x[0] != x[1]])
     exact = kind == "vllm" or name == "geolm"
     assert same == len(own) if exact else same >= len(own) / 2
