@@ -31,7 +31,7 @@ from .figures import (
     expand_names,
 )
 from .floors import find_floors
-from .modules import find_lack, measure_modules, share_read
+from .modules import find_lack, measure_modules, share_read, share_verdicts
 from .options import EVERY, MetricOptions
 from .predictions import read_predictions, summarize_predictions
 from .units import Units, resolve_bootstrap
@@ -96,6 +96,8 @@ def find_results(
         figures["by_popularity"] = parts.measure_popularity(popularity, right, units)
     if facts and facts.protocol.options:
         figures["letters_read"] = share_read(facts)
+    if facts and facts.protocol.answers:
+        figures["verdicts"] = share_verdicts(tables)
     figures["left_out"]["rows"] = left_out
     return {
         "definition": DEFINITION,

@@ -13,6 +13,7 @@ from polyprobe.metrics.paraphrase_consistency.formulas import measure_consistenc
 from polyprobe.metrics.recall_at_k.formulas import measure_recall
 from polyprobe.metrics.shared.intervals import Resampling, estimate, mean_of
 from polyprobe.metrics.shared.rows import Rows, take
+from polyprobe.metrics.shared.verdicts import KINDS
 from polyprobe.schema.columns import split_fact
 from polyprobe.schema.run.folder import EFFECTS
 from polyprobe.scoring.options import LETTERS
@@ -88,6 +89,15 @@ def share_read(facts: ScoredFacts) -> dict[str, float]:
         counts = table["n_tokens"].to_pylist()
         total = sum(len(row) * min(len(row), orders) for row in counts)
         shares[language] = sum(map(sum, counts)) / total
+    return shares
+
+
+def share_verdicts(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, float]]:
+    """Compute the share of each kind of verdict on free answers, by language."""
+    shares = {}
+    for language, table in tables.items():
+        counts = Counter(table["verdict"].to_pylist())
+        shares[language] = {kind: counts[kind] / len(table) for kind in KINDS}
     return shares
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from polyprobe.analysis.errors import RULES
 from polyprobe.analysis.figures.figures import (
@@ -53,6 +54,7 @@ WITHIN, BETWEEN = BY_NAME["rankc_templates"], BY_NAME["rankc_other_template"]
 QUANTITIES = ("answer", "right")
 _LINES = read_toml(__package__, "terms.toml")["run"]
 EFFECTS = _LINES["effects"]
+VERDICTS: dict[str, str] = _LINES["verdicts"]
 SHARES = {name: title for name, title in EFFECTS.items() if name.startswith("share_")}
 
 
@@ -63,6 +65,8 @@ def make_run_finding(results: Mapping[str, Any], parts: Sequence[Part] = ()) -> 
     tables = [_make_languages_table(results, figures)] if figures else []
     if "error_types" in results:
         tables.append(make_errors_table(results["error_types"]))
+    if "verdicts" in results:
+        tables.append(make_verdicts_table(results))
     notes = [*_list_notes(results, figures, names), f"signature {title}"]
     return Finding(title, [*parts, Part("Figures", tables)], notes=notes)
 
@@ -108,6 +112,30 @@ def make_errors_table(errors: Mapping[str, Mapping[str, Any]]) -> Table:
     for language, shares in errors.items():
         estimates = [Estimate(shares[name], shares.get(f"{name}_ci")) for name in RULES]
         rows.append([language, shares["n_queries"], *estimates])
+    return Table(columns, rows)
+
+
+def name_verdict(kind: str) -> str:
+    """Name a verdict in a line."""
+    return VERDICTS[kind].replace("\n", " ")
+
+
+def make_verdicts_table(results: Mapping[str, Any], run: int = 0) -> Table:
+    """Make a row for each language: the share of each verdict on its free answers, in percent.
+
+    On a page, a share leads to the examples of the `run`: its language, another one, and a search.
+    """
+    columns = [Column("language", Role.NAME)]
+    columns += [Column(head, Role.SHARE) for head in VERDICTS.values()]
+    rows = []
+    for language, shares in results.get("verdicts", {}).items():
+        others = [x for x in results["languages"] if x != language]
+        row: list[Any] = [language]
+        for kind in VERDICTS:
+            term = quote(f"{language}: {name_verdict(kind)};", safe="")
+            link = f"#{run}/{language}/{others[0]}/{term}" if others and shares[kind] else ""
+            row.append(Cell(Estimate(shares[kind]), link=link))
+        rows.append(row)
     return Table(columns, rows)
 
 

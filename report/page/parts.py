@@ -28,6 +28,7 @@ from polyprobe.report.findings.run import (
     make_popularity_table,
     make_relations_table,
     make_templates_part,
+    make_verdicts_table,
 )
 from polyprobe.report.show import (
     NO_WIDTH,
@@ -49,6 +50,7 @@ class Titles:
 
     PAIRS = "Consistency of each pair"
     ACCURACY = "Accuracy by language"
+    VERDICTS = "Verdicts on the answers"
     SHARES = "Facts by number of languages"
     CALIBRATION = "Calibration"
     MASKS = "Accuracy by the largest number of masks"
@@ -175,6 +177,12 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     blocks: list[Table | str] = [*lines, means, _FLOOR, floors, every, notes, *of_second]
     yield Part("Means and floors", blocks)
     yield Part(Titles.ACCURACY, [make_accuracies_table(report), _FLOOR])
+    verdicts = [
+        make_verdicts_table(part.results, place)._replace(title=part.name)
+        for place, part in enumerate(report.parts)
+    ]
+    if any(table.rows for table in verdicts):
+        yield Part(Titles.VERDICTS, [_TEXTS["verdicts"], *verdicts])
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:

@@ -1,0 +1,82 @@
+"""Verdicts on free answers in results.json, on the page, and the examples behind their shares."""
+
+import pytest
+
+from polyprobe.analysis.figures.compute import find_results
+from polyprobe.eval.imports import judge_answers
+from polyprobe.metrics.shared.verdicts import KINDS
+from polyprobe.report.findings.run import VERDICTS
+from polyprobe.report.page import write_report
+from polyprobe.report.page.examples import LONGEST, collect_examples, read_answers
+from polyprobe.schema.run.folder import Run
+from tests.making.browser import open_page
+from tests.making.facts import write_facts
+
+SCRIPT = "<script>document.title='pwned'</script> Berlin"  # to facts about Germany
+IMAGE = "<img src=x onerror=\"document.title='pwned'\"> Berlin"
+LONG = f"Paris {'x' * 100_000}"
+# To the facts of France, Germany, Italy and Russia, twice; by language.
+ANSWERS = {
+    "en": [LONG, SCRIPT, "Paris", "I don't know.", "Paris", IMAGE, "London", ""],
+    "ru": ["Париж", "Berlin", "Рим", "Москва", "Париж", "柏林", "Рим", "Москва"],
+}
+COUNTS = {  # by hand
+    "en": {"right": 4, "another": 1, "outside": 1, "refusal": 1, "empty": 1},
+    "ru": {"right": 6, "right_english": 1, "right_other": 1},
+}
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    answers = [
+        {"language": language, "row": row, "answer": text}
+        for language, texts in ANSWERS.items()
+        for row, text in enumerate(texts)
+    ]
+    dataset = str(write_facts(folder / "facts"))
+    judge_answers(answers, dataset, output=folder / "run", languages=[*ANSWERS])
+    return Run(folder / "run")
+
+
+def test_verdicts_are_shares_by_language(judged):
+    assert [*VERDICTS] == [*KINDS]
+    shares = {x: {kind: COUNTS[x].get(kind, 0) / 8 for kind in KINDS} for x in ANSWERS}
+    assert find_results(judged)["verdicts"] == shares
+    assert judged.read_results()["verdicts"] == shares
+
+
+def test_examples_have_question_answer_verdict_and_entity(judged):
+    answers = read_answers(judged, [*ANSWERS])
+    examples = collect_examples(judged.settings(), answers, 1_000_000)
+    rows = {fact["id"]: [row[4:] for row in fact["rows"]] for fact in examples["facts"]}
+    question = "Germany: its capital is ___."
+    assert rows["P36:C1:1"] == [
+        [question, SCRIPT, "right", "T1"],
+        ["Германия: столица — ___.", "Berlin", "right, in English", "T1"],
+    ]
+    long = rows["P36:C0:0"][0][1]
+    cut = len(LONG) - LONGEST
+    assert long == f"{LONG[:LONGEST]} … [{cut:,} more characters]"
+
+
+@pytest.mark.acceptance
+def test_a_share_leads_to_its_answers_which_are_text(judged, tmp_path, browser):
+    write_report([judged.folder], tmp_path / "report.html")
+    page = open_page(browser, tmp_path / "report.html")
+    shares = page.locator("section", has_text="Verdicts on the answers").locator("td a")
+    assert shares.all_inner_texts() == ["50.0", *["12.5"] * 4, "75.0", "12.5", "12.5"]
+    answers = page.locator("#examples .side:first-child blockquote")
+    for place, texts in {2: ["London"], 3: ["I don't know."], 6: ["Berlin"]}.items():
+        shares.nth(place).click()
+        assert answers.all_inner_texts() == texts
+    page.fill("#words", "onerror")
+    assert page.locator("#examples blockquote").first.inner_text() in (IMAGE, "柏林")
+    page.fill("#words", "")
+    page.fill("#words", "pwned")
+    assert {SCRIPT, IMAGE} <= {*page.locator("#examples blockquote").all_inner_texts()}
+    page.fill("#words", "refusal")
+    assert page.locator("#examples .fact").count() == 1
+    assert page.locator("#examples").locator("script, img").count() == 0
+    assert page.title().startswith("polyprobe: ")
+    page.close()
