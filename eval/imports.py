@@ -22,7 +22,13 @@ from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
-from polyprobe.schema.run.protocol import BLANK, as_asked, check_askable, protocol_of
+from polyprobe.schema.run.protocol import (
+    BLANK,
+    as_asked,
+    check_askable,
+    open_question,
+    protocol_of,
+)
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ANSWER, LETTERS
@@ -194,7 +200,8 @@ class FactIndex:
             for number, row in enumerate(self.rows[language]):
                 row["row"] = str(number)
                 for column in (x for x in (*IDS, "prompt", DONOR_PROMPT) if row.get(x)):
-                    for text in {row[column], row[column].removesuffix(SLOT)}:  # a question
+                    question = open_question(row[column]).removesuffix(SLOT)
+                    for text in {row[column], question}:
                         self._numbers[column, _tidy(text)].add(number)
 
     def find_row(self, reply: Reply, place: str) -> int:

@@ -191,6 +191,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
                 f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
             )
 
+
 @dataclass(frozen=True)
 class CallbackOptions(ScoringOptions, QuestionOptions):
     """All options of `ConsistencyCallback`."""

@@ -85,7 +85,13 @@ SOURCES = {
         file / "a.csv",
     ),
     "a file for each language": lambda rows, file: [
-        write([{"prompt": row["prompt"], "output": row["answer"]} for row in table], file / name)
+        write(
+            [
+                {"question": row["prompt"].rstrip("[Y].。 "), "output": row["answer"]}
+                for row in table
+            ],
+            file / name,
+        )
         for table, name in zip(
             rows.values(), ("m_en.jsonl", "ru.csv", "a.zh_hans.parquet"), strict=True
         )
@@ -215,9 +221,7 @@ MISTAKES = {
         "answer and response may each be the answers; leave one column",
     ),
     "row": (
-        lambda table: [
-            {"row": k + 1, "language": "en", "answer": "x"} for k in range(len(table))
-        ],
+        lambda table: [{"row": k + 1, "language": "en", "answer": "x"} for k in range(len(table))],
         "a.csv, row 8, en: no rows of the dataset have row '8'; its rows are 0 to 7",
     ),
 }
