@@ -129,13 +129,7 @@ def import_run(
     sources = {str(path): path for path in paths} or {"scores": scores}
     splits = load_facts(dataset, config, options.languages)
     replies = {x: read_source(x, y, tuple(splits), options) for x, y in sources.items()}
-    languages = {language for source in replies.values() for language, _ in source}
-    tables = {language: splits[language] for language in splits if language in languages}
-    if not tables:
-        raise PolyprobeError(f"no {options.contents}; name other files or --languages")
-    if silent := [x for x in splits if options.languages and x not in tables]:
-        text = "correct the files or --languages"
-        raise PolyprobeError(f"no {options.contents} in {' and '.join(silent)}; {text}")
+    tables = _take_languages(splits, replies, options)
     rows, choice = find_rows(next(iter(tables.values())), options)
     check_comparable(tables, rows)
     free = options if isinstance(options, JudgeOptions) else None
@@ -177,6 +171,22 @@ def import_run(
             make = partial(_judge, judges, donors) if judges else _make_table
             run.write(language, make(annotated[language], language, rows, scored))
         return FinishedRun(run, compute_results(run), tables)
+
+
+def _take_languages(
+    splits: Mapping[str, pa.Table],
+    replies: Mapping[str, Sequence[tuple[str, Reply]]],
+    options: ImportOptions,
+) -> dict[str, pa.Table]:
+    """Take the splits that have replies, of those that `--languages` names all."""
+    languages = {language for source in replies.values() for language, _ in source}
+    tables = {language: splits[language] for language in splits if language in languages}
+    if not tables:
+        raise PolyprobeError(f"no {options.contents}; name other files or --languages")
+    if silent := [x for x in splits if options.languages and x not in tables]:
+        text = "correct the files or --languages"
+        raise PolyprobeError(f"no {options.contents} in {' and '.join(silent)}; {text}")
+    return tables
 
 
 def _describe_files(paths: Sequence[Path], replies: Scores) -> dict[str, str]:
