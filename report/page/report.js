@@ -68,7 +68,7 @@ function drawExamples() {
   const words = byId("words").value.toLowerCase();
   for (const fact of run.facts) {
     const verdicts = places.map((k, i) => `${pair[i]}: ${fact.rows[k][6]};`); // as in make_verdicts_table
-    const text = JSON.stringify([fact.id, fact.relation, fact.rows[one], fact.rows[two], verdicts]);
+    const text = [fact.id, fact.relation, fact.rows[one], fact.rows[two], verdicts].flat(Infinity).join("\n");
     if (text.toLowerCase().includes(words)) found[kindOf(fact, one, two)].push(fact);
   }
   const half = SHOWN / 2;
