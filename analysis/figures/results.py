@@ -123,6 +123,9 @@ def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
                     low, high = values.get(f"{key}_ci") or (None, None)
                     chance, n = values.get(f"{key}_chance"), values.get(figure.count_key)
                     yield FigureRow(figure.name, language, "", values[key], low, high, chance, n)
+    for language, shares in results.get("verdicts", {}).items():
+        for kind, share in shares.items():
+            yield FigureRow(f"verdicts.{kind}", language, value=share, n=results["n_queries"])
 
 
 def _list_joint(results: Mapping[str, Any]) -> Iterator[FigureRow]:

@@ -19,6 +19,7 @@ from huggingface_hub.repocard_data import eval_results_to_model_index
 from polyprobe.analysis.figures.figures import find_figure
 from polyprobe.analysis.figures.results import MEAN, mean_known
 from polyprobe.metrics.joint import HEADLINES
+from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.system.files import write_whole
 from polyprobe.system.messages import PolyprobeError, one_line
 
@@ -119,8 +120,9 @@ def make_result(exported: Exported, figure: str, language: str, value: float) ->
         if names := getattr(settings, name):
             args[name] = "+".join(names)
     args |= exported.options
+    free = "text-generation" if protocol_of(settings.scoring).answers else "multiple-choice"
     return EvalResult(
-        task_type="fill-mask" if settings.kind == "predictions" else "multiple-choice",
+        task_type="fill-mask" if settings.kind == "predictions" else free,
         task_name=TASK,
         dataset_type=exported.dataset_name,
         dataset_name=exported.dataset_name.rpartition("/")[2],

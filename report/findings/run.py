@@ -133,8 +133,9 @@ def make_verdicts_table(results: Mapping[str, Any], run: int = 0) -> Table:
         row: list[Any] = [language]
         for kind in VERDICTS:
             term = quote(f"{language}: {name_verdict(kind)};", safe="")
-            link = f"#{run}/{language}/{others[0]}/{term}" if others and shares[kind] else ""
-            row.append(Cell(Estimate(shares[kind]), link=link))
+            share = shares.get(kind)  # results.json may be of another version
+            link = f"#{run}/{language}/{others[0]}/{term}" if others and share else ""
+            row.append(Cell(Estimate(share), link=link))
         rows.append(row)
     return Table(columns, rows)
 

@@ -26,7 +26,7 @@ KINDS = ("tied", "both_right", "both_wrong", "different")
 TIED, BOTH_RIGHT, BOTH_WRONG, DIFFERENT = range(4)
 BUDGET = 1_300_000  # bytes of examples in a page, shared by its runs
 EXAMPLES = 4  # at most, for each kind and pair
-LONGEST = 500  # characters of a free answer
+LONGEST = 500  # characters of a free answer, or of its prompt
 RANKED = 12  # candidates that are listed at most, besides the right ones
 
 
@@ -79,7 +79,7 @@ def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) 
         correct=hits.reshape(best.shape) & (shared == 1),
         scores=scores,
         free=[
-            [*map(_cut_answer, table.select(FREE).to_pylist())]
+            [*map(cut_answer, table.select(FREE).to_pylist())]
             for table in tables
             if {*FREE} <= {*table.column_names}
         ],
@@ -114,13 +114,13 @@ def collect_examples(
     kinds = classify_answers(answers)
     kind_names = [*map(name_verdict, VERDICTS)]
     verdicts = [[kind_names.index(row[2]) for row in rows] for rows in answers.free]
-    chosen = choose_facts(np.column_stack([kinds, *verdicts]))
+    order = choose_facts(np.column_stack([kinds, *verdicts]))
     tables, note = _load_texts(settings, answers, texts or {})
     names = read_relation_names(settings.dataset)
     # The dataset may have other rows, in another order.
     row_of = place_rows(next(iter(tables.values())), answers.fact_ids) if tables else []
     facts, size = [], 0
-    for fact in chosen:
+    for fact in order:
         rows: list[list[Any]] = []
         for place, language in enumerate(answers.languages):
             prompt = labels = None
@@ -192,9 +192,11 @@ def _load_texts(
     return as_asked(tables, settings.scoring, final_stop=stop), None
 
 
-def _cut_answer(row: Mapping[str, str]) -> list[str]:
-    """List the values of FREE, of a long answer its beginning and how much it lacks."""
+def cut_answer(row: Mapping[str, str]) -> list[str]:
+    """List the values of FREE, of a long answer its beginning, of a long prompt its end."""
     asked, text, verdict, entity = (row[name] for name in FREE)
+    if len(asked) > LONGEST:  # examples stand before the question
+        asked = f"[{len(asked) - LONGEST:,} more characters] … {asked[-LONGEST:]}"
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … [{len(text) - LONGEST:,} more characters]"
     return [asked, text, name_verdict(verdict), entity]

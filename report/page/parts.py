@@ -352,6 +352,7 @@ def describe_scores(part: RunPart, explain: bool) -> str:
         f"(guessing: {format_value(results['chance']['accuracy'])}"
         f"{floor and f'; the most frequent answers: {floor}'})"
     )
+    what = "answers" if "verdicts" in results else "rankings"
     if (gain := mean.get("accuracy_gain")) is not None:
         text += f", {format_value(gain)} more than in another subject's sentence"
     for name, title, ends in (
@@ -362,7 +363,7 @@ def describe_scores(part: RunPart, explain: bool) -> str:
         if mean.get(name) is not None:
             has_interval = name == "rankc_subject" and results["intervals"]
             bounds = results["intervals"]["mean"][name] if has_interval else None
-            text += f"; its rankings agree between languages with {title} RankC of "
+            text += f"; its {what} agree between languages with {title} RankC of "
             text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."

@@ -73,6 +73,7 @@ function drawExamples() {
   }
   const half = SHOWN / 2;
   const same = [...found.both_right.slice(0, half), ...found.both_wrong.slice(0, half)];
+  const tie = run.facts[0]?.rows[0][6] ? "Answer without an object" : "Tie for the best score";
   const agree = counts.both_right + counts.both_wrong;
   const add = (title, name, facts) => group(title, name, facts, pair, places);
   place.replaceChildren(
@@ -81,7 +82,7 @@ function drawExamples() {
       `${counts.both_wrong} wrong)`, "agree", same),
     ...add(`Different answers: ${counts.different} of ${run.total} facts`, "differ",
       found.different.slice(0, SHOWN)),
-    ...(counts.tied ? add(`${run.facts[0]?.rows[0][6] ? "Answer without an object" : "Tie for the best score"}: ${counts.tied} of ${run.total} facts`, "tied",
+    ...(counts.tied ? add(`${tie}: ${counts.tied} of ${run.total} facts`, "tied",
       found.tied.slice(0, half)) : []),
   );
 }

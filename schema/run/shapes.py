@@ -47,6 +47,7 @@ RESULTS: dict[Any, Any] = {
     "k_correct": [NUMBER],
     "k_share": ([NUMBER], NoneType),
     "letters_read": VALUES,
+    "verdicts": FLOORS,
     "by_masks": {str: {str: [NUMBER]}},
     "n_masks": {str: [int]},
     "by_popularity": {str: {"parts": [FIFTH], ...: int}},

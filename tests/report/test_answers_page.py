@@ -1,15 +1,20 @@
 """Verdicts on free answers in results.json, on the page, and the examples behind their shares."""
 
+import pandas as pd
 import pytest
+import yaml
 
 from polyprobe.analysis.figures.compute import find_results
 from polyprobe.eval.imports import judge_answers
 from polyprobe.metrics.shared.verdicts import KINDS
+from polyprobe.publish.export import export_run
 from polyprobe.report.findings.run import VERDICTS
 from polyprobe.report.page import write_report
-from polyprobe.report.page.examples import LONGEST, collect_examples, read_answers
+from polyprobe.report.page.examples import FREE, LONGEST, collect_examples, cut_answer, read_answers
 from polyprobe.schema.run.folder import Run
+from polyprobe.system.messages import PolyprobeError
 from tests.making.browser import open_page
+from tests.making.exports import copy_run
 from tests.making.facts import write_facts
 
 SCRIPT = "<script>document.title='pwned'</script> Berlin"  # to facts about Germany
@@ -44,6 +49,21 @@ def test_verdicts_are_shares_by_language(judged):
     shares = {x: {kind: COUNTS[x].get(kind, 0) / 8 for kind in KINDS} for x in ANSWERS}
     assert find_results(judged)["verdicts"] == shares
     assert judged.read_results()["verdicts"] == shares
+    table = pd.read_csv(export_run(judged.folder, "csv")).set_index(["figure", "language"])
+    for language, of_kinds in shares.items():
+        assert {x: table.value[f"verdicts.{x}", language] for x in KINDS} == of_kinds
+
+
+def test_the_hub_knows_answers_as_generated_text(judged):
+    card = yaml.safe_load(export_run(judged.folder, "model-index", dataset_id="a/b").read_text())
+    types = {result["task"]["type"] for result in card["model-index"][0]["results"]}
+    assert types == {"text-generation"}
+
+
+def test_damaged_verdicts_are_refused_in_one_line(judged, tmp_path):
+    run = copy_run(judged.folder, tmp_path, verdicts={"en": {"right": "<b>all</b>"}})
+    with pytest.raises(PolyprobeError, match="verdicts"):
+        Run(run).read_results()
 
 
 def test_examples_have_question_answer_verdict_and_entity(judged):
@@ -58,6 +78,21 @@ def test_examples_have_question_answer_verdict_and_entity(judged):
     long = rows["P36:C0:0"][0][1]
     cut = len(LONG) - LONGEST
     assert long == f"{LONG[:LONGEST]} … [{cut:,} more characters]"
+
+
+def test_a_long_prompt_is_cut_before_its_question():
+    row = dict.fromkeys(FREE, "") | {"asked": f"{'x' * 10_000}Q?", "verdict": "empty"}
+    asked, *rest = cut_answer(row)
+    assert asked == f"[9,502 more characters] … {'x' * (LONGEST - 2)}Q?"
+    assert rest == ["", "empty", ""]
+
+
+def test_answers_are_not_said_to_be_ranked(judged, tmp_path):
+    mean = judged.read_results()["mean"] | {"rankc_subject": 0.5}
+    run = copy_run(judged.folder, tmp_path, mean=mean, rankc_subject={"en-ru": 0.5})
+    write_report([run], tmp_path / "report.html")
+    lead = (tmp_path / "report.html").read_text().partition("What the figures mean")[0]
+    assert "its answers agree between languages with a centred RankC of 0.500" in lead
 
 
 @pytest.mark.acceptance
