@@ -182,7 +182,9 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
         for place, part in enumerate(report.parts)
     ]
     if any(table.rows for table in verdicts):
-        yield Part(Titles.VERDICTS, [_TEXTS["verdicts"], *verdicts])
+        several = Titles.PAIRS in drawings  # examples are of pairs
+        lines = [_TEXTS["verdicts"]] + [_TEXTS["verdict_links"]] * several
+        yield Part(Titles.VERDICTS, [*lines, *verdicts])
     if Titles.SHARES in drawings:
         yield Part(Titles.SHARES, [_TEXTS["shares"]])
     if Titles.PAIRS in drawings:

@@ -3,8 +3,10 @@
 import pandas as pd
 import pytest
 import yaml
+from typer.testing import CliRunner
 
 from polyprobe.analysis.figures.compute import find_results
+from polyprobe.cli import app
 from polyprobe.eval.imports import judge_answers
 from polyprobe.metrics.shared.verdicts import KINDS
 from polyprobe.publish.export import export_run
@@ -23,25 +25,38 @@ LONG = f"Paris {'x' * 100_000}"
 # To the facts of France, Germany, Italy and Russia, twice; by language.
 ANSWERS = {
     "en": [LONG, SCRIPT, "Paris", "I don't know.", "Paris", IMAGE, "London", ""],
-    "ru": ["Париж", "Berlin", "Рим", "Москва", "Париж", "柏林", "Рим", "Москва"],
+    "ru": ["Париж", "Berlin", "Рим", "Москва", "Париж", "柏林", "لا شيء", "Москва"],
 }
 COUNTS = {  # by hand
     "en": {"right": 4, "another": 1, "outside": 1, "refusal": 1, "empty": 1},
-    "ru": {"right": 6, "right_english": 1, "right_other": 1},
+    "ru": {"right": 5, "right_english": 1, "right_other": 1, "outside": 1},
 }
 
 
-@pytest.fixture(scope="module")
-def judged(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("judged")
+def judge(texts_of, folder, dataset):
     answers = [
         {"language": language, "row": row, "answer": text}
-        for language, texts in ANSWERS.items()
+        for language, texts in texts_of.items()
         for row, text in enumerate(texts)
     ]
-    dataset = str(write_facts(folder / "facts"))
-    judge_answers(answers, dataset, output=folder / "run", languages=[*ANSWERS])
-    return Run(folder / "run")
+    judge_answers(answers, dataset, output=folder, languages=[*texts_of])
+    return Run(folder)
+
+
+@pytest.fixture(scope="module")
+def dataset(tmp_path_factory):
+    return str(write_facts(tmp_path_factory.mktemp("facts")))
+
+
+@pytest.fixture(scope="module")
+def judged(tmp_path_factory, dataset):
+    return judge(ANSWERS, tmp_path_factory.mktemp("judged") / "run", dataset)
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory, dataset):
+    texts = {"en": ["Paris", *["?"] * 7], "ru": ["Париж", *["?"] * 7]}
+    return judge(texts, tmp_path_factory.mktemp("worse") / "run", dataset)
 
 
 def test_verdicts_are_shares_by_language(judged):
@@ -95,19 +110,42 @@ def test_answers_are_not_said_to_be_ranked(judged, tmp_path):
     assert "its answers agree between languages with a centred RankC of 0.500" in lead
 
 
+# Right in any language: (4 + 7) of 16, and 2 of 16.
+@pytest.mark.parametrize(
+    ("words", "status", "line"),
+    [
+        (["compare", "RUN", "RUN2"], 0, "accuracy mean"),
+        (["compare", "RUN", "RUN2", "--fail-if", "accuracy"], 1, "lost: accuracy: 0.688 → 0.125"),
+        (["compare", "RUN2", "RUN", "--fail-if", "accuracy"], 0, "kept: accuracy: 0.125 → 0.688"),
+        (["groups", "RUN", "--by", "relation"], 0, "P36"),
+        (["board", "RUN", "RUN2", "--output", "BOARD"], 0, "scoring answer"),
+        (["metrics", "RUN"], 0, "no object"),
+    ],
+)
+def test_commands_take_runs_of_answers(judged, worse, tmp_path, words, status, line):
+    places = {"RUN": judged.folder, "RUN2": worse.folder, "BOARD": tmp_path / "board"}
+    words = [str(places.get(word, word)) for word in words]
+    result = CliRunner().invoke(app, words, env={"COLUMNS": "200"})
+    assert result.exit_code == status, result.output
+    assert line in result.output
+    assert "ranked" not in result.output
+
+
 @pytest.mark.acceptance
 def test_a_share_leads_to_its_answers_which_are_text(judged, tmp_path, browser):
     write_report([judged.folder], tmp_path / "report.html")
     page = open_page(browser, tmp_path / "report.html")
     shares = page.locator("section", has_text="Verdicts on the answers").locator("td a")
-    assert shares.all_inner_texts() == ["50.0", *["12.5"] * 4, "75.0", "12.5", "12.5"]
+    assert shares.all_inner_texts() == ["50.0", *["12.5"] * 4, "62.5", *["12.5"] * 3]
     answers = page.locator("#examples .side:first-child blockquote")
-    for place, texts in {2: ["London"], 3: ["I don't know."], 6: ["Berlin"]}.items():
+    texts_of = {2: ["London"], 3: ["I don't know."], 8: ["لا شيء"], 6: ["Berlin"]}
+    for place, texts in texts_of.items():
         shares.nth(place).click()
         assert answers.all_inner_texts() == texts
+        direction = answers.evaluate("x => getComputedStyle(x).direction")
+        assert direction == ("rtl" if place == 8 else "ltr")
     page.fill("#words", "onerror")
-    assert page.locator("#examples blockquote").first.inner_text() in (IMAGE, "柏林")
-    page.fill("#words", "")
+    assert page.locator("#examples blockquote").all_inner_texts() == ["柏林", IMAGE]
     page.fill("#words", "pwned")
     assert {SCRIPT, IMAGE} <= {*page.locator("#examples blockquote").all_inner_texts()}
     page.fill("#words", "refusal")
