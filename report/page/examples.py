@@ -112,7 +112,7 @@ def collect_examples(
     """Collect the page's examples for every pair of languages, about `budget` bytes of JSON."""
     # The dataset is loaded unless `texts` has all languages; `note` says why there are no texts.
     kinds = classify_answers(answers)
-    kind_names = [*map(name_verdict, VERDICTS)]
+    kind_names = [*map(name_verdict, VERDICTS if answers.free else ())]
     verdicts = [[kind_names.index(row[2]) for row in rows] for rows in answers.free]
     order = choose_facts(np.column_stack([kinds, *verdicts]))
     tables, note = _load_texts(settings, answers, texts or {})

@@ -180,8 +180,9 @@ def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     verdicts = [
         make_verdicts_table(part.results, place)._replace(title=part.name)
         for place, part in enumerate(report.parts)
+        if "verdicts" in part.results
     ]
-    if any(table.rows for table in verdicts):
+    if verdicts:
         several = Titles.PAIRS in drawings  # examples are of pairs
         lines = [_TEXTS["verdicts"]] + [_TEXTS["verdict_links"]] * several
         yield Part(Titles.VERDICTS, [*lines, *verdicts])
