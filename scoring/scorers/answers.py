@@ -154,7 +154,7 @@ def end_line(text: str, stop: str | None) -> str:
     >>> end_line(" Paris.\nThe capital of", "\n")
     'Paris.'
     """
-    text = text.strip()
+    text = text.rstrip("\ufffd").strip()  # the limit may cut a character, which servers hide
     return text.partition(stop)[0].rstrip() if stop else text
 
 

@@ -20,7 +20,8 @@ CHAT = "/chat/completions"  # the end of an address that names the chat route it
 SYSTEM = "Answer with the letter of the right option alone."
 N_COUNTED = 5  # questions whose tokens are counted for a forecast
 # Of two tokens llama.cpp joins the bytes, and reports the second one.
-FORM = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": LOGPROBS}
+SHORT = {"max_tokens": 1, "temperature": 0}
+FORM = {**SHORT, "logprobs": True, "top_logprobs": LOGPROBS}
 # Where a refusal has a word, what it names is left out, or replaced; the first one that fits
 FIXES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("max_completion_tokens", "max_tokens", {"max_completion_tokens": None}),  # the same value
@@ -59,7 +60,7 @@ class ChatServer(TopCompletions):
         sizes = {prompt.ids: len(self._write(prompt.ids).encode()) for prompt in prompts}
         ordered, counts = sorted(sizes, key=sizes.__getitem__), dict[int, float]()
         for k in np.linspace(0, len(ordered) - 1, N_COUNTED).round().astype(int):
-            usage = (await self._send(client, ids := ordered[k])).get("usage") or {}
+            usage = (await self._send(client, ids := ordered[k], SHORT)).get("usage") or {}
             counts[sizes[ids]] = read_number(usage.get("prompt_tokens")) or sizes[ids] / 3  # about
         every = [sizes[prompt.ids] for prompt in prompts]
         return int(np.interp(every, [*counts], [*counts.values()]).sum())
@@ -84,7 +85,10 @@ class ChatServer(TopCompletions):
     async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
         """Return the answer to the only question; one that thinks until its end is empty."""
         answer = await self._send(client, prompts[0], {"max_tokens": form.tokens, "temperature": 0})
-        return [answer["choices"][0]["message"].get("content") or ""]
+        text = answer["choices"][0]["message"].get("content") or ""
+        if not isinstance(text, str):
+            raise BrokenAnswerError("no text")
+        return [text]
 
     def _write(self, ids: Sequence[int]) -> str:
         return write_messages(self.head, self._texts[ids[0]])
