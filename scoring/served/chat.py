@@ -19,13 +19,16 @@ CHAT = "/chat/completions"  # the end of an address that names the chat route it
 # Without it small models begin their answers with a word: docs/served.md has the figures.
 SYSTEM = "Answer with the letter of the right option alone."
 N_COUNTED = 5  # questions whose tokens are counted for a forecast
-# Of two tokens llama.cpp joins the bytes, and reports the second one.
+# vLLM would apply the penalty of the model's files
+GREEDY = {"temperature": 0, "repetition_penalty": 1.0}
 SHORT = {"max_tokens": 1, "temperature": 0}
+# Of two tokens llama.cpp joins the bytes, and reports the second one.
 FORM = {**SHORT, "logprobs": True, "top_logprobs": LOGPROBS}
 # Where a refusal has a word, what it names is left out, or replaced; the first one that fits
 FIXES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("max_completion_tokens", "max_tokens", {"max_completion_tokens": None}),  # the same value
     ("temperature", "temperature", {}),  # log-probabilities are the same without it
+    ("repetition_penalty", "repetition_penalty", {}),
     ("logprobs", "top_logprobs", {"top_logprobs": FEWER_LOGPROBS}),
 )
 
@@ -84,7 +87,7 @@ class ChatServer(TopCompletions):
 
     async def write(self, client: Any, prompts: Sequence[Any], form: Form) -> list[str]:
         """Return the answer to the only question; one that thinks until its end is empty."""
-        answer = await self._send(client, prompts[0], {"max_tokens": form.tokens, "temperature": 0})
+        answer = await self._send(client, prompts[0], {**GREEDY, "max_tokens": form.tokens})
         text = answer["choices"][0]["message"].get("content") or ""
         if not isinstance(text, str):
             raise BrokenAnswerError("no text")

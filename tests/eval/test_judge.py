@@ -13,7 +13,7 @@ from polyprobe.schema.load import load_facts
 from polyprobe.schema.run.folder import ANSWERS, Run
 from polyprobe.system.messages import PolyprobeError
 from tests.hub.client import run_polyprobe
-from tests.making.facts import COUNTRIES, number_subjects, write_facts
+from tests.making.facts import number_subjects, write_facts
 
 NAMES = {"en": "English", "ru": "Russian", "zh_hans": "zh-Hans"}
 # For each capital of facts.py by number: answers that name it, and their verdicts.
@@ -156,15 +156,14 @@ ODD = {
     "nan": "outside",
     "Не знаю": "refusal",
     "=cmd|' /C calc'!A0": "outside",
-    "\ud800 Париж": "right",
 }
 
 
 @pytest.mark.parametrize("suffix", ["jsonl", "csv", "object"])
 def test_no_answer_is_lost(suffix, rows, facts, tmp_path):
-    """One that UTF-8 cannot have is a replacement; CSV has no NUL and no lone surrogate."""
+    """CSV has no NUL."""
     dataset = write_facts(tmp_path / "facts", number_subjects, copies=5)
-    texts = [x for x in ODD if suffix != "csv" or not {*x} & {"\0", "\ud800"}]
+    texts = [x for x in ODD if suffix != "csv" or "\0" not in x]
     places = [4 * k for k in range(5)]  # the rows about France
     for start in range(0, len(texts), 5):
         chosen = dict(zip(places, texts[start : start + 5], strict=False))
@@ -174,9 +173,7 @@ def test_no_answer_is_lost(suffix, rows, facts, tmp_path):
         judge_answers(table if suffix == "object" else write(table, file), dataset, output=run)
         judged = Run(run).read("ru").to_pylist()
         for row, text in chosen.items():
-            assert judged[row]["answer"] == text.replace("\ud800", "\ufffd").replace(
-                "\r\n", "\n"
-            ), text
+            assert judged[row]["answer"] == text
             assert judged[row]["verdict"] == ODD[text], text[:80]
 
 
@@ -194,19 +191,15 @@ def test_other_values_are_read_as_texts(value, text, rows, facts, tmp_path):
     assert judged == ["", *["1990"] * 7]
 
 
-def drop_half(table):
-    return table[: len(table) // 2]
-
-
 MISTAKES = {
     "of other facts": (
         lambda table: [row | {"fact_id": f"P1:{k}"} for k, row in enumerate(table)],
         "a.csv, row 1, en: no rows of the dataset have fact_id 'P1:0'; .* another dataset?",
     ),
-    "half": (lambda table: table[3:], "zh_hans: 0 of|en: 0 of|3 of 8 rows have no answers"),
+    "half": (lambda table: table[3:], "en: 3 of 8 rows have no answers"),
     "twice": (
         lambda table: [*table, table[0]],
-        "a.csv, row 25, en, fact P37:.*:7? came before, in a.csv, row 1, en|came before",
+        r"a.csv, row 25, en, fact \S+ came before, in \S+a.csv, row 1, en",
     ),
     "language": (
         lambda table: [row | {"language": "xx"} for row in table],
@@ -220,6 +213,10 @@ MISTAKES = {
         lambda table: [row | {"response": "x"} for row in table],
         "answer and response may each be the answers; leave one column",
     ),
+    "surrogate": (
+        lambda table: [row | {"answer": "\ud800"} for row in table],
+        "a.jsonl is no table of answers: .*surrogates not allowed",
+    ),
     "row": (
         lambda table: [{"row": k + 1, "language": "en", "answer": "x"} for k in range(len(table))],
         "a.csv, row 8, en: no rows of the dataset have row '8'; its rows are 0 to 7",
@@ -230,7 +227,8 @@ MISTAKES = {
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes_are_one_line_with_file_row_and_language(mistake, rows, facts, tmp_path):
     change, message = MISTAKES[mistake]
-    file = write(change(lines(rows, "fact_id")), tmp_path / "a.csv")
+    name = "a.jsonl" if mistake == "surrogate" else "a.csv"
+    file = write(change(lines(rows, "fact_id")), tmp_path / name)
     with pytest.raises(PolyprobeError, match=message) as caught:
         judge_answers(file, facts, output=tmp_path / "run")
     assert "\n" not in str(caught.value)
@@ -250,4 +248,3 @@ def test_half_a_file_is_judged_if_it_is_allowed(rows, facts, tmp_path):
     judged = Run(tmp_path / "run").read("ru").to_pylist()
     facts_left = {row["fact_id"] for row in judged}
     assert all(row["donor_answer"] is None or row["donor"] in facts_left for row in judged)
-    assert COUNTRIES["ru"]

@@ -42,7 +42,7 @@ def chatting(kind):
                 return self.reply(404, {"error": {"message": "not found"}})
             if kind in REFUSALS:
                 return self.reply(*REFUSALS[kind])
-            for name in ("max_tokens", "temperature", "logprobs", "top_logprobs"):
+            for name in ("max_tokens", "temperature", "logprobs", "repetition_penalty"):
                 if name in body:
                     return self.reply(400, {"error": {"message": WORDS.get(name, name)}})
             with lock:
