@@ -60,7 +60,8 @@ def read_source(
     default = next(iter(endings or (splits if len(splits) == 1 else ())), None)
     try:
         find = partial(find_split, splits=splits)
-        table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
+        with pd.option_context("mode.string_storage", "python"):  # takes lone surrogates
+            table = _read_table(source, lambda name: find(str(name)) or find_language(str(name)))
         if not len(table.columns):  # of a harness, without rows
             return []
         for reply in _read_replies(table, find, free):
