@@ -16,8 +16,7 @@ Our choices where the paper and SPEC leave one:
   the hypothesis with the higher rank.
 """
 
-from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -109,17 +108,16 @@ def _ask(
     readings: Readings, questions: Iterable[SlotQuestion]
 ) -> Generator[list[SlotQuestion], list[Reading]]:
     """Yield the questions without an answer yet, and store the answers; old ones stay."""
-    new = [q for q in dict.fromkeys(questions) if not _has_answer(readings, q)]
+    new = []
+    for question in dict.fromkeys(questions):
+        reading = readings.get((question.tokens, question.slot), {})
+        if question.target not in reading and (question.target != UNFILLED or not reading):
+            new.append(question)
     answers = (yield new) if new else []
     for question, answer in zip(new, answers, strict=True):
         reading = readings.setdefault((question.tokens, question.slot), {})
         for token, log in answer.items():
             reading.setdefault(token, log)
-
-
-def _has_answer(readings: Readings, question: SlotQuestion) -> bool:
-    reading = readings.get((question.tokens, question.slot))
-    return reading is not None and (question.target == UNFILLED or question.target in reading)
 
 
 def _extend(
@@ -179,14 +177,6 @@ class Decoded(NamedTuple):
     fillings: tuple[Hypothesis, ...]  # the best filling of each number of masks, 1 to M
 
 
-@dataclass
-class _ActiveSearch:
-    prompt: str
-    frame: Frame
-    search: Search
-    questions: list[SlotQuestion]
-
-
 def decode(
     scorer: MaskedScorer,
     prompts: Sequence[str],
@@ -207,8 +197,11 @@ def decode(
         longest.read(row, [len(before)], (scorer.mask,))
     scorer.check_inputs(longest)
     best: dict[str, list[Hypothesis]] = {prompt: [] for prompt in frames}
-    waiting = _start(frames, max_masks, options)
-    live: list[_ActiveSearch] = []
+    ordered = sorted(frames, key=lambda prompt: -sum(map(len, frames[prompt])))
+    masks = range(max_masks, 0, -1)
+    searches = ((x, search(m, max_masks, options)) for x in ordered for m in masks)
+    waiting = ((prompt, steps, next(steps)) for prompt, steps in searches)
+    live: list[tuple[str, Search, list[SlotQuestion]]] = []
     done, total = 0, len(frames) * max_masks
     while True:
         # Searches end after different numbers of steps; new ones take the places of those that
@@ -217,15 +210,15 @@ def decode(
         live += islice(waiting, max(0, n_places - len(live)))
         if not live:
             break
-        questions = [(state.frame, question) for state in live for question in state.questions]
+        questions = [(frames[prompt], question) for prompt, _, asked in live for question in asked]
         answers = iter(_answer(scorer, questions, options.beam))
         going = []
-        for state in live:
+        for prompt, steps, asked in live:
             try:
-                state.questions = state.search.send([*islice(answers, len(state.questions))])
-                going.append(state)
+                asked = steps.send([*islice(answers, len(asked))])
+                going.append((prompt, steps, asked))
             except StopIteration as end:
-                best[state.prompt].append(end.value)
+                best[prompt].append(end.value)
         done += len(live) - len(going)
         live = going
         if progress:
@@ -250,15 +243,6 @@ def read_confidences(
     scorer.check_inputs(plan)
     answers = iter(_answer(scorer, questions, 0))
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
-
-
-def _start(
-    frames: dict[str, Frame], max_masks: int, options: DecodingOptions
-) -> Iterator[_ActiveSearch]:
-    for prompt in sorted(frames, key=lambda p: -sum(map(len, frames[p]))):
-        for m in range(max_masks, 0, -1):
-            steps = search(m, max_masks, options)
-            yield _ActiveSearch(prompt, frames[prompt], steps, next(steps))
 
 
 def _decide(hypotheses: list[Hypothesis], length_norm: bool) -> Decoded:
