@@ -6,7 +6,7 @@ question, or that have many correct distractors, have a flag.
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import product
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -21,9 +21,11 @@ from .labels import UNSPACED, find_script, fold
 RULES = read_toml(__package__, "truths.toml")
 SYMMETRIC = ("P190", "P47", "P530")  # twinned with, shares a border, diplomatic relation
 INVERSE = {"P36": "P1376", "P1376": "P36", "P361": "P527", "P527": "P361"}
+INVERSE |= zip(SYMMETRIC, SYMMETRIC, strict=True)
 LOOSE = ("readers",)  # possibly arguable facts: nothing is inferred from them
 PLACES = ("P131", "P17", "P30", "P276", "P361")  # from a place to its whole
 UPWARD = dict.fromkeys(RULES["of_places"], PLACES) | RULES["upward"]
+_FOLLOWED = frozenset(chain(*UPWARD.values()))
 FROM_SUBJECT = ("P17", "P30", "P131", "P276")  # the subject's own wholes are correct too
 _WITHOUT_SPACES = (*UNSPACED, "CJK", "HIRAGANA", "KATAKANA", "KATAKANA-HIRAGANA")
 SEVERAL = ("P530",)  # relations whose rows have many correct distractors: no source lists them
@@ -79,32 +81,15 @@ def find_alike(
 
 def learn(facts: Mapping[str, pl.DataFrame]) -> Knowledge:
     """Return the knowledge in the sources' facts, {source: table of FACTS}."""
-    firm = [table for name, table in facts.items() if name not in LOOSE]
-    return Knowledge(find_truths(facts.values()), find_edges(firm))
-
-
-def find_truths(facts: Iterable[pl.DataFrame]) -> dict[tuple[str, str], set[str]]:
-    """Return {(relation, subject): correct objects} of FACTS, also read from object to subject."""
-    objects = defaultdict(set)
-    for table in facts:
+    truths, edges = defaultdict[tuple[str, str], set[str]](set), defaultdict(set)
+    for name, table in facts.items():
         for relation, subject, answer in table.select(*FACTS).iter_rows():
-            objects[relation, subject].add(answer)
-            if relation in SYMMETRIC:
-                objects[relation, answer].add(subject)
-            elif relation in INVERSE:
-                objects[INVERSE[relation], answer].add(subject)
-    return dict(objects)
-
-
-def find_edges(facts: Iterable[pl.DataFrame]) -> Objects:
-    """Return {(relation, thing): its wholes or superclasses}, for the relations of UPWARD."""
-    followed = sorted({relation for relations in UPWARD.values() for relation in relations})
-    edges = defaultdict(set)
-    for table in facts:
-        part = table.filter(pl.col("relation").is_in(followed))
-        for relation, thing, parent in part.select(*FACTS).iter_rows():
-            edges[relation, thing].add(parent)
-    return dict(edges)
+            truths[relation, subject].add(answer)
+            if relation in INVERSE:
+                truths[INVERSE[relation], answer].add(subject)
+            if relation in _FOLLOWED and name not in LOOSE:
+                edges[relation, subject].add(answer)
+    return Knowledge(dict(truths), dict(edges))
 
 
 def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Objects) -> set[str]:

@@ -284,7 +284,7 @@ def test_swahili_in_geofacts_by_the_names_of_cldr(tmp_path, monkeypatch):
     assert [*first][6:] == ["AD", "AE"]
     ids = {}
     for row in load_facts("geofacts", languages="en")["en"].to_pylist():
-        names = geofacts.load_labels("sw").territories
+        names = geofacts.load_labels("sw")[geofacts.TERRITORIES]
         ids[row["subject_id"]] = names[row["subject_id"]]
         for entity in row["candidate_ids"]:
             ids[entity] = geofacts.label("sw", row["relation"], entity)

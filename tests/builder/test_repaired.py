@@ -19,7 +19,7 @@ from bench.bmlama_audit import AuditLine, summarize_audit
 from polyprobe.builder.audit import audit_tables
 from polyprobe.builder.build import build_dataset
 from polyprobe.builder.facts.labels import mend, simplify
-from polyprobe.builder.facts.truths import find_truths
+from polyprobe.builder.facts.truths import learn
 from polyprobe.builder.recipes.bmlama import card as bmlama_card
 from polyprobe.builder.recipes.bmlama import write_traditional
 from polyprobe.builder.sources import curated as readers
@@ -414,7 +414,8 @@ def test_second_answers_were_sought_in_the_rows_that_the_hash_draws_and_barred(t
 
 def test_what_readers_found_is_news_and_no_distractor(upstream, tables, first):
     found = set(readers.read_truths().iter_rows())
-    known = find_truths([mpararel.read_truths(upstream), xfactr.read_truths(upstream)])
+    sources = {"mpararel": mpararel, "xfactr": xfactr}
+    known = learn({x: module.read_truths(upstream) for x, module in sources.items()}).truths
     assert not [fact for fact in found if fact[2] in known.get(fact[:2], ())]
     for config in (*FIRST, "17-repaired", "53-repaired"):
         english = {**tables, **first}[config]["en"]

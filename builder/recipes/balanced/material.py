@@ -230,13 +230,9 @@ def measure_coverage(
     content: Facts, facts: pl.DataFrame, templates: pl.DataFrame, languages: Sequence[str]
 ) -> np.ndarray:
     """Return the layers of `facts` by the labels and prompts in `content` and by `templates`."""
-    ids = pl.concat([facts["subject_id"], facts["object_id"]]).unique().sort().alias("id")
-    has_label = mark(content.labels, ids.to_frame(), languages)
-    labelled = has_label[ids.search_sorted(facts["subject_id"]).to_numpy()]
-    labelled &= has_label[ids.search_sorted(facts["object_id"]).to_numpy()]
-    relations = facts["relation"].unique().sort()
-    templated = mark(templates, relations.to_frame(), languages)
-    templated = templated[relations.search_sorted(facts["relation"]).to_numpy()]
+    subjects, objects = (facts.select(id=end) for end in ("subject_id", "object_id"))
+    labelled = mark(content.labels, subjects, languages) & mark(content.labels, objects, languages)
+    templated = mark(templates, facts.select("relation"), languages)
     prompted = mark(content.prompts, facts, languages)
     return np.stack([labelled, labelled & prompted, labelled & templated])
 

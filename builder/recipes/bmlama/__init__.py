@@ -29,7 +29,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     Key,
     Linked,
     PublishedQuery,
-    name_strangers,
+    name_entities,
     read_linked,
     turn,
 )
@@ -113,7 +113,7 @@ def repair_rows(
     # their frequency as answers (`draw_again`); otherwise valid published ones are kept.
     blocks = [config.entities[query.relation] for query in config.queries]
     absent = [names - block.keys() for names, block in zip(correct, blocks, strict=True)]
-    strangers = name_strangers(set().union(*absent), config.labels, list(config.rows))
+    strangers = name_entities(set().union(*absent), config.labels, list(config.rows))
     answers: dict[str, list[str]] = defaultdict(list)
     for query in config.queries:
         answers[query.relation].append(query.answer)

@@ -8,10 +8,9 @@ Nothing is random: order and choice of candidates follow SHA-256 of the ids.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 from babel import Locale
 from babel.core import get_global
@@ -26,6 +25,7 @@ N_CANDIDATES = 10
 _STEM = {"zh": 2, "ja": 2, "ko": 2, "ar": 3, "fa": 3, "he": 3, "ur": 3}
 # Languages are named after their countries: the rule would leave 62 of 115 facts of P37.
 _MAY_LEAK = ("P37",)
+TERRITORIES = "P30"  # continents and countries
 # A language with at least this share of speakers in a country is never its distractor.
 _SPOKEN_PERCENT = 5
 _BETWEEN_WORDS = re.compile(r"[\s\-–—’'ʼ.,/·・]+")
@@ -61,12 +61,9 @@ def build(config: str, mirror: Path | None = None) -> dict[str, list[Row]]:
 @cache
 def label(language: str, relation: str, entity: str) -> str:
     """Return the name of a relation's object in a language."""
-    labels = load_labels(language)
-    if relation == "P36":
-        # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
-        return labels.cities.get(entity) or entity.rsplit("/", 1)[1].replace("_", " ")
-    names = {"P30": labels.territories, "P37": labels.languages, "P38": labels.currencies}
-    return names[relation][entity]
+    names = load_labels(language)[relation]
+    # CLDR omits a city from Latin-script locales if its name is the last part of the zone's id.
+    return names.get(entity) or entity.rsplit("/", 1)[1].replace("_", " ")
 
 
 def select_languages(country: str, percent: float | None = None) -> set[str]:
@@ -104,7 +101,7 @@ def leaks(fact: Fact) -> bool:
     """Return whether the country's name reveals the answer in any of the languages."""
     return any(
         shares_stem(
-            load_labels(language).territories[fact.subject_id],
+            load_labels(language)[TERRITORIES][fact.subject_id],
             label(language, fact.relation, fact.object_id),
             language,
         )
@@ -150,7 +147,7 @@ def all_differ(relation: str, entities: list[str]) -> bool:
 
 
 def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language: str) -> Row:
-    subject = load_labels(language).territories[fact.subject_id]
+    subject = load_labels(language)[TERRITORIES][fact.subject_id]
     return Row(
         fact_id=fact.id,
         **fact._asdict(),
@@ -162,15 +159,6 @@ def _row(fact: Fact, candidates: list[str], templates: dict[str, str], language:
         answer_forms=[label(language, fact.relation, fact.object_id)],
         template_id=fact.relation,
     )
-
-
-class CldrNames(NamedTuple):
-    """Names in one language: by id of CLDR, cities by canonical time zone."""
-
-    territories: dict[str, str]
-    languages: dict[str, str]
-    currencies: dict[str, str]
-    cities: dict[str, str]
 
 
 def clean_name(label: str, language: str) -> str:
@@ -189,8 +177,8 @@ def clean_name(label: str, language: str) -> str:
 
 
 @cache
-def load_labels(language: str) -> CldrNames:
-    """Return the cleaned names of one language."""
+def load_labels(language: str) -> dict[str, dict[str, str]]:
+    """Return {relation: {object by id of CLDR, cities by canonical time zone: cleaned name}}."""
     locale = Locale.parse(language)
     territories = dict(locale.territories)
     if language in NORTH_AMERICA_AS_021:
@@ -201,13 +189,10 @@ def load_labels(language: str) -> CldrNames:
     cities = {aliases.get(zone, zone): names["city"] for zone, names in zones if "city" in names}
     corrected = {row["id"]: row["name"] for row in CORRECTIONS if row["language"] == language}
 
-    def clean(names: Mapping[str, str], brackets: re.Pattern[str]) -> dict[str, str]:
+    labels = {}
+    tables = {TERRITORIES: territories, "P36": cities, "P37": locale.languages}
+    for relation, names in (tables | {"P38": locale.currencies}).items():
+        brackets = _BRACKETS if relation == "P38" else _TRAILING_BRACKET
         texts = {entity: clean_name(name, language) for entity, name in names.items()}
-        return {entity: brackets.sub("", text) for entity, text in texts.items()} | corrected
-
-    return CldrNames(
-        territories=clean(territories, _TRAILING_BRACKET),
-        languages=clean(locale.languages, _TRAILING_BRACKET),
-        currencies=clean(locale.currencies, _BRACKETS),
-        cities=clean(cities, _TRAILING_BRACKET),
-    )
+        labels[relation] = {x: brackets.sub("", text) for x, text in texts.items()} | corrected
+    return labels

@@ -7,9 +7,8 @@ The repository of Lost in Mistranslation has a copy, a JSON file for each langua
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
-from typing import Any, NamedTuple
 
 import polars as pl
 import pyarrow as pa
@@ -29,23 +28,15 @@ REPOSITORY = Repository(
 SUBJECT = "<subject>"
 SHORT = ("fa", "he")  # one template of two relations
 N_TEMPLATES = 5
-
-
-class Relation(NamedTuple):
-    """The templates and facts of a relation in a language, in the released order."""
-
-    templates: list[str]
-    samples: list[dict[str, Any]]
+COLUMNS = {"relation": pl.String, "templates": pl.List(pl.String), **dict.fromkeys(
+    ("row", "subject", "object", "candidates"), pl.String
+)}  # fmt: skip
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     """Return {language: rows}."""
     size, _, repaired = config.partition("-")
-    by_language = {
-        language: relations
-        for language, relations in read_relations(mirror).items()
-        if size == "17" or language not in SHORT
-    }
+    release = {x: y for x, y in read_release(mirror).items() if size == "17" or x not in SHORT}
     if repaired:
         # The questions are KLAR's: a repaired template of BMLAMA does not concern them.
         codes = pl.col("repairs").list.eval(pl.element().filter(pl.element() != "template"))
@@ -54,74 +45,63 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
             for language, table in bmlama.build("17-repaired", mirror).items()
         }
     else:
-        facts = {language: list_released_facts(part) for language, part in by_language.items()}
-    order = choose_parallel_rows(by_language, facts)
-    return {x: fill_questions(order, by_language[x], facts[x]) for x in by_language}
+        facts = {language: list_released_facts(part) for language, part in release.items()}
+    keys = ["relation", "row"]
+    complete = [
+        part.filter(pl.col("templates").list.len() == N_TEMPLATES).join(
+            facts[language], on="row", how="semi"
+        )
+        for language, part in release.items()
+    ]
+    shared = reduce(lambda first, second: first.join(second, on=keys, how="semi"), complete)
+    number = pl.col("relation").str.slice(1).cast(pl.Int32)
+    order = shared.select(keys).unique().sort(number, "row")
+    return {x: fill_questions(order, release[x], facts[x]) for x in release}
 
 
-def read_relations(mirror: Path | None) -> dict[str, dict[str, Relation]]:
-    """Return {language: {relation: its templates and facts}}."""
+def read_release(mirror: Path | None) -> dict[str, pl.DataFrame]:
+    """Return {language: COLUMNS}, with the templates of a relation in each of its facts."""
+    # `row` is the id of a fact's row in the published BMLAMA-17.
     folders = {Path(folder).name: folder for folder in REPOSITORY.sha256}
     contents = read_files(REPOSITORY, folders.values(), mirror)
-    by_language = {}
+    release = {}
     for language, files in zip(track(folders, "reading klar"), contents, strict=True):
-        tables = list(map(json.loads, files.values()))
-        by_language[language] = {
-            table["relation_id"]: Relation(table["prompt_templates"], table["samples"])
-            for table in tables
-        }
-    return by_language
+        lines = [
+            (table["relation_id"], table["prompt_templates"], f"17:{sample['index'] + 1:04}",
+             sample["subject"], sample["object"], sample["object_candidates"])
+            for table in map(json.loads, files.values())
+            for sample in table["samples"]
+        ]  # fmt: skip
+        release[language] = pl.DataFrame(lines, COLUMNS, orient="row")
+    return release
 
 
-def list_released_facts(relations: Mapping[str, Relation]) -> pl.DataFrame:
-    """Return the released facts of a language; `row` is that of the published BMLAMA-17."""
-    samples = [sample for relation in relations.values() for sample in relation.samples]
-    rows, nothing = list(map(name_row, samples)), [""] * len(samples)
-    columns = Columns(
-        nothing,
-        [sample["object"] for sample in samples],
-        [tuple(sample["object_candidates"].split(", ")) for sample in samples],
-        [sample["subject"] for sample in samples],
-    )
-    facts = pl.DataFrame(make_published_table(columns, rows, nothing)).with_columns(row="fact_id")
-    return facts.unique("row", keep="last")
+def list_released_facts(part: pl.DataFrame) -> pl.DataFrame:
+    """Return the released facts of a language, in the columns of a dataset and with `row`."""
+    nothing = [""] * len(part)
+    candidates = [tuple(names.split(", ")) for names in part["candidates"]]
+    columns = Columns(nothing, part["object"].to_list(), candidates, part["subject"].to_list())
+    table = make_published_table(columns, part["row"].to_list(), nothing)
+    return pl.DataFrame(table).with_columns(row="fact_id").unique("row", keep="last")
 
 
-def name_row(sample: Mapping[str, Any]) -> str:
-    """Return the id of a fact's row in the published BMLAMA-17."""
-    return f"17:{sample['index'] + 1:04}"
-
-
-def choose_parallel_rows(
-    by_language: Mapping[str, Mapping[str, Relation]], facts: Mapping[str, pl.DataFrame]
-) -> dict[str, list[str]]:
-    """Return {relation: rows of BMLAMA-17} that all languages have, in five templates."""
-    first, *_ = by_language.values()
-    order = {}
-    for name in sorted(first, key=lambda name: int(name[1:])):
-        parts = {language: relations[name] for language, relations in by_language.items()}
-        if all(len(part.templates) == N_TEMPLATES for part in parts.values()):
-            rows = [
-                {*map(name_row, part.samples)} & {*facts[language]["row"]}
-                for language, part in parts.items()
-            ]
-            order[name] = sorted(set.intersection(*rows))
-    return order
-
-
-def fill_questions(
-    order: Mapping[str, Sequence[str]], relations: Mapping[str, Relation], facts: pl.DataFrame
-) -> pa.Table:
+def fill_questions(order: pl.DataFrame, part: pl.DataFrame, facts: pl.DataFrame) -> pa.Table:
     """Return the rows of a language: each fact in the templates of its relation."""
-    lines = [
-        (name, row, template.replace(MASK, SLOT), f"klar:{name}:{number}")
-        for name, rows in order.items()
-        for row in rows
-        for number, template in enumerate(relations[name].templates)
-    ]
-    names = ("relation", "row", "prompt", "template_id")
-    rows = pl.DataFrame(lines, dict.fromkeys(names, pl.String), orient="row").join(
+    templates = part.unique("relation").select(
+        "relation",
+        prompt=pl.col("templates"),
+        template_id=pl.int_ranges(pl.col("templates").list.len()),
+    )
+    rows = order.join(templates, on="relation", maintain_order="left").join(
         facts.drop("relation", "prompt", "template_id"), on="row", maintain_order="left"
     )
-    prompt = pl.col("prompt").str.replace_all(SUBJECT, pl.col("subject"), literal=True)
-    return rows.with_columns(prompt).drop("row").to_arrow()
+    prompt = pl.col("prompt").str.replace_all(MASK, SLOT, literal=True)
+    return (
+        rows.explode("prompt", "template_id")
+        .with_columns(
+            prompt.str.replace_all(SUBJECT, pl.col("subject"), literal=True),
+            template_id=pl.format("klar:{}:{}", "relation", "template_id"),
+        )
+        .drop("row")
+        .to_arrow()
+    )

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import product
@@ -169,8 +169,7 @@ def collect_entities(
     rows = published.columns
     columns = ([mend(label, language) for label in part.answer] for language, part in rows.items())
     labels = list(zip(*columns, strict=True))
-    objects = facts.labels.filter(pl.col("id").is_in(facts.facts["object_id"].implode()))
-    spellings = {(language, name): label for language, name, label in objects.iter_rows()}
+    spellings = {(language, name): label for language, name, label in facts.labels.iter_rows()}
     entities: dict[str, dict[str, Entity]] = defaultdict(dict)
     ids = [""] * len(links)
     # Linked rows first: a row without a link may have the labels of one with a link.
@@ -184,8 +183,11 @@ def collect_entities(
         if name not in block:
             restored = restore(relation, name, dict(zip(rows, original, strict=True)), spellings)
             block[name] = Entity(name, tuple(restored), original)
-    for relation, entity in list_source_objects(list(rows), facts):
-        entities[relation].setdefault(entity.id, entity)
+    objects = facts.facts.select("relation", "object_id").unique().sort(pl.all())
+    further = name_entities({*objects["object_id"]}, facts.labels, list(rows))
+    for relation, name in objects.iter_rows():
+        if name in further and all(further[name].labels):
+            entities[relation].setdefault(name, further[name])
     return dict(entities), ids
 
 
@@ -212,23 +214,8 @@ def is_cut(label: str, spelling: str, relation: str) -> bool:
     return relation not in OF_PLACES or label.count("(") != label.count(")")
 
 
-def list_source_objects(languages: list[str], facts: Facts) -> Iterator[tuple[str, Entity]]:
-    """Yield (relation, entity) of all objects with a label in every language, sorted."""
-    labels = (
-        facts.labels.rename({"id": "object_id"})
-        .filter(pl.col("language").is_in(languages))
-        .pivot("language", index="object_id", values="label")
-    )
-    objects = facts.facts.select("relation", "object_id").unique()
-    table = objects.join(labels.select("object_id", *languages).drop_nulls(), on="object_id")
-    for relation, name, *texts in table.sort("relation", "object_id").iter_rows():
-        pairs = zip(texts, languages, strict=True)
-        names = tuple([NAMES.get((code, name)) or mend(text, code) for text, code in pairs])
-        yield relation, Entity(name, names, names, published=False)
-
-
-def name_strangers(
-    ids: Set[str], labels: pl.DataFrame, languages: Sequence[str]
+def name_entities(
+    ids: Collection[str], labels: pl.DataFrame, languages: Sequence[str]
 ) -> dict[str, Entity]:
     """Return {id: entity} of ids with some of the `labels` (LABELS); a missing label is ''."""
     names: dict[str, list[str]] = defaultdict(lambda: [""] * len(languages))
