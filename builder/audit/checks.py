@@ -107,19 +107,17 @@ CHECKS = {
     ),
     "rows_with_blank_ends": Check("blank at end", find_padded),
     "rows_with_missing_slot": Check(
-        "no slot", lambda split, _: [SLOT not in prompt for prompt in split.prompt]
+        "no slot", lambda split, _: [SLOT not in x for x in split.prompt]
     ),
     "rows_with_several_slots": Check(
-        "several slots", lambda split, _: [prompt.count(SLOT) > 1 for prompt in split.prompt]
+        "several slots", lambda split, _: [x.count(SLOT) > 1 for x in split.prompt]
     ),
     "rows_with_one_candidate": Check(
-        "one candidate", lambda split, _: [len(labels) < 2 for labels in split.candidates]
+        "one candidate", lambda split, _: [len(x) < 2 for x in split.candidates]
     ),
-    "rows_without_answer": Check(
-        "no answer", lambda split, _: [not answers for answers in split.answers]
-    ),
+    "rows_without_answer": Check("no answer", lambda split, _: [not x for x in split.answers]),
     "rows_with_other_fact": Check(
-        "other fact", lambda split, reference: list(map(ne, split.fact_id, reference.fact_id))
+        "other fact", lambda split, other: [*map(ne, split.fact_id, other.fact_id)]
     ),
     "rows_with_shared_prompt": Check("prompt shared", find_shared_prompts),
 }

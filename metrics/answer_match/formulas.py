@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from polyprobe.metrics.shared.intervals import share, summarize
-from polyprobe.metrics.shared.rows import check_length
+from polyprobe.metrics.shared.rows import check_length, check_texts
 from polyprobe.metrics.shared.verdicts import (
     KINDS,
     Containment,
@@ -46,8 +46,7 @@ def match_answers(
     if not isinstance(match, str) or match not in JUDGES:
         raise ValueError(f"match is {match!r:.60}; expected {' or '.join(JUDGES)}")
     if questions is not None:
-        check_length(questions, n, "questions")
-        refuse_others(questions, "questions")
+        check_texts(questions, n, "questions")
     if names is None:
         right = [[row] if isinstance(row, str) else [*row] for row in references]
         pool = collect_names(right, codes)
@@ -70,18 +69,10 @@ def list_languages(language: Any, languages: Any, size: int) -> list[str]:
     if (language is None) == (languages is None):
         raise ValueError("pass language=, of all answers, or languages=[…], one for each answer")
     if languages is None:
-        refuse_others([language], "language")
+        check_texts([language], 1, "language")
         return [language] * size
-    check_length(languages, size, "languages")
-    refuse_others(languages, "languages")
+    check_texts(languages, size, "languages")
     return [*languages]
-
-
-def refuse_others(values: Sequence[Any], name: str) -> None:
-    """Refuse what is no text."""
-    for query, value in enumerate(values):
-        if not isinstance(value, str):
-            raise ValueError(f"query {query} of {name!r} is {value!r:.60}; expected a text")
 
 
 def collect_names(references: Sequence[Sequence[str]], codes: Sequence[str]) -> Pool:

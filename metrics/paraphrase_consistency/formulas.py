@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from polyprobe.metrics.shared.intervals import Labels, share, summarize
-from polyprobe.metrics.shared.rows import check_length, count_by_group, pick_counted, take
+from polyprobe.metrics.shared.intervals import Labels
+from polyprobe.metrics.shared.rows import check_length, summarize_counted
 
 Predictions = Sequence[Sequence[str]]
 
@@ -59,12 +59,11 @@ def measure_consistency(
     references: Sequence[str],
     subjects: Sequence[Hashable] | None = None,
     groups: Labels = None,
-    clusters: Labels = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Compute the three figures with intervals, and how many tuples are counted and left out."""
     shares = share_pairs(predictions, references)
-    for name, column in {"subjects": subjects, "groups": groups, "clusters": clusters}.items():
+    for name, column in {"subjects": subjects, "groups": groups}.items():
         if column is not None:
             check_length(column, len(predictions), name)
     several = ~np.isnan(shares.consistency)
@@ -72,14 +71,7 @@ def measure_consistency(
     if subjects is not None:
         ambiguous = find_ambiguous(subjects, references, groups)
     mask = several & ~ambiguous
-    places = pick_counted(mask, groups)
-    parts = shares._asdict().items()
-    measures = {name: share(np.where(mask, v, np.nan)[places]) for name, v in parts}
-    options |= {"groups": take(groups, places), "clusters": take(clusters, places)}
-    result = summarize(measures, **options)
-    if groups is not None:
-        for group, size in count_by_group(mask, groups).items():
-            result["by_group"][group]["n_queries"] = size
+    result = summarize_counted(shares._asdict(), mask, groups=groups, **options)
     return {
         **result,
         "n_queries": int(mask.sum()),
