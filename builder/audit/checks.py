@@ -117,7 +117,7 @@ CHECKS = {
     ),
     "rows_without_answer": Check("no answer", lambda split, _: [not x for x in split.answers]),
     "rows_with_other_fact": Check(
-        "other fact", lambda split, other: [*map(ne, split.fact_id, other.fact_id)]
+        "other fact", lambda split, reference: [*map(ne, split.fact_id, reference.fact_id)]
     ),
     "rows_with_shared_prompt": Check("prompt shared", find_shared_prompts),
 }

@@ -89,6 +89,8 @@ def kendall_pairs(scores: Mapping[str, Scores]) -> np.ndarray:
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
+    if not values.size:  # a single language
+        return values
     width = len(languages)
     for size, queries, items in split_by_size(sizes, lambda n: width * (n * (n - 1) // 2 + width)):
         i, j = np.triu_indices(size, 1)

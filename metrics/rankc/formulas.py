@@ -97,6 +97,8 @@ def rankc_pairs(scores: Mapping[str, Scores], weights: Weights = "softmax") -> n
     languages, sizes = read_languages(scores)
     pairs = np.triu_indices(len(languages), 1)
     values = np.empty((len(sizes), len(pairs[0])))
+    if not values.size:  # a single language
+        return values
     for size, queries, items in split_by_size(sizes, lambda n: len(languages) * n**2):
         curves, _, rest = make_curves(size, weights)
         vectors = stack_curves(languages, items, curves)

@@ -34,15 +34,14 @@ MARKUP = re.compile(r"[*_`#]+")
 SENTENCE = re.compile(r"(?<=[.!?…])\s+|[。!?।॥؟]\s*|\n+")
 INSIDE = re.compile(r"(?:\b\w|\b(?:Dr|Mr|St|Mt|Prof|No|vs))\.$")  # the stop is no end: U. S.
 # Words that negate a name: before it, or behind it, with at most two others between them.
-NEGATIONS = {  # words before and behind a name, by language of the answer
-    "before": (
+BEFORE = frozenset(
+    (
         *("not", "no", "n't", "isn't", "wasn't", "nicht", "kein", "keine", "keinen", "pas", "non"),
         *("não", "не", "ні", "ليس", "ليست", "δεν", "όχι", "niet", "nie", "ikke", "inte", "si"),
         "hakuna",
-    ),
-    "behind": ("değil", "değildir", "नहीं", "नभई", "होइन", "nicht"),
-}
-BEFORE, BEHIND = map(frozenset, NEGATIONS.values())
+    )
+)
+BEHIND = frozenset(("değil", "değildir", "नहीं", "नभई", "होइन", "nicht"))
 BETWEEN = 2  # words
 NEAR = 60  # characters beside a name that are read
 REMARK_BEFORE = re.compile(r"\b(?:question|phrase|sentence|written|text|translated)(?: is)? in\W*$")
