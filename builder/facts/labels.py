@@ -31,9 +31,9 @@ import re
 import sys
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from itertools import permutations, product
+from collections.abc import Callable, Sequence
+from functools import cache, lru_cache
+from itertools import product
 
 import polars as pl
 from opencc import OpenCC
@@ -75,11 +75,6 @@ _TWINS = {
     for letter, twin in product(shape, shape)
 }
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
-# Finds texts that `unmix` may change; polars' regular expressions support scripts.
-_MIXED = "|".join(
-    rf"\p{{{first}}}\w*[\p{{{second}}}\p{{{third}}}]"
-    for first, second, third in permutations(("Latin", "Greek", "Cyrillic"))
-)
 
 
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
@@ -97,14 +92,6 @@ def fold(text: str) -> str:
 def mend(text: str, language: str) -> str:
     """Return a text without invisible characters, each word in one alphabet, Chinese simplified."""
     return simplify(unmix(normalise(text, language)), language)
-
-
-def clean_all(texts: Iterable[str], language: str) -> dict[str, str]:
-    """Return {text: the text by `mend`} of the texts that differ from it."""
-    table = pl.DataFrame({"text": list(set(texts))}, {"text": pl.String})
-    table = find_changeable(table.with_columns(language=pl.lit(language)), "text")
-    cleaned = ((text, mend(text, language)) for text in table["text"])
-    return {text: result for text, result in cleaned if result != text}
 
 
 load_converter = lru_cache(OpenCC)  # `t2s` to simplified, `s2t` to traditional characters
@@ -197,18 +184,11 @@ def _render(letter: str, alphabet: str) -> str:
     return unicodedata.normalize("NFC", base + apart[1:]) if base else ""
 
 
+@cache
 def _alphabet(character: str) -> str:
     """Return the character's alphabet, '' if it is not one of the three."""
     name = unicodedata.name(character, "").partition(" ")[0]
     return name if name in _ALPHABETS else ""
-
-
-def find_changeable(rows: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Return the pairs of `language` and text that `mend` may change: few, read by Python."""
-    text = pl.col(column)
-    suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
-    part = rows.filter(text.is_not_null(), suspect | (pl.col("language") == CHINESE))
-    return part.select("language", column).unique()
 
 
 def tidy(
@@ -216,14 +196,9 @@ def tidy(
 ) -> pl.DataFrame:
     """Return the rows in the same order, with the columns' texts changed, then stripped."""
     for column in columns:
-        untidy = find_changeable(rows, column)
-        tidied = [change(text, language) for language, text in untidy.iter_rows()]
-        table = untidy.with_columns(tidied=pl.Series(tidied, dtype=pl.String))
-        rows = (
-            rows.join(table, on=["language", column], how="left", maintain_order="left")
-            .with_columns(pl.coalesce("tidied", column).str.strip_chars().alias(column))
-            .drop("tidied")
-        )
+        pairs = zip(rows[column], rows["language"], strict=True)
+        texts = [change(text, language) if text else text for text, language in pairs]
+        rows = rows.with_columns(pl.Series(column, texts, pl.String).str.strip_chars())
     return rows
 
 

@@ -118,33 +118,21 @@ def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> 
 
 def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
     """Return parallel rows with their flags, the same in every language."""
-    relations = [row.relation for row in next(iter(rows.values()))]
-    questions = (
-        [(row.subject, [row.candidates[index] for index in row.answers]) for row in part]
+    # A row is flagged in all languages if it is in one: the rows without a flag are parallel.
+    inside = {
+        number
         for part in rows.values()
-    )
-    flags = find_flags(relations, questions)
+        for number, row in enumerate(part)
+        if any(occurs(row.candidates[index], row.subject) for index in row.answers)
+    }
+    flags = [
+        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (row.relation in SEVERAL)
+        for number, row in enumerate(next(iter(rows.values())))
+    ]
     return {
         language: [row._replace(flags=names) for row, names in zip(part, flags, strict=True)]
         for language, part in rows.items()
     }
-
-
-def find_flags(
-    relations: Sequence[str], languages: Iterable[Iterable[tuple[str, Sequence[str]]]]
-) -> list[list[str]]:
-    """Return the flags of each row, by the labels of its subject and answers in each language."""
-    # A row is flagged in all languages if it is in one: the rows without a flag are parallel.
-    inside = {
-        number
-        for questions in languages
-        for number, (subject, answers) in enumerate(questions)
-        if any(occurs(label, subject) for label in answers)
-    }
-    return [
-        [ANSWER_IN_SUBJECT] * (number in inside) + [SECOND_ANSWERS] * (relation in SEVERAL)
-        for number, relation in enumerate(relations)
-    ]
 
 
 def occurs(label: str, text: str) -> bool:

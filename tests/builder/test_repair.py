@@ -218,8 +218,8 @@ def write(made, published=PUBLISHED, templates=None):
     rows = {"en": PUBLISHED, "de": published}
     block = entities("Q1", "Q4", "Q7")
     linked = Linked(rows, [query("Q7", "Q4", "Q1")], {"P190": block}, pl.DataFrame())
-    [row] = write_rows(linked, {0: made}, templates or {})["de"].to_pylist()
-    return row
+    [row] = write_rows(linked, {0: made}, templates or {})["de"]
+    return {name: value for name, value in row._asdict().items() if name != "flags"}
 
 
 def test_a_row_is_written_in_one_language():

@@ -2,7 +2,7 @@
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from importlib import import_module
 from itertools import chain
@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from polyprobe.builder.facts.labels import (
     CHINESE,
-    clean_all,
     load_converter,
+    mend,
     normalise,
     simplify,
     unmix,
 )
-from polyprobe.builder.facts.truths import Knowledge, find_flags, learn
+from polyprobe.builder.facts.truths import Knowledge, flag_rows, learn
 from polyprobe.builder.output.config import NOTES
 from polyprobe.builder.sources import TRUTH_SOURCES
 from polyprobe.builder.sources.bmlama import files
@@ -33,7 +33,7 @@ from polyprobe.builder.sources.bmlama.linked import (
     read_linked,
     turn,
 )
-from polyprobe.schema.columns import REPAIRED, SLOT
+from polyprobe.schema.columns import SLOT, Row, to_table
 from polyprobe.system.files import hash_text, shuffle_items
 from polyprobe.system.messages import report, track
 
@@ -44,7 +44,6 @@ DEFAULT_CONFIG = "17-repaired"
 FIRST, TRADITIONAL, ENTRIES = "-1", "-hant", "-entries"  # suffixes of further configurations
 COLONS = frozenset(":：՝")  # the last one is Armenian
 SIZE = 10  # candidates of a filled row, the size of most published rows
-WRITTEN = ("subject", "prompt", "candidates", "answer_forms", "template_id", "repairs")
 
 
 def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
@@ -69,24 +68,18 @@ def build(config: str, mirror: Path | None = None) -> dict[str, pa.Table]:
     rows = write_rows(source, repaired, templates)
     if version == TRADITIONAL:
         rows[CHINESE] = write_traditional(rows[CHINESE])
-    texts = (part.select(["subject", "answer_forms"]).to_pydict() for part in rows.values())
-    questions = (zip(*columns.values(), strict=True) for columns in texts)
-    relations = rows["en"]["relation"].to_pylist()
-    field = REPAIRED.field("flags")
-    flags = pa.array(find_flags(relations, questions), field.type)
-    rows = {language: part.append_column(field, flags) for language, part in rows.items()}
+    rows = flag_rows(rows)
     notes = {NOTES: json.dumps({"forms": {x: count_forms(part) for x, part in rows.items()}})}
-    return {language: part.replace_schema_metadata(notes) for language, part in rows.items()}
+    return {x: to_table(part).replace_schema_metadata(notes) for x, part in rows.items()}
 
 
-def count_forms(table: pa.Table) -> tuple[int, int, int]:
+def count_forms(rows: Sequence[Row]) -> tuple[int, int, int]:
     """Count the rows without a flag: all, with our sentence, with the form of an entry."""
     # an entry has a colon before the slot, outside the subject's label: `[X]: capital — [Y].`
-    columns = table.select(["flags", "template_id", "prompt", "subject"]).to_pydict()
-    rows = [row for row in zip(*columns.values(), strict=True) if not row[0]]
-    replacements = sum(row[1].startswith("polyprobe:") for row in rows)
-    heads = [prompt.replace(subject, "").partition(SLOT)[0] for *_, prompt, subject in rows]
-    return len(rows), replacements, sum(not COLONS.isdisjoint(head) for head in heads)
+    part = [row for row in rows if not row.flags]
+    replacements = sum(row.template_id.startswith("polyprobe:") for row in part)
+    heads = [row.prompt.replace(row.subject, "").partition(SLOT)[0] for row in part]
+    return len(part), replacements, sum(not COLONS.isdisjoint(head) for head in heads)
 
 
 @lru_cache(maxsize=1)  # two repaired configurations are built in succession
@@ -95,14 +88,18 @@ def read_knowledge(mirror: Path | None = None) -> Knowledge:
     return learn({x: import_module(path).read_truths(mirror) for x, path in TRUTH_SOURCES.items()})
 
 
-def write_traditional(table: pa.Table) -> pa.Table:
+def write_traditional(rows: Sequence[Row]) -> list[Row]:
     """Return Chinese rows in traditional characters."""
-    columns, convert = table.to_pydict(), load_converter("s2t").convert
-    for name in ("subject", "prompt"):
-        columns[name] = list(map(convert, columns[name]))
-    for name in ("candidates", "answer_forms"):
-        columns[name] = [list(map(convert, texts)) for texts in columns[name]]
-    return pa.table(columns, schema=table.schema)
+    convert = load_converter("s2t").convert
+    return [
+        row._replace(
+            subject=convert(row.subject),
+            prompt=convert(row.prompt),
+            candidates=list(map(convert, row.candidates)),
+            answer_forms=list(map(convert, row.answer_forms)),
+        )
+        for row in rows
+    ]
 
 
 def repair_rows(
@@ -285,68 +282,63 @@ def write_rows(
     config: Linked,
     repaired: Mapping[int, PublishedQuery],
     templates: Mapping[str, Mapping[str, str]],
-) -> dict[str, pa.Table]:
+) -> dict[str, list[Row]]:
     """Return {language: rows} of the repaired queries, without flags."""
     # `templates`: {relation: {language: replacement of a published template}}
-    queries = repaired.values()
-    same = {
-        "fact_id": [query.fact_id for query in queries],
-        "relation": [query.relation for query in queries],
-        "subject_id": [query.subject_id for query in queries],
-        "object_id": [query.answer for query in queries],
-        "candidate_ids": [query.candidates for query in queries],
-        "answers": [[query.candidates.index(query.answer)] for query in queries],
-        "published_row": [query.published_row for query in queries],
+    return {
+        language: [
+            write_row(
+                config, language, number, query, templates.get(query.relation, {}).get(language)
+            )
+            for number, query in repaired.items()
+        ]
+        for language in config.rows
     }
-    schema = pa.schema([*REPAIRED][:-1])
-    shared = {name: pa.array(column, schema.field(name).type) for name, column in same.items()}
-    tables = {}
-    for language in config.rows:
-        texts = zip(*write_texts(config, language, repaired, templates), strict=True)
-        tables[language] = pa.table(shared | dict(zip(WRITTEN, texts, strict=True)), schema=schema)
-    return tables
 
 
-def write_texts(
-    config: Linked,
-    language: str,
-    repaired: Mapping[int, PublishedQuery],
-    templates: Mapping[str, Mapping[str, str]],
-) -> Iterator[tuple[str | tuple[str, ...], ...]]:
-    """Yield WRITTEN of each repaired query in one language; `templates` replace published ones."""
+def write_row(
+    config: Linked, language: str, number: int, query: PublishedQuery, template: str | None
+) -> Row:
+    """Return a repaired query in one language; `template` replaces the published one."""
     place, columns = list(config.rows).index(language), config.rows[language]
-    cleaned = clean_all(chain(columns.subject, columns.prompt, *columns.candidates), language)
-    changes = {text: find_codes(text, language) for text in cleaned}
-    for number, query in repaired.items():
-        prompt, subject = columns.prompt[number], columns.subject[number]
-        offered, before = columns.candidates[number], config.queries[number].candidates
-        block = config.entities[query.relation]
-        template = templates.get(query.relation, {}).get(language)
-        label = cleaned.get(subject, subject)
-        name = turn(NAMES.get((language, query.subject_id), label), language)
-        text = template or cleaned.get(prompt, prompt).replace(label, "[X]")
-        labels = tuple([block[x].labels[place] for x in query.candidates])
-        original = tuple([block[x].original[place] for x in query.candidates])
-        meant = [block[x].original[place] if x in block else "" for x in before]
-        codes = {*query.repairs}
-        codes |= {"parallel"} if [cleaned.get(x, x) for x in offered] != meant else set()
-        codes |= {"label"} if labels != original or name != label else set()
-        codes |= {"template"} if template else set()
-        # Damage of a published template does not concern a row with ours.
-        for published in (subject, *offered, *([] if template else [prompt])):
-            codes.update(changes.get(published, ()))
-        yield (
-            name,
-            text.replace("[X]", name),
-            labels,
-            (labels[query.candidates.index(query.answer)],),
-            f"polyprobe:{query.relation}" if template else query.relation,
-            tuple(sorted(codes, key=list(REPAIRS).index)),
-        )
+    prompt, subject = columns.prompt[number], columns.subject[number]
+    offered, before = columns.candidates[number], config.queries[number].candidates
+    block = config.entities[query.relation]
+    label = mend(subject, language)
+    name = turn(NAMES.get((language, query.subject_id), label), language)
+    text = template or mend(prompt, language).replace(label, "[X]")
+    labels = [block[x].labels[place] for x in query.candidates]
+    meant = [block[x].original[place] if x in block else "" for x in before]
+    codes = {*query.repairs}
+    codes |= {"parallel"} if [mend(x, language) for x in offered] != meant else set()
+    original = [block[x].original[place] for x in query.candidates]
+    codes |= {"label"} if labels != original or name != label else set()
+    codes |= {"template"} if template else set()
+    # Damage of a published template does not concern a row with ours.
+    for published in (subject, *offered, *([] if template else [prompt])):
+        codes.update(find_codes(published, language))
+    index = query.candidates.index(query.answer)
+    return Row(
+        fact_id=query.fact_id,
+        relation=query.relation,
+        subject_id=query.subject_id,
+        object_id=query.answer,
+        subject=name,
+        prompt=text.replace("[X]", name),
+        candidates=labels,
+        candidate_ids=list(query.candidates),
+        answers=[index],
+        answer_forms=[labels[index]],
+        template_id=f"polyprobe:{query.relation}" if template else query.relation,
+        repairs=sorted(codes, key=list(REPAIRS).index),
+        published_row=query.published_row,
+    )
 
 
 def find_codes(text: str, language: str) -> list[str]:
     """Return the codes of the repairs of a published text."""
+    if mend(text, language) == text:
+        return []
     checks = {
         "invisible_characters": normalise(text, language) != text,
         "mixed_alphabets": unmix(text) != text,
