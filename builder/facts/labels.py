@@ -33,7 +33,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from itertools import product
+from itertools import permutations, product
 
 import polars as pl
 from opencc import OpenCC
@@ -75,6 +75,11 @@ _TWINS = {
     for letter, twin in product(shape, shape)
 }
 _WORD = re.compile(r"[^\W\d_][\w\u0300-\u036f]*")
+# Finds texts that `unmix` may change; polars' regular expressions support scripts.
+_MIXED = "|".join(
+    rf"\p{{{first}}}\w*[\p{{{second}}}\p{{{third}}}]"
+    for first, second, third in permutations(("Latin", "Greek", "Cyrillic"))
+)
 
 
 @lru_cache(maxsize=1 << 17)  # labels repeat in thousands of rows
@@ -196,8 +201,10 @@ def tidy(
 ) -> pl.DataFrame:
     """Return the rows in the same order, with the columns' texts changed, then stripped."""
     for column in columns:
-        pairs = zip(rows[column], rows["language"], strict=True)
-        texts = [change(text, language) if text else text for text, language in pairs]
+        text = pl.col(column)
+        suspect = text.str.contains_any(list(INVISIBLE)) | text.str.contains(_MIXED)
+        cells = rows.select(text, "language", mark=suspect | (pl.col("language") == CHINESE))
+        texts = [change(x, language) if mark else x for x, language, mark in cells.iter_rows()]
         rows = rows.with_columns(pl.Series(column, texts, pl.String).str.strip_chars())
     return rows
 
