@@ -168,22 +168,18 @@ def choose_entity_labels(
     entity = ["language", "id"]
     several = aliases.select(entity).is_duplicated()
     single = aliases.filter(~several)
-    listed = lists.select(*entity, alias="label").join(single, on=entity, how="anti")
     ambiguous = forms.join(single, on=entity, how="anti")
     repairs[REASONS["chosen"]] += ambiguous.filter(ambiguous["id"].is_duplicated())["id"].n_unique()
-    best = (
-        ambiguous.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left")
-        .with_columns(pl.col("known").fill_null(False))
-        .sort("known", "relations", "facts", "alias", descending=[True, True, True, False])
-        .unique(entity, keep="first", maintain_order=True)
-        .select(*ALIASES)
-    )
-    entities = pl.concat([listed.select(entity), best.select(entity)])
-    unnamed = aliases.filter(several).join(entities, on=entity, how="anti")
-    repairs[REASONS["open"]] += unnamed.n_unique(entity)
-    kinds = {ALIAS: single, LISTED: listed, FORM: best}
+    ranks = forms.join(aliases.with_columns(known=True), on=[*entity, "alias"], how="left").sort(
+        pl.col("known").fill_null(False), "relations", "facts", "alias",
+        descending=[True, True, True, False],
+    )  # fmt: skip
+    kinds = {ALIAS: single, LISTED: lists.rename({"label": "alias"}), FORM: ranks}
     tables = [part.select(*ALIASES, kind=pl.lit(kind)) for kind, part in kinds.items()]
-    return pl.concat(tables).rename({"alias": "label"}).sort(pl.all())
+    labels = pl.concat(tables).unique(entity, keep="first", maintain_order=True)
+    unnamed = aliases.filter(several).join(labels, on=entity, how="anti")
+    repairs[REASONS["open"]] += unnamed.n_unique(entity)
+    return labels.rename({"alias": "label"}).sort(pl.all())
 
 
 def parse_prompt_lines(content: bytes) -> Iterator[dict[str, str]]:

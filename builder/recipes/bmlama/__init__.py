@@ -137,13 +137,15 @@ def find_correct_entities(
     # that `knowledge` infers from these. `configs` are the other published configurations.
     correct = [{query.answer} for query in config.queries]
     for language, columns in config.rows.items():
-        answers = find_ambiguous_prompts(language, [config, *configs])
+        answers = defaultdict(set)
+        for part in (config, *configs):
+            prompts = part.rows[language].prompt if language in part.rows else ()
+            for prompt, query in zip(prompts, part.queries, strict=bool(prompts)):
+                answers[prompt].add(query.answer)
         for ids, prompt in zip(correct, columns.prompt, strict=True):
-            ids.update(answers.get(prompt, ()))
-    templates: dict[str, str] = {}
-    english = files.blank_subjects(config.rows["en"])
-    for query, template in zip(config.queries, english, strict=True):
-        templates.setdefault(query.relation, template)
+            ids |= answers[prompt]
+    relations = [query.relation for query in config.queries]
+    templates = dict(zip(relations, files.blank_subjects(config.rows["en"]), strict=True))
     same_template = defaultdict(list)
     for relation, template in templates.items():
         same_template[template].append(relation)
@@ -153,19 +155,6 @@ def find_correct_entities(
         )
         for ids, query in zip(correct, config.queries, strict=True)
     ]
-
-
-def find_ambiguous_prompts(language: str, configs: Iterable[Linked]) -> dict[str, set[str]]:
-    """Return {prompt: answers of its rows} in one language, for prompts with several answers."""
-    first: dict[str, str] = {}
-    several: dict[str, set[str]] = {}
-    for linked in configs:
-        if language not in linked.rows:
-            continue
-        for prompt, query in zip(linked.rows[language].prompt, linked.queries, strict=True):
-            if first.setdefault(prompt, query.answer) != query.answer:
-                several.setdefault(prompt, {first[prompt]}).add(query.answer)
-    return several
 
 
 def repair_query(
