@@ -10,14 +10,7 @@ if TYPE_CHECKING:  # for editors and type checkers
     from .evaluate import evaluate_model
     from .imports import import_scores, judge_answers
 
-__all__ = [
-    "ConsistencyCallback",
-    "evaluate_model",
-    "import_scores",
-    "judge_answers",
-    "load_scorer",
-]
-
+__all__ = ["ConsistencyCallback", "evaluate_model", "import_scores", "judge_answers", "load_scorer"]
 _HOME = {
     "ConsistencyCallback": "polyprobe.eval.callback",
     "evaluate_model": "polyprobe.eval.evaluate",

@@ -10,7 +10,7 @@ from polyprobe.metrics.shared.verdicts import Containment, Judge, Verdict
 from polyprobe.schema.columns import SENTENCE_START, SLOT
 from polyprobe.schema.languages import find_lemma
 from polyprobe.schema.load import Splits, load_facts
-from polyprobe.schema.run.folder import ANSWERS, fill_columns
+from polyprobe.schema.run.folder import ANSWERS
 from polyprobe.schema.run.protocol import NO_CANDIDATES, list_relation_objects, read_forms
 from polyprobe.system.messages import PolyprobeError, explain_missing_extras, report
 
@@ -21,6 +21,7 @@ DEFAULTS = JudgeOptions()
 SURROGATE = re.compile("[\ud800-\udfff]")
 Pool = dict[str, dict[str, dict[str, None]]]  # names by entity and language
 Show = Callable[[str], str]
+Texts = Iterable[str | None]
 Tables = Mapping[str, pa.Table]
 OBJECTS = "objects"  # column of the labels that `candidates` had
 
@@ -97,32 +98,23 @@ class Judges:
         return Judge(pool, language, self._lemmas[language] or str)
 
     def make_table(
-        self, language: str, table: pa.Table, answers: Iterable[str], show: Show
+        self, language: str, table: pa.Table, texts: Texts, of_donors: Texts, show: Show
     ) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`.
 
-        The answers in the sentences of donors are behind those of the rows. `show` writes a prompt
-        as it was sent.
+        `of_donors` are the answers in the sentences of donors, None for a row without one. `show`
+        writes a prompt as it was sent.
         """
-        texts = iter(answers)
-        rows = table.select(["relation", "prompt", "answers", "donor_answers", DONOR_PROMPT])
-        verdicts = [self._judge(language, row, next(texts)) for row in rows.to_pylist()]
-        of_donors = [
-            self._judge(language, row | {"prompt": row[DONOR_PROMPT]}, next(texts))
-            if row[DONOR_PROMPT]
-            else None
-            for row in rows.rename_columns({"answers": "", "donor_answers": "answers"}).to_pylist()
-        ]
-        columns = {x: table[x] for x in ANSWERS.names if x in table.column_names}
-        columns |= {name: pa.array([row[name] for row in verdicts]) for name in verdicts[0]}
-        columns |= {
-            "asked": pa.array(map(show, table["prompt"].to_pylist()), pa.string()),
-            "donor_answer": pa.array([row and row["answer"] for row in of_donors], pa.string()),
-            "donor_scores": pa.array([row and row["scores"] for row in of_donors]),
-            # No object is left out: answers are compared, not rankings.
-            "donor_answers": pa.array([row and [] for row in of_donors]),
-        }
-        return fill_columns(pa.table(columns), ANSWERS).cast(ANSWERS)
+        names = {*ANSWERS.names, "prompt", DONOR_PROMPT} & {*table.column_names}
+        rows = table.select(names).to_pylist()
+        for row, text, of_donor in zip(rows, texts, of_donors, strict=True):
+            question = row | {"prompt": row[DONOR_PROMPT], "answers": row.pop("donor_answers")}
+            row.update(self._judge(language, row, text or ""), asked=show(row["prompt"]))
+            if of_donor is not None:
+                judged = self._judge(language, question, of_donor)
+                row.update(donor_answer=judged["answer"], donor_scores=judged["scores"])
+                row["donor_answers"] = []  # none is left out: answers are compared, not rankings
+        return pa.Table.from_pylist(rows, schema=ANSWERS)
 
     def _judge(self, language: str, row: Mapping[str, Any], answer: str) -> dict[str, Any]:
         kind, entity, *_ = self.read(language, row, answer)

@@ -114,13 +114,10 @@ class _Dealer:
         partners: dict[int, int] = {}
         for start in sorted(range(len(subjects)), key=lambda k: (len(links[k]), k)):
             place: int | None = start
-            while place is not None and place not in partners:
-                free = sorted(links[place] - partners.keys(), key=lambda k: (cost[place, k], k))
-                place_next = None
-                for partner in free[:1]:
-                    partners[place], partners[partner] = partner, place
-                    place_next = min(links[partner] - partners.keys(), default=None)
-                place = place_next
+            while place is not None and (free := links[place] - partners.keys()):
+                partner = min(free, key=lambda k: (cost[place, k], k))
+                partners[place], partners[partner] = partner, place
+                place = min(links[partner] - partners.keys(), default=None)
         # Those that are left are paired; the last makes a circle of three with a pair.
         rest = [place for place in range(len(subjects)) if place not in partners]
         for place in (place for place in rest if place not in partners):

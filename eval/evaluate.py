@@ -32,7 +32,7 @@ from polyprobe.system.options import check_keywords, collect_options, with_keywo
 from .answers import Judges, Show, hide_objects, load_names
 from .donors import deal_donors
 from .options import EvaluationOptions, EvaluationRequest
-from .questions import NO_DONORS, add_starts, annotate, check_prefix
+from .questions import DONOR, NO_DONORS, add_starts, annotate, check_prefix
 from .work.fill import check_same_model, choose_workers, fill_scores, forecast, plan_work
 from .work.predictions import fill_predictions
 from .work.score_store import OWN_STORE, QueryScores, open_store
@@ -148,7 +148,9 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
 def _judge(
     judges: Judges, show: Show, language: str, table: pa.Table, rows: Sequence[QueryScores]
 ) -> pa.Table:
-    return judges.make_table(language, table, [row.text or "" for row in rows], show)
+    texts, queue = [row.text or "" for row in rows], iter(rows[len(table) :])
+    of_donors = [next(queue).text if asked else None for asked in table[DONOR].to_pylist()]
+    return judges.make_table(language, table, texts[: len(table)], of_donors, show)
 
 
 def allows_donors(protocol: Protocol, tables: Mapping[str, pa.Table]) -> bool:

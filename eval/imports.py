@@ -15,7 +15,6 @@ from unicodedata import normalize
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from polyprobe.analysis.figures.compute import compute_results
 from polyprobe.schema.columns import SLOT, fingerprint
@@ -306,13 +305,9 @@ def _judge(
     """Judge the answers to some rows of a language; those of donors are of their own rows."""
     answers = {row: scored for (x, _, row), scored in replies.items() if x == language}
     sent = {table["prompt"][row].as_py(): x.context for row, x in answers.items()}
-    places = [donors.rows[row] if donors.rows[row] in answers else None for row in rows]
-    marks, table = pa.array([place is not None for place in places]), table.take(rows)
-    at, prompts = table.column_names.index(DONOR_PROMPT), table[DONOR_PROMPT]
-    prompts = pc.if_else(marks, prompts, None)
-    texts = [answers[row].text for row in (*rows, *places) if row is not None]
-    show = partial(_show_prompt, sent)
-    return judges.make_table(language, table.set_column(at, DONOR_PROMPT, prompts), texts, show)
+    of_donors = [answers[k].text if (k := donors.rows[row]) in answers else None for row in rows]
+    texts, show = [answers[row].text for row in rows], partial(_show_prompt, sent)
+    return judges.make_table(language, table.take(rows), texts, of_donors, show)
 
 
 def _show_prompt(sent: Mapping[str, str | None], prompt: str) -> str:

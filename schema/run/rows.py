@@ -46,18 +46,9 @@ def make_choice(
     Both are lists, or texts with commas as on the command line (`exclude="none"`: nothing).
     """
     relations = split_list(relations) if isinstance(relations, str) else relations
-    exclude = parse_exclude(exclude) if isinstance(exclude, str) else exclude
-    only = None if relations is None else _sort(relations)
-    return Choice(only, _sort(exclude or ()))
-
-
-def parse_exclude(text: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """Return the relations and flags to leave out; `none` is an empty list, None the default.
-
-    >>> parse_exclude("P530, answer_in_subject"), parse_exclude("none"), parse_exclude(None)
-    (('P530', 'answer_in_subject'), (), None)
-    """
-    return None if text is None else split_list("" if text == "none" else text)
+    exclude = () if exclude == "none" else exclude or ()
+    exclude = split_list(exclude) if isinstance(exclude, str) else exclude
+    return Choice(None if relations is None else _sort(relations), _sort(exclude))
 
 
 def choose_to_score(
