@@ -113,7 +113,7 @@ class _Dealer:
                 links[second].add(first)
         partners: dict[int, int] = {}
         for start in sorted(range(len(subjects)), key=lambda k: (len(links[k]), k)):
-            place: int | None = start
+            place: int | None = None if start in partners else start
             while place is not None and (free := links[place] - partners.keys()):
                 partner = min(free, key=lambda k: (cost[place, k], k))
                 partners[place], partners[partner] = partner, place

@@ -21,13 +21,7 @@ from polyprobe.schema.columns import SLOT, fingerprint
 from polyprobe.schema.load import IN_MEMORY, Splits, find_default, load_facts
 from polyprobe.schema.locate import make_absolute
 from polyprobe.schema.run.folder import SCORES, FinishedRun, Run
-from polyprobe.schema.run.protocol import (
-    BLANK,
-    as_asked,
-    check_askable,
-    open_question,
-    protocol_of,
-)
+from polyprobe.schema.run.protocol import BLANK, as_asked, check_askable, open_question, protocol_of
 from polyprobe.schema.run.rows import check_comparable, find_rows
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import ANSWER, LETTERS
@@ -142,17 +136,11 @@ def import_run(
     columns = protocol_of(scoring).columns
     settings = Settings(
         model=options.model or output.name,
-        revision="unknown",
         dataset=make_absolute(dataset) if isinstance(dataset, str | os.PathLike) else IN_MEMORY,
         config=config or find_default(dataset),
         fingerprint={x: fingerprint(table, columns) for x, table in tables.items()},
         languages=[*tables],
-        limit=options.limit,
-        sample=options.sample,
         scoring=scoring,
-        bos="unknown",
-        dtype="unknown",
-        device="unknown",
         donor=donor,
         **choice,
         further=options.signature_parts
@@ -315,12 +303,7 @@ def _show_prompt(sent: Mapping[str, str | None], prompt: str) -> str:
 
 
 def _join_answer(
-    reply: Reply,
-    place: str,
-    row: Row,
-    lists: Lists,
-    options: ImportOptions,
-    tokenizer: Any,
+    reply: Reply, place: str, row: Row, lists: Lists, options: ImportOptions, tokenizer: Any
 ) -> RowScores:
     """Bring what a reply says of a row into the order of its candidates, with these names."""
     labels, values, tokens = [*map(_tidy, row["candidates"])], reply.values, reply.tokens

@@ -75,9 +75,7 @@ class ImportOptions(DatasetOptions):
 
     model: str | None = option(None, "Name of the model (default: that of the run folder).")
     scoring: str | None = option(
-        None,
-        "What the scores are (default: that of exported tasks or scores).",
-        choices=IMPORTED,
+        None, "What the scores are (default: that of exported tasks or scores).", choices=IMPORTED
     )
     tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
     allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")

@@ -198,7 +198,7 @@ def _read_scores(
         total = sum(len(candidates) for _, candidates in queries)
         console.print(
             f"warning: language '{language}': {len(unknown)} of {total} candidates consist of "
-            f"unknown tokens only (the first is {unknown[0]!r})",
+            f"unknown tokens only (the first is {unknown[0]!r})"
         )
     return scores
 

@@ -38,7 +38,7 @@ def fill_predictions(
                 console.print(
                     f"warning: language '{language}': {len(left_out)} of {len(table)} facts are "
                     "excluded: their label contains an unknown token (the first is "
-                    f"{left_out[0]!r})",
+                    f"{left_out[0]!r})"
                 )
             run.write(language, made)
             bars.remove_task(bar)

@@ -122,7 +122,8 @@ def find_rows(table: pa.Table, options: Any) -> tuple[list[int], dict[str, Any]]
     choice = choose_to_score(table, options.relations, options.exclude)
     rows, excluded = apply_choice(table, choice)
     numbers = choose_rows(table, options.limit, options.sample, rows)
-    return numbers, {**choice.as_json(), "left_out": excluded}
+    values = {"limit": options.limit, "sample": options.sample, "left_out": excluded}
+    return numbers, values | choice.as_json()
 
 
 def choose_examples(table: pa.Table, options: Any, n: int) -> tuple[list[int], list[list[int]]]:
