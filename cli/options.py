@@ -6,7 +6,7 @@ from dataclasses import Field, dataclass, fields, make_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 from rich.console import RenderableType
@@ -76,20 +76,14 @@ def _make_parameter(part: "Field[Any]", declaration: Declaration) -> Parameter:
     """Make the parameter of a command for the field of a declaration."""
     keywords: dict[str, Any] = {"help": declaration.help, "metavar": declaration.metavar}
     keywords |= {"rich_help_panel": declaration.panel} if declaration.panel else {}
-    kind: Any = str
-    if part.type == Path | None:
-        kind = Path
-    elif isinstance(part.default, bool) or part.type == bool | None:
-        kind = bool
+    types = (part.type, *get_args(part.type))
+    kind: Any = next((x for x in (Path, bool, int, float) if x in types), str)
+    if declaration.parse:
+        kind = list[str]
     elif declaration.minimum is not None:
-        kind = type(part.default) if isinstance(part.default, float) else int
         limits = f"{declaration.minimum}<=x<={declaration.maximum}"
         limits = f"x>={declaration.minimum}" if declaration.maximum == LARGEST else limits
         keywords["metavar"] = f"<{kind.__name__} range> [{limits}]"
-    elif declaration.parse:
-        kind = list[str]
-    elif isinstance(part.default, int | float):
-        kind = type(part.default)
     switch = part.default is True or part.type == bool | None
     words = [f"{declaration.flag}/--no-{declaration.flag[2:]}" if switch else declaration.flag]
     info = typer.Option(part.default, *words, **keywords)

@@ -25,11 +25,8 @@ from polyprobe.system.options import Options, option
 if TYPE_CHECKING:  # imports datasets
     from polyprobe.schema.load import Splits
 
-IMPORTED = ("bmlama", "object", "scores")
-MATCHES = ("names", "contains")
-LEMMATIZERS = ("none", "simplemma")
 WITHOUT_SHOTS = ("mpararel", "pll", FREE)  # beginnings of scorings
-_worker = partial(option, panel="Workers")
+_worker = partial(option, panel="Workers", local=True)
 
 
 def check_languages(texts: str | Sequence[str]) -> None:
@@ -75,7 +72,9 @@ class ImportOptions(DatasetOptions):
 
     model: str | None = option(None, "Name of the model (default: that of the run folder).")
     scoring: str | None = option(
-        None, "What the scores are (default: that of exported tasks or scores).", choices=IMPORTED
+        None,
+        "What the scores are (default: that of exported tasks or scores).",
+        choices=("bmlama", "object", "scores"),
     )
     tokenizer: str | None = option(None, "Count the tokens of samples of lm-eval with this one.")
     allow_missing: bool = option(False, "Leave out, and count, rows without scores in a language.")
@@ -91,14 +90,14 @@ class JudgeOptions(ImportOptions):
         "names",
         "How the object is found: names (its forms, in any language) or contains (KLAR: the right "
         "label is a word of the answer, or its beginning).",
-        choices=MATCHES,
+        choices=("names", "contains"),
         signed=True,
     )
     lemmatizer: str = option(
         "none",
         "simplemma compares lemmas too; in a language that it lacks, and with none, letters are "
         "compared.",
-        choices=LEMMATIZERS,
+        choices=("none", "simplemma"),
         signed=True,
     )
     contents: ClassVar[str] = "answers"
@@ -113,12 +112,10 @@ class WorkerOptions(Options):
         "Number of processes, one device each; on CPUs they share the cores.",
         minimum=1,
         maximum=256,
-        local=True,
     )
     ray: str | None = _worker(
         None,
         "Score on Ray: HOST:PORT, auto (a running cluster, else a new one) or local.",
-        local=True,
         excludes="--devices",
     )
     threads: int | None = _worker(
@@ -127,9 +124,8 @@ class WorkerOptions(Options):
         "shared with others fewer are faster.",
         minimum=1,
         maximum=1024,
-        local=True,
     )
-    cache: bool = _worker(True, "Share scores with other runs in the cache.")
+    cache: bool = _worker(True, "Share scores with other runs in the cache.", local=False)
 
     @property
     def distributor(self) -> str | None:

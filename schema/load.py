@@ -49,7 +49,7 @@ def load_facts(
 
     Raises:
         PolyprobeError: unknown dataset or language, splits that are not languages or not parallel,
-            or an invalid row (see `CHECKS`).
+            or an invalid row (see `list_faults`).
     """
     tables = read_splits(dataset, config, languages)
     check(tables, _name(dataset, config), own_candidates, ONE_SPLIT)

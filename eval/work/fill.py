@@ -211,22 +211,18 @@ def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     sizes = [0] * len(table)  # the number of a row's own prompts, one for each candidate
     if has_prompts(table):
         sizes = pc.fill_null(pc.list_value_length(table["prompts"]), 0).to_pylist()
-    rows = [_join([*islice(queue, n)]) if n else next(queue) for n in sizes]
-    names = [name for name in SCORES.names if name in table.column_names]
-    columns = table.select(names).to_pydict()
-    donors = columns.get(DONOR, [None] * len(table))
-    columns |= {
-        "scores": [row.scores for row in rows],
-        "n_tokens": [row.n_tokens for row in rows],
-        EFFECTS: [list(row.effects) or None for row in rows],
-        "donor_scores": [next(queue).scores if donor else None for donor in donors],
-    }
-    if PROMPT_START in table.column_names:
-        prompts = [next(queue) if start else None for start in table[PROMPT_START].to_pylist()]
-        columns[PROMPT] = [prompt and prompt.scores[0] for prompt in prompts]
-        columns[N_PROMPT] = [prompt and prompt.n_tokens[0] for prompt in prompts]
-    empty = [None] * len(table)
-    return pa.table({name: columns.get(name, empty) for name in SCORES.names}, schema=SCORES)
+    names = {*SCORES.names, PROMPT_START} & {*table.column_names}
+    rows = table.select(names).to_pylist()
+    for row, n in zip(rows, sizes, strict=True):
+        scored = _join([*islice(queue, n)]) if n else next(queue)
+        row.update(scores=scored.scores, n_tokens=scored.n_tokens, donor_scores=None)
+        row[EFFECTS] = [*scored.effects] or None
+    for row in (row for row in rows if row.get(DONOR)):
+        row["donor_scores"] = next(queue).scores
+    for row in (row for row in rows if row.get(PROMPT_START)):
+        start = next(queue)
+        row[PROMPT], row[N_PROMPT] = start.scores[0], start.n_tokens[0]
+    return pa.Table.from_pylist(rows, schema=SCORES)
 
 
 def _join(queries: Sequence[QueryScores]) -> QueryScores:
