@@ -44,7 +44,7 @@ def compute_ceiling(splits: Mapping[str, Split], judged: Mapping[str, Judged]) -
     answers = [[split.answers[row] for split in splits.values()] for row in differ]
     places, first, absent = number_entities([rows[row] for row in differ], answers)
     indices = np.triu_indices(len(splits), 1)
-    means, error, draws = average(places, first, absent, indices, share)
+    means, error, draws = average(places, first, absent, share)
     # Exactly 1, unlike a sum of floats, where all queries are equal.
     equal = [
         [np.array_equal(values[k], values[j]) for k, j in zip(*indices, strict=True)]
@@ -81,11 +81,7 @@ def number_entities(
 
 
 def average(
-    places: np.ndarray,
-    first: np.ndarray,
-    absent: np.ndarray,
-    pairs: tuple[np.ndarray, ...],
-    share: float,
+    places: np.ndarray, first: np.ndarray, absent: np.ndarray, share: float
 ) -> tuple[np.ndarray, float, int]:
     """Return the means over draws, their largest error, and the number of draws."""
     # The means have the shape (random, answer first) x pairs. The error is that of the mean over
@@ -93,6 +89,7 @@ def average(
     generator = np.random.default_rng(SEED)
     copies = max(1, QUERIES // len(absent))
     masked = np.tile(absent, (copies, 1))
+    pairs = np.triu_indices(len(places), 1)
     total, squares = np.zeros((2, 2, len(pairs[0])))
     for number in range(1, MOST + 1):
         values = generator.random((copies, places.max() + 1))[:, places]

@@ -192,9 +192,7 @@ class Reader:
         return []
 
 
-def find_shared_nouns(
-    labels: Mapping[str, Sequence[Word]],
-) -> tuple[set[str], set[str], set[Word]]:
+def find_shared_nouns(labels: Mapping[str, Sequence[Word]]) -> tuple[set[str], set[str], set[Word]]:
     """Return the nouns that labels share: `язык`, `idioma`, `bahasa`, `Records`.
 
     Lemmas that a sentence may omit, those at the same end of three labels or more, and the words

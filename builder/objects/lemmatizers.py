@@ -101,15 +101,9 @@ def load_stanza(language: str, folder: Path | str | None = None) -> Lemmatizer:
             ) from error
     parts = [part for part in ("tokenize", "mwt", "pos", "lemma") if (place / code / part).is_dir()]
     try:
-        pipeline = stanza.Pipeline(
-            lang=code,
-            dir=str(place),
-            processors=",".join(parts),
-            download_method=None,
-            tokenize_no_ssplit=True,
-            lemma_store_results=True,
-            logging_level="ERROR",
-        )
+        options = {"download_method": None, "tokenize_no_ssplit": True, "logging_level": "ERROR"}
+        options |= {"lemma_store_results": True, "processors": ",".join(parts)}
+        pipeline = stanza.Pipeline(lang=code, dir=str(place), **options)
     except Exception as error:  # unpickling a damaged file can raise anything
         raise PolyprobeError(
             f"cannot load the Stanza models of '{code}' in {place} "

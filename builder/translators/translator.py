@@ -51,12 +51,10 @@ class Translator(ABC):
     advice: str = ""  # remedy at the end of the message of a run that stops
 
     @abstractmethod
-    async def ask(
-        self, batch: Sequence[str], source: str, target: str, terms: Sequence[Terms]
-    ) -> list[str]:
+    async def ask(self, batch: Sequence[Job], source: str, target: str) -> list[str]:
         """Return one text for each sentence of a batch, from one request.
 
-        The codes are those of `check`; `terms` has a mapping for each sentence.
+        The codes are those of `check`.
 
         Raises:
             NoAnswerError: no answer; the request is retried.
@@ -209,9 +207,7 @@ class _Run:
         return ""
 
     async def _ask(self, batch: Sequence[Job]) -> list[str]:
-        sentences = [question.sentence for question in batch]
-        terms = [question.terms for question in batch]
-        texts = await self._engine.ask(sentences, *self._pair, terms)
+        texts = await self._engine.ask(batch, *self._pair)
         if len(texts) != len(batch):
             raise sending.WrongNumberError(f"{len(texts)} texts for {len(batch)} sentences")
         return texts

@@ -40,7 +40,6 @@ from polyprobe.metrics.shared.rows import (
 )
 from polyprobe.metrics.shared.verdicts import number_answers
 
-_CHUNK = 2**17  # products of languages at once, so that they stay in the processor's cache
 _TABLE = 2**22  # values of a table at once
 _LARGEST = 2**31 - 1  # pool of candidates
 
@@ -199,33 +198,19 @@ def bound_pairs(same: np.ndarray, options: Resampling) -> list[list[float] | Non
 def agreement_per_query(scores: Mapping[str, Scores], choices: bool = False) -> np.ndarray:
     """Compute the expected agreement of each query for all pairs of languages [queries, pairs].
 
-    Each language chooses one of its t best-scored candidates with probability 1 / t, independently
-    of the others. Scores are as `rows.read_languages` takes them; pairs as in `pair_agreement`.
-    If they are `choices`, 1 for the candidate, a query with 0 alone agrees with no other.
+    The probability that two languages choose the same candidate, sum_i p_l(i) p_l2(i): each chooses
+    one of its t best-scored candidates with probability 1 / t, independently of the others. Scores
+    are as `rows.read_languages` takes them, pairs in the order of `itertools.combinations`. If they
+    are `choices`, 1 for the candidate, a query with 0 alone agrees with no other.
     """
     languages, sizes = read_languages(scores)
-    values = np.empty((len(sizes), len(languages) * (len(languages) - 1) // 2))
-    for _, queries, items in split_by_size(sizes, lambda n: len(languages) * n):
-        tables = [flat[items] for flat in languages]
-        # Ties at the top are chosen with equal probability, independently in each language.
-        best = np.stack([table == table.max(axis=1, keepdims=True) for table in tables])
-        shares = np.stack(tables) if choices else best / best.sum(axis=2, keepdims=True)
-        values[queries] = pair_agreement(shares)
-    return values
-
-
-def pair_agreement(choices: np.ndarray) -> np.ndarray:
-    """Compute the probability that two languages choose the same candidate [queries, pairs].
-
-    `choices` [languages, queries, candidates] are probabilities, independent between languages:
-    sum_i p_l(i) p_l2(i). The pairs are in the order of `itertools.combinations`.
-    """
-    pairs = np.triu_indices(len(choices), k=1)
-    values = np.empty((choices.shape[1], len(pairs[0])))
-    step = max(1, _CHUNK // len(choices) ** 2)
-    for start in range(0, len(values), step):
-        tables = np.ascontiguousarray(choices[:, start : start + step].swapaxes(0, 1))
-        values[start : start + step] = (tables @ tables.swapaxes(1, 2))[:, *pairs]
+    n_languages, pairs = len(languages), np.triu_indices(len(languages), k=1)
+    values = np.empty((len(sizes), len(pairs[0])))
+    for _, queries, items in split_by_size(sizes, lambda n: n_languages * max(n, n_languages)):
+        tables = np.stack([flat[items] for flat in languages], axis=1)
+        best = tables == tables.max(axis=2, keepdims=True)
+        shares = tables if choices else best / best.sum(axis=2, keepdims=True)
+        values[queries] = (shares @ shares.transpose(0, 2, 1))[:, *pairs]
     return values
 
 

@@ -15,14 +15,8 @@ def compute(module: ModuleType, sheets: Sheets, match: str) -> Output:
     columns = ("question", "answer")
     questions, answers = (["" if x is None else str(x) for x in sheet[name]] for name in columns)
     languages = read_texts(sheet["language"], "language")
-    result = module.match_answers(
-        answers,
-        read_lists(sheet["right"], "right"),
-        languages=languages,
-        questions=questions,
-        match=match,
-        groups=languages,
-    )
+    options = {"languages": languages, "questions": questions, "groups": languages, "match": match}
+    result = module.match_answers(answers, read_lists(sheet["right"], "right"), **options)
     measures = [Measure("accuracy"), *map(Measure, module.KINDS)]
     return Output(list_groups(result, "all languages", measures))
 

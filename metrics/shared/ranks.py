@@ -104,11 +104,7 @@ def rank_weights(size: int, weights: Weights = "softmax") -> np.ndarray:
 
 
 def compare_rankings(
-    first: np.ndarray,
-    second: np.ndarray,
-    sizes: np.ndarray,
-    weights: str = "softmax",
-    ties: str = "expected",
+    first: np.ndarray, second: np.ndarray, sizes: np.ndarray, weights: str, ties: str = "expected"
 ) -> np.ndarray:
     """Compute the RankC of each query, from the flat scores of the same candidates."""
     # sum_j w_j * |top_j & top_j'| / j for j = 1 ... N (Qi et al. 2023, equations 2 to 5).

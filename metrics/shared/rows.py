@@ -88,10 +88,7 @@ def mark_right(
 
 
 def check_answers(
-    answers: Answers | Sequence[int] | None,
-    n_queries: int,
-    name: str = "references",
-    minimum: int = 1,
+    answers: Answers | Sequence[int] | None, size: int, name: str = "references", minimum: int = 1
 ) -> Answers:
     """List the answers of each query, `minimum` or more; a single index is a list of one."""
     if answers is None:
@@ -99,8 +96,8 @@ def check_answers(
     _check_column(answers, name)
     if not len(answers):
         raise ValueError(f"no queries in {name!r}")
-    if len(answers) != n_queries:
-        raise ValueError(f"{n_queries} queries in 'predictions', {len(answers)} in {name!r}")
+    if len(answers) != size:
+        raise ValueError(f"{size} queries in 'predictions', {len(answers)} in {name!r}")
     lists = [[right] if isinstance(right, int | np.integer) else right for right in answers]
     for query, right in enumerate(lists):
         if not hasattr(right, "__len__"):

@@ -119,12 +119,7 @@ def drop_lists(sentence: Passage) -> list[Mention]:
 
 
 # Each takes names away; tests/metrics/test_verdicts.py has an example that fails without it.
-RULES: tuple[Callable[[Passage], list[Mention]], ...] = (
-    drop_echoes,
-    drop_negated,
-    drop_remarks,
-    drop_lists,
-)
+RULES = (drop_echoes, drop_negated, drop_remarks, drop_lists)
 
 
 class Judge:
