@@ -126,8 +126,7 @@ def relate(
 ) -> None:
     """Correlate RankC of pairs of languages with shared subwords, kinship, accuracy or any table.
 
-    It reports Pearson's and Spearman's correlations, as in the papers, and Mantel's test, because
-    pairs share languages.
+    Pearson's and Spearman's correlations, as in papers, and Mantel's test: pairs share languages.
     """
     splits = parse_splits(options.languages)
     from polyprobe.analysis.relate.relate import relate_run
@@ -145,14 +144,11 @@ class BoardOptions(PictureOptions, Outputs):
 
     output: Path | None = option(
         None,
-        "Write the page index.html and the tables to this folder, which `polyprobe push` uploads "
-        "as a static Space.",
+        "Write index.html and the tables to this folder, which `polyprobe push` makes a Space.",
         check=check_output,
     )
     sort: str | None = option(
-        None,
-        "Sort by a figure (best first), name or parameters (default: the first figure of the "
-        "table).",
+        None, "Sort by a figure (best first), name or parameters (default: the first figure)."
     )
     figures: str | None = option(
         None,

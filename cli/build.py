@@ -8,16 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from polyprobe.builder.recipes import (
-    BALANCED,
-    EXTENSIBLE,
-    MUBENCH,
-    OWN,
-    RECIPES,
-    REQUESTED,
-    XFAKT,
-    load_recipe,
-)
+from polyprobe.builder.recipes import BALANCED, EXTENSIBLE, MUBENCH, RECIPES, REQUESTED, XFAKT
 from polyprobe.builder.recipes.requests import BalancedRequest, OwnRequest, SentenceRequest
 from polyprobe.builder.sources import FACT_SOURCES
 from polyprobe.builder.translators import TRANSLATORS, read_pairs
@@ -76,7 +67,7 @@ def add_recipe(name: str) -> None:
         from polyprobe.builder import build
 
         added = build.files.read_addition(labels, templates)
-        selection = split_list(config) or [load_recipe(name).DEFAULT_CONFIG] * bool(added)
+        selection = split_list(config) or [build.load_recipe(name).DEFAULT_CONFIG] * bool(added)
         folder = build.build_dataset(name, selection, mirror, output)
         for base in selection:
             if added:
@@ -91,9 +82,7 @@ for name in RECIPES:
     add_recipe(name)
 
 
-@app.command(
-    BALANCED, epilog="Example: polyprobe build balanced --source mpararel --languages en,de,pl,fi"
-)
+@app.command(epilog="Example: polyprobe build balanced --source mpararel --languages en,de,pl,fi")
 @take_options(BalancedRequest)
 def balanced(
     source: Annotated[
@@ -153,7 +142,7 @@ def make_request(
     return request, added
 
 
-@app.command(OWN, epilog="Example: polyprobe build own facts.csv --templates templates.toml")
+@app.command(epilog="Example: polyprobe build own facts.csv --templates templates.toml")
 @take_options(OwnRequest)
 def own(
     facts: Annotated[
@@ -223,7 +212,6 @@ add_sourced(
 
 
 @app.command(
-    "sentences",
     epilog="Example: polyprobe build sentences geofacts --languages es,ca --translator apertium",
 )
 @take_options(SentenceRequest)
@@ -262,7 +250,7 @@ def sentences(
     say(f"Outcome of every row: {folder / 'sentences' / name}.parquet")
 
 
-@app.command("sheet", epilog="Example: polyprobe build sheet bmlama --language eu --output eu.csv")
+@app.command(epilog="Example: polyprobe build sheet bmlama --language eu --output eu.csv")
 def sheet(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join(EXTENSIBLE)}, or a built folder.")],
     language: Annotated[str, typer.Option(help="Code of the new language, such as eu.")],

@@ -39,8 +39,7 @@ def take_options(*groups: type[Options]) -> Callable[[Function], Function]:
     group = make_dataclass("CommandOptions", [], bases=groups, frozen=True)
     declared = collect_options(group)
 
-    # The values are checked when the group is made, not by typer, so that a mistake has the same
-    # words as in a script.
+    # Checked when the group is made, not by typer: a mistake has the same words as in a script.
     def change(function: Function) -> Function:
         parts = signature(function, eval_str=True).parameters.values()
         options = [
@@ -139,8 +138,7 @@ class PictureOptions(Options):
     )
     draw: str | None = option(
         None,
-        "Name of the picture that --figure saves (default: the first); an unknown name lists all "
-        "names.",
+        "Name of the picture that --figure saves (default: the first); an unknown one lists all.",
         panel=PICTURES,
         needs="--figure FILE",
     )

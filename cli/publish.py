@@ -118,8 +118,7 @@ def push(
     All changes are one commit on the Hub.
 
     Card, configurations, rows and licence are checked first. The token is taken from
-    `hf auth login` or HF_TOKEN. Run the same command again to resume; unchanged files are not
-    uploaded.
+    `hf auth login` or HF_TOKEN. Run the same command again to resume; it skips unchanged files.
     """
     find_kind(find_folder(source))  # refuse other folders before the imports, which take seconds
     from polyprobe.publish import push as steps

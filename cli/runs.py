@@ -1,6 +1,6 @@
 """`polyprobe eval`, `import`, `demo`, `metrics` and `report`: score a model, show its results."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,8 +19,6 @@ from polyprobe.system.options import option
 from .options import Dataset, MapOptions, PageOptions, say, take_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from polyprobe.report.finding import Part
     from polyprobe.schema.run.folder import FinishedRun
 

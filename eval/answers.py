@@ -102,8 +102,7 @@ class Judges:
     ) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`.
 
-        `of_donors` are the answers in the sentences of donors, None for a row without one. `show`
-        writes a prompt as it was sent.
+        `of_donors` are answers in the sentences of donors or None; `show` gives a prompt as sent.
         """
         names = {*ANSWERS.names, "prompt", DONOR_PROMPT} & {*table.column_names}
         rows = table.select(names).to_pylist()

@@ -59,14 +59,12 @@ class ConsistencyCallback(TrainerCallback):
     the printed log and every `report_to` (TensorBoard and W&B show them under `train/`, like all
     names without `eval_`). The metrics of an evaluation get them as `eval_polyprobe/rankc` and so
     on, so that `metric_for_best_model="polyprobe/rankc"` works, and `EarlyStoppingCallback` if
-    added after this one. `hyperparameter_search` sums all metrics unless it has a
-    `compute_objective`.
+    added after this one. `hyperparameter_search` sums all metrics without a `compute_objective`.
 
     Training is the same bit for bit as without the callback: no dropout, no gradient, random
     generators restored. Weights are scored in their own type, also under mixed precision. Each of
     several processes scores all rows, and all take the figures of the first; weights that are split
-    over processes (FSDP, DeepSpeed ZeRO 3) are refused. A step whose scores are not numbers is
-    skipped with a warning.
+    over processes (FSDP, DeepSpeed ZeRO 3) are refused. Scores that are no numbers are a warning.
 
     Example::
 

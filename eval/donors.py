@@ -114,8 +114,8 @@ class _Dealer:
         partners: dict[int, int] = {}
         for start in sorted(range(len(subjects)), key=lambda k: (len(links[k]), k)):
             place: int | None = None if start in partners else start
-            while place is not None and (free := links[place] - partners.keys()):
-                partner = min(free, key=lambda k: (cost[place, k], k))
+            while place is not None and (choices := links[place] - partners.keys()):
+                partner = min(choices, key=lambda k: (cost[place, k], k))
                 partners[place], partners[partner] = partner, place
                 place = min(links[partner] - partners.keys(), default=None)
         # Those that are left are paired; the last makes a circle of three with a pair.
@@ -133,8 +133,7 @@ class _Dealer:
 def deal_donors(table: pa.Table) -> Donors:
     """Deal the rows of a split their donors."""
     # The choice depends on the split alone, not on the rows that a run samples. With ids every
-    # split of a dataset gives the same donors; without them labels are compared, and a split of
-    # another language gives others.
+    # split of a dataset gives the same donors; without them labels of the language are compared.
     dealer, nothing = _Dealer(table), [None] * len(table)
     donors = Donors([*nothing], [*nothing], [len(names) for names in dealer.names])
     for key in sorted(dealer.rows, key=lambda key: (-len(dealer.rows[key]), key)):

@@ -25,8 +25,7 @@ from polyprobe.scoring.options import FINAL_STOP, FREE, PRODUCTS, SERVED, Scorer
 from polyprobe.scoring.scorers.shots import Shots
 from polyprobe.system.devices import limit_threads
 from polyprobe.system.files import locked
-from polyprobe.system.messages import PolyprobeError
-from polyprobe.system.messages import report as say
+from polyprobe.system.messages import PolyprobeError, report
 from polyprobe.system.options import check_keywords, collect_options, with_keywords
 
 from .answers import Judges, Show, hide_objects, load_names
@@ -68,8 +67,7 @@ def evaluate_model(
         output: run folder. Without one nothing is written except the cache, from which a later call
             with a folder takes the scores of a model that has a name.
         options: the options of `polyprobe eval` by name, with underscores: languages, sample,
-            scoring, device and so on (`EvaluationOptions`). Names of languages, relations and flags
-            are lists, or texts with commas.
+            scoring, device and so on (`EvaluationOptions`). Lists may be texts with commas.
 
     Raises:
         PolyprobeError: any error that the caller can correct, in one line.
@@ -101,7 +99,7 @@ def evaluate_request(request: EvaluationRequest, output: str | Path) -> Finished
             results = compute_results(run)
     for language, share in results.get("letters_read", {}).items():
         if share < 1:
-            say(
+            report(
                 f"warning: {1 - share:.1%} of the letters in {language} were not among the most "
                 "probable tokens of the server; they count as 1 nat below the least"
             )
@@ -137,12 +135,11 @@ def choose_filling(evaluation: "Evaluation", loaded: Loaded, questions: "Questio
     fill = partial(fill_scores, choose_workers(evaluation.model, options, loaded), options.cache)
     if protocol_of(scorer.scoring).answers:
         fill = partial(fill, make=partial(_judge, evaluation.find_judges(), scorer.show))
-    if scorer.model is not None:
-        return fill
-    if not protocol_of(scorer.scoring).answers:
+    elif scorer.model is None:
         check_same_model(evaluation.run, scorer, questions.prompts, evaluation.rows)
-    # requests may cost money
-    return partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
+    if scorer.model is None:  # requests may cost money
+        fill = partial(fill, announce=partial(forecast, scorer=scorer, price=options.price))
+    return fill
 
 
 def _judge(

@@ -294,12 +294,12 @@ def _judge(
     answers = {row: scored for (x, _, row), scored in replies.items() if x == language}
     sent = {table["prompt"][row].as_py(): x.context for row, x in answers.items()}
     of_donors = [answers[k].text if (k := donors.rows[row]) in answers else None for row in rows]
-    texts, show = [answers[row].text for row in rows], partial(_show_prompt, sent)
+    texts = [answers[row].text for row in rows]
+
+    def show(prompt: str) -> str:
+        return sent[prompt] or prompt.removesuffix(SLOT).replace(SLOT, BLANK).rstrip()
+
     return judges.make_table(language, table.take(rows), texts, of_donors, show)
-
-
-def _show_prompt(sent: Mapping[str, str | None], prompt: str) -> str:
-    return sent[prompt] or prompt.removesuffix(SLOT).replace(SLOT, BLANK).rstrip()
 
 
 def _join_answer(

@@ -95,8 +95,7 @@ class JudgeOptions(ImportOptions):
     )
     lemmatizer: str = option(
         "none",
-        "simplemma compares lemmas too; in a language that it lacks, and with none, letters are "
-        "compared.",
+        "simplemma compares lemmas too; with none, or in a language that it lacks, letters alone.",
         choices=("none", "simplemma"),
         signed=True,
     )
@@ -138,9 +137,7 @@ class QuestionOptions(DatasetOptions):
     """The rows, and whether each has a second question."""
 
     donor: bool = option(
-        True,
-        "Also score each fact's candidates in another subject's sentence, for centred RankC and "
-        "the accuracy gain.",
+        True, "Also score each fact in another subject's sentence, for centred RankC and the gain."
     )
 
 
@@ -163,8 +160,7 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
     )
     shots: int = option(
         0,
-        "Number of solved examples of the relation in front of each question; their facts are not "
-        "scored.",
+        "Number of solved examples before each question, whose own facts are not scored.",
         minimum=0,
         maximum=32,
         excludes="--prompt-probability",

@@ -82,7 +82,7 @@ def other_files(dataset: Source) -> Iterator[str]:
 
     sentences = {f"sentences/{split.config}.parquet" for split in splits}
     paths = [x for x in dataset.files if x.endswith(".parquet") and x not in sentences]
-    for problem in (*locate.find_unlisted(splits, paths), *locate.find_swapped(splits)):
+    for problem in locate.find_misplaced(splits, paths):
         yield f"README.md: {problem}; build it again"
 
 

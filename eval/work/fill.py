@@ -205,8 +205,7 @@ def _read_scores(
 
 def as_scores(table: pa.Table, scores: Sequence[QueryScores]) -> pa.Table:
     """Return the scores of a table's rows with the columns of `SCORES`."""
-    # The scores are those of `queries_of`. Columns that the table lacks (see `questions.annotate`)
-    # are null.
+    # The scores are those of `queries_of`. Columns of `questions.annotate` may be absent, and null.
     queue = iter(scores)
     sizes = [0] * len(table)  # the number of a row's own prompts, one for each candidate
     if has_prompts(table):

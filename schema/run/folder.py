@@ -16,13 +16,7 @@ from polyprobe.schema.columns import COLUMNS, UNREADABLE, fingerprint
 from polyprobe.schema.run.fillings import FILLING
 from polyprobe.schema.run.protocol import protocol_of
 from polyprobe.schema.run.settings import DEFINITION, Settings
-from polyprobe.schema.run.shapes import (
-    RESULTS,
-    Content,
-    find_stray,
-    find_wrong_shape,
-    find_wrong_value,
-)
+from polyprobe.schema.run.shapes import Content, find_wrong_results, find_wrong_value
 from polyprobe.system.files import LOCK, hash_json, part_of, write_text, write_whole
 from polyprobe.system.messages import PolyprobeError
 from polyprobe.system.options import convert_value
@@ -32,8 +26,7 @@ from polyprobe.system.options import convert_value
 SEAL, RUN_SEAL, FILES = "sha256", "run_sha256", "files"
 EFFECTS = "position_effects"
 PROMPT, N_PROMPT = "prompt_log_probability", "n_prompt_tokens"
-# Nats between answers of one served model: more than rounding of activations to 8 bits, less than
-# any mistake.
+# Nats between answers of one served model: more than rounding to 8 bits, less than any mistake.
 AGREE = 0.3
 GO_ON = "what was written before is kept: make room and run the same command again"
 SCORES = pa.schema(
@@ -232,8 +225,7 @@ class Run:
         results, file = self.read_json("results.json", remedy), self.folder / "results.json"
         if results.pop(RUN_SEAL, None) != self.seal:
             raise PolyprobeError(f"{file} was computed from another state of the run; {remedy}")
-        fault = find_wrong_shape(results, RESULTS) or find_stray(results, self.settings().languages)
-        if fault:
+        if fault := find_wrong_results(results, self.settings().languages):
             raise PolyprobeError(f"{file}: {fault}; {remedy}")
         return Content(results, f"{file}:", remedy)
 

@@ -95,8 +95,7 @@ def choose_rows(
     `sample` takes facts, with all rows (templates) of each: it numbers each relation's n facts by
     the SHA-256 of their id, k = 0, 1, ..., and takes those with the smallest (k + 1/2) / n. So
     relations keep their shares to within one fact, every language and machine gets the same facts,
-    a larger sample includes the smaller one, and the sample is stable under small changes of the
-    dataset.
+    a larger sample includes the smaller one, and a small change of the dataset changes it little.
     """
     among = [*range(len(table))] if among is None else [*among]
     if sample is None:

@@ -76,8 +76,10 @@ NEEDED |= {"donor": "donor_scores"}
 Fault = tuple[int, str]  # a row, and what is wrong in it
 
 
-def find_stray(results: Mapping[str, Any], languages: Sequence[str]) -> str:
-    """Name what is missing or of other languages than run.json, figures without values; else ""."""
+def find_wrong_results(results: Mapping[str, Any], languages: Sequence[str]) -> str:
+    """Name what has no shape, is missing or of other languages than run.json; else ""."""
+    if fault := find_wrong_shape(results, RESULTS):
+        return fault
     for name in REQUIRED:
         if name not in results:
             return f"{name} is missing"
