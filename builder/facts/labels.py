@@ -138,19 +138,14 @@ def _replace_run(match: re.Match[str]) -> str:
     elif blank:
         joiner = ""
     else:
-        joiner = next((c for c in run if _joins(before, c, after)), "")
+        scripts = {find_script(before), find_script(after)}
+        joiner = next((c for c in run if scripts <= {*SPELLING.get(c, ())}), "")
     return joiner + (" " if blank and before and after else "")
 
 
-def _joins(before: str, character: str, after: str) -> bool:
-    """Return whether the character is part of the spelling between two characters."""
-    scripts = SPELLING.get(character, ())
-    return all(neighbour and find_script(neighbour) in scripts for neighbour in (before, after))
-
-
 def find_script(character: str) -> str:
-    """Return the script of a letter or combining mark, '' for other characters."""
-    if unicodedata.category(character)[0] not in "LM":
+    """Return the script of a letter or combining mark, '' for other characters or none."""
+    if not character or unicodedata.category(character)[0] not in "LM":
         return ""
     return unicodedata.name(character, "").partition(" ")[0]
 

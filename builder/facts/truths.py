@@ -5,7 +5,7 @@ question, or that have many correct distractors, have a flag.
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from itertools import chain, product
 from typing import Any, NamedTuple
 
@@ -97,23 +97,21 @@ def find_implied(relation: str, subject: str, objects: Iterable[str], edges: Obj
     start = set(objects)
     # Whatever contains the subject also answers where it is.
     if relation in FROM_SUBJECT and subject:
-        start |= set(climb([subject], PLACES, edges)) - {subject}
-    right = start | set(climb(start, UPWARD.get(relation, ()), edges))
+        start |= climb([subject], PLACES, edges) - {subject}
+    right = climb(start, UPWARD.get(relation, ()), edges)
     # Some objects fit almost any subject, whatever the facts say.
     right.update(RULES["always"].get(relation, ()))
     return right.union(*(alike for alike in RULES["alike"] if not right.isdisjoint(alike)))
 
 
-def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> Iterator[str]:
-    """Yield the things and, transitively, their wholes and superclasses by the relations."""
-    pending, seen = list(things), set()
+def climb(things: Iterable[str], relations: Collection[str], edges: Objects) -> set[str]:
+    """Return the things and, transitively, their wholes and superclasses by the relations."""
+    seen = pending = set(things)
     while pending:
-        thing = pending.pop()
-        if thing not in seen:
-            seen.add(thing)
-            yield thing
-            for relation in relations:
-                pending += edges.get((relation, thing), ())
+        parents = [edges.get(key, ()) for key in product(relations, pending)]
+        pending = set().union(*parents) - seen
+        seen = seen | pending
+    return seen
 
 
 def flag_rows(rows: Mapping[str, Sequence[Row]]) -> dict[str, list[Row]]:
@@ -156,6 +154,6 @@ def occurs(label: str, text: str) -> bool:
 
 def _ends_word(outside: str, inside: str) -> bool:
     """Return whether a word may end between two neighbours; `outside` may be empty."""
-    if not outside.isalnum() and not find_script(outside or " "):
+    if not outside.isalnum() and not find_script(outside):
         return True
     return find_script(outside) in _WITHOUT_SPACES or find_script(inside) in _WITHOUT_SPACES

@@ -15,6 +15,8 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import itemgetter
 from pathlib import Path, PurePosixPath
 
 import polars as pl
@@ -182,28 +184,28 @@ def choose_entity_labels(
     return labels.rename({"alias": "label"}).sort(pl.all())
 
 
-def parse_prompt_lines(content: bytes) -> Iterator[dict[str, str]]:
-    """Yield the lines of PROMPT_FILE: a relation as `pid`, and its prompt in each language."""
-    yield from csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+def list_prompts(content: bytes, languages: Iterable[str]) -> Iterator[tuple[str, str, str, str]]:
+    """Yield language, relation, released prompt and corrected one of PROMPT_FILE, in order."""
+    lines = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+    for language, line in product(languages, sorted(lines, key=itemgetter("pid"))):
+        relation, prompt = line["pid"], line[language]
+        yield language, relation, prompt, fix_prompt(prompt, language, relation)
 
 
 def parse_prompts(
     content: bytes, languages: Iterable[str], repairs: Counter[str]
 ) -> Iterator[tuple[str, str, str, str]]:
     """Yield the rows of TEMPLATES in order, and count repairs in `repairs`."""
-    prompts = {line["pid"]: line for line in parse_prompt_lines(content)}
-    for language in languages:
-        for relation, line in sorted(prompts.items()):
-            prompt = fix_prompt(line[language], language, relation)
-            template, lost = reduce_prompt(prompt, language, relation)
-            if is_template(template):
-                repairs.update(lost)
-                repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
-                repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
-                repairs[REASONS["blanks"]] += " ".join(line[language].split()) != line[language]
-                yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
-            else:
-                repairs[REASONS["left_out"]] += 1
+    for language, relation, released, prompt in list_prompts(content, languages):
+        template, lost = reduce_prompt(prompt, language, relation)
+        if is_template(template):
+            repairs.update(lost)
+            repairs[REASONS["repaired_slots"]] += (language, relation) in FIXES
+            repairs[REASONS["swapped_slots"]] += (language, relation) in SWAPPED
+            repairs[REASONS["blanks"]] += " ".join(released.split()) != released
+            yield language, relation, f"xfactr:{relation}:0", " ".join(template.split())
+        else:
+            repairs[REASONS["left_out"]] += 1
 
 
 def fix_prompt(prompt: str, language: str, relation: str) -> str:

@@ -99,7 +99,7 @@ def read_own_facts(path: Path, templates: files.TemplateTables) -> tuple[Facts, 
         report(f"{path}: ignored columns: {', '.join(ignored)}")
     facts: Counter[tuple[str, ...]] = Counter()
     labels: dict[tuple[str, str], tuple[str, int]] = {}  # with the line of the first one
-    changed, doubtful = set(), []
+    changed = set()
     for row in rows:
         relation = row.cells["relation"]
         if not relation:
@@ -111,13 +111,11 @@ def read_own_facts(path: Path, templates: files.TemplateTables) -> tuple[Facts, 
         for (role, entity), language in product(zip(ROLES, ends, strict=True), languages):
             text = row.cells[f"{role}_{language}"]
             label = mend(text, language)
-            if label and files.MISSING.fullmatch(label):
-                doubtful.append(f"{label} (line {row.number})")
             if label != text:
                 changed.add((language, text))
             if label:
                 files.add_label(labels, row, (language, entity), label)
-    files.report_labels(path, doubtful, *files.DOUBTFUL)
+    files.report_missing(path, labels)
     if not facts:
         raise PolyprobeError(f"{path} has no facts below its header; add a row for each fact")
     repairs = {REPEATED: facts.total() - len(facts), files.CLEANED: len(changed)}

@@ -5,7 +5,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from itertools import product
 from pathlib import Path
 from typing import NamedTuple
 
@@ -94,13 +93,11 @@ def read_facts(mirror: Path | None, languages: Sequence[str] | None = None) -> F
     facts = pl.DataFrame(triples, schema=FACTS, orient="row")
     names = [
         (language, entity, label)
-        for part, language in product(parts, languages)
-        if (columns := part.rows.get(language))
-        for query, subject, answer in zip(
-            part.queries, columns.subject, columns.answer, strict=True
-        )
-        if query.subject_id
-        for entity, label in ((query.subject_id, subject), (query.answer, answer))
+        for part in parts
+        for language, columns in part.rows.items()
+        for query, *texts in zip(part.queries, columns.subject, columns.answer, strict=True)
+        if query.subject_id and language in languages
+        for entity, label in zip((query.subject_id, query.answer), texts, strict=True)
     ]
     repairs = Counter({"rows excluded: no Wikidata fact found": len(queries) - len(triples)})
     labels = pl.DataFrame(names, schema=LABELS, orient="row")
