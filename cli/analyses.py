@@ -158,9 +158,7 @@ class BoardOptions(PictureOptions, Outputs):
     parameters: Path | None = option(
         None, "TSV file of models and parameter counts; overrides run.json.", metavar="FILE"
     )
-    despite_differences: bool = option(
-        False, "Accept runs that are not comparable, and show their differences."
-    )
+    despite_differences: bool = option(False, "Accept runs that differ; show the differences.")
     table: Path | None = option(
         None,
         "Write the table to this .csv, .tex or .md file.",
@@ -217,9 +215,7 @@ class TokenOptions(Outputs):
 def tokens(
     model: Annotated[
         str,
-        typer.Argument(
-            callback=checked(check_model), help="Hub id, local folder, GGUF file, or geolm."
-        ),
+        typer.Argument(callback=checked(check_model), help="Hub id, folder, GGUF file, or geolm."),
     ],
     dataset: Dataset,
     options: TokenOptions,

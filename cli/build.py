@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,9 +24,7 @@ if TYPE_CHECKING:  # polars is an extra
     from polyprobe.builder.facts.files import Addition
     from polyprobe.builder.recipes.balanced import Notes
 
-app = typer.Typer(
-    help="Make a dataset from its sources: Parquet files and a card.", no_args_is_help=True
-)
+app = typer.Typer(help="Make a dataset from its sources, with a card.", no_args_is_help=True)
 
 Texts = list[str] | None
 Mirror = Annotated[
@@ -109,9 +108,7 @@ def balanced(
     if plan:
         show_costs(build.plan_balanced(request, mirror))
         return
-    folder, notes = build.build_balanced(
-        request, mirror, output, lambda costs: show_costs(costs, limit=5)
-    )
+    folder, notes = build.build_balanced(request, mirror, output, partial(show_costs, limit=5))
     show_notes(notes)
     if added:
         build.extend_dataset(BALANCED, notes.config, added, output)
@@ -161,11 +158,7 @@ def own(
     ],
     licence: Annotated[
         str,
-        typer.Option(
-            "--licence",
-            "--license",
-            help="Licence of your data on the Hub, such as cc-by-4.0; for push.",
-        ),
+        typer.Option("--licence", "--license", help="Licence of the data, such as cc-by-4.0."),
     ] = "unknown",
     output: Output = None,
     **options: Any,

@@ -16,9 +16,7 @@ from .options import say
 if TYPE_CHECKING:
     from polyprobe.eval.work.score_store import Stored
 
-cache = typer.Typer(
-    help="List or delete the stored scores that later runs reuse.", no_args_is_help=True
-)
+cache = typer.Typer(help="List or delete the scores that runs reuse.", no_args_is_help=True)
 ABOUT = ("revision", "scoring", "dtype")
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import Field, dataclass, fields, make_dataclass
-from functools import wraps
+from functools import partial, wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Dataset = Annotated[str, typer.Option(help="Folder, name, or OWNER/NAME on the Hub.")]
 PICTURES = "Pictures for papers"
+_picture = partial(option, panel=PICTURES, needs="--figure FILE")
 # The parts of the help of a command, in order.
 PANELS = (
     *("", "Model", "Served models", "Chat", "Workers", f"Free decoding (--scoring {FREE})"),
@@ -136,11 +137,9 @@ class PictureOptions(Options):
         panel=PICTURES,
         check=check_figure,
     )
-    draw: str | None = option(
+    draw: str | None = _picture(
         None,
         "Name of the picture that --figure saves (default: the first); an unknown one lists all.",
-        panel=PICTURES,
-        needs="--figure FILE",
     )
     order: str = ORDERS[0]  # an option of pictures of languages, see `MapOptions`
     names: str = LABELS[0]
@@ -162,19 +161,13 @@ class PictureOptions(Options):
 class MapOptions(PictureOptions):
     """Pictures of languages, in an order and with labels."""
 
-    order: str = option(
+    order: str = _picture(
         ORDERS[0],
         "Order of languages in the picture: given, similarity (clusters), family or script.",
-        panel=PICTURES,
-        needs="--figure FILE",
         choices=ORDERS,
     )
-    names: str = option(
-        LABELS[0],
-        "Labels of the languages in the picture: codes or names.",
-        panel=PICTURES,
-        needs="--figure FILE",
-        choices=LABELS,
+    names: str = _picture(
+        LABELS[0], "Labels of the languages in the picture: codes or names.", choices=LABELS
     )
 
 

@@ -108,8 +108,7 @@ def push(
         list[str] | None,
         typer.Option(
             metavar="LICENSE",
-            help="Publish although this licence of the card does not permit it, because you have "
-            "the right. Repeat for each such licence.",
+            help="Publish despite this licence of the card, if you have the right; repeatable.",
         ),
     ] = None,
 ) -> None:

@@ -38,9 +38,7 @@ GROUPS = (  # of pairs, by the number of languages in the training data
 def evaluate(
     model: Annotated[
         str,
-        typer.Argument(
-            help="Hub id, local folder (also of a PEFT adapter), GGUF file, or the embedded geolm."
-        ),
+        typer.Argument(help="Hub id, folder (also of a PEFT adapter), GGUF file, or geolm."),
     ],
     dataset: Dataset,
     output: Annotated[Path, typer.Option(help="Run folder; repeat the command to resume.")],
@@ -138,9 +136,8 @@ class MetricsOptions(MetricOptions, BootstrapOptions):
         """Refuse another number of figures than two for pairs."""
         super().check()
         if self.pairs is not None and len(split_list(self.pairs)) != 2:
-            raise PolyprobeError(
-                f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
-            )
+            text = f"--pairs {self.pairs}: expected two figures, such as rankc,coverlap"
+            raise PolyprobeError(text)
 
     def list_parts(self, results: dict[str, Any], folder: Path) -> "Iterator[Part]":
         """Yield the parts of the finding of a run that were asked for."""

@@ -109,9 +109,8 @@ def evaluate_request(request: EvaluationRequest, output: str | Path) -> Finished
 def forecast_work(request: EvaluationRequest, output: str | Path) -> str:
     """Return the work of a request in one line; the run folder is not touched."""
     if request.scoring == FREE:
-        raise PolyprobeError(
-            f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
-        )
+        text = f"--dry-run counts candidates; --scoring {FREE} has none: leave it out"
+        raise PolyprobeError(text)
     evaluation = resolve(request, output)
     run, options = evaluation.run, evaluation.request.options
     with limit_threads(options.threads):

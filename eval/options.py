@@ -50,9 +50,7 @@ class DatasetOptions(Options):
     languages: str | Sequence[str] | None = option(
         None, "Comma-separated language codes (default: all).", check=check_languages
     )
-    limit: int | None = option(
-        None, "Only the first N rows, often of a single relation.", minimum=1
-    )
+    limit: int | None = option(None, "Only the first N rows, often of one relation.", minimum=1)
     sample: int | None = option(
         None, "Only N rows spread over all relations.", minimum=1, excludes="--limit"
     )
@@ -177,9 +175,8 @@ class EvaluationOptions(DecodingOptions, WorkerOptions, QuestionOptions, ScorerO
         """Refuse free decoding elsewhere."""
         super().check()
         if self.distributor and self.scoring == FREE:
-            raise PolyprobeError(
-                f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
-            )
+            text = f"--scoring {FREE} decodes in one process; leave --{self.distributor} out"
+            raise PolyprobeError(text)
 
 
 @dataclass(frozen=True)

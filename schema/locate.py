@@ -55,9 +55,8 @@ def check_dataset_name(dataset: str) -> None:
         )
     names = list_datasets()
     hint = f"{guess(place, names)} available: {', '.join(names)}".lstrip()
-    raise PolyprobeError(
-        f"no dataset '{dataset}' here, under ./datasets or installed; {hint}; {REMEDY}"
-    )
+    text = f"no dataset '{dataset}' here, under ./datasets or installed; {hint}; {REMEDY}"
+    raise PolyprobeError(text)
 
 
 def list_installed() -> Iterator[str]:
@@ -144,9 +143,8 @@ def check_card(folder: Path) -> None:
     if problems:
         made = _MADE_BY.search(place.read_text(encoding="utf-8"))
         command = f" ({made[1]})" if made else ""
-        raise PolyprobeError(
-            f"{place}: {problems[0]}; build it again{command}, or correct the card"
-        )
+        text = f"{place}: {problems[0]}; build it again{command}, or correct the card"
+        raise PolyprobeError(text)
 
 
 def find_misplaced(splits: list[CardSplit], files: list[str]) -> Iterator[str]:

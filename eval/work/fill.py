@@ -76,9 +76,8 @@ def fill_scores(
                 language = waiting.pop(0)
                 scores = _read_scores(language, work.queries[language], store, console)
                 table = tables[language]
-                run.write(
-                    language, make(language, table, scores) if make else as_scores(table, scores)
-                )
+                made = make(language, table, scores) if make else as_scores(table, scores)
+                run.write(language, made)
                 bars.advance(bars.languages)
 
         write_ready()

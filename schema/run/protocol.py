@@ -15,7 +15,7 @@ from polyprobe.system.messages import PolyprobeError, naming_language
 
 _TEXTS = [of(text) for of in (pa.list_, pa.large_list) for text in (pa.string(), pa.large_string())]
 _STRIPPED = str.maketrans("", "", ".:。")
-_KEPT = ("subject", "subject_id", "template_id", "flags", "reviewed")
+_SAME = ("fact_id", "relation", "subject", "subject_id", "template_id", "flags", "reviewed")
 ANSWER_COLUMNS = ("object_id", "answer_forms")
 BLANK = "___"
 NO_CANDIDATES = (BLANK,)  # of a question with a free answer
@@ -228,22 +228,16 @@ def _object_names(table: pa.Table) -> Iterator[list[str]]:
 def _ask_relations(
     table: pa.Table, objects: Objects, write: Callable[[pa.Table], dict[str, pa.Array]]
 ) -> pa.Table:
-    candidates = table["candidates"]
+    listed = table["candidates"]
     labels = [
-        [candidates[row][index].as_py() for row, index in places]
-        for places in objects.places.values()
+        [listed[row][index].as_py() for row, index in places] for places in objects.places.values()
     ]
     numbers = {relation: number for number, relation in enumerate(objects.places)}
     which = pa.array([numbers[relation] for relation in table["relation"].to_pylist()])
-    changed = {
-        "fact_id": table["fact_id"],
-        "relation": table["relation"],
-        **write(table),
-        "candidates": pa.array(labels, pa.list_(pa.string())).take(which),
-        "answers": pa.array(objects.answers, pa.list_(pa.int32())),
-    }
-    changed |= {name: table[name] for name in _KEPT if name in table.column_names}
-    return pa.table(changed)
+    candidates = pa.array(labels, pa.list_(pa.string())).take(which)
+    answers = pa.array(objects.answers, pa.list_(pa.int32()))
+    same = {name: table[name] for name in _SAME if name in table.column_names}
+    return pa.table(same | write(table) | {"candidates": candidates, "answers": answers})
 
 
 class Repeated(NamedTuple):

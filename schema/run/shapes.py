@@ -202,9 +202,8 @@ def _list_faults(batch: pa.RecordBatch) -> Iterator[Fault]:
         overfull = pc.greater(batch["n_masks"], sizes["fillings"])
         yield from _mark(overfull, "n_masks is more than the fillings")
         # Old runs have none.
-        counts = pc.if_else(
-            batch["prediction"].is_valid(), pc.fill_null(sizes["fillings"], 0), None
-        )
+        valid = batch["prediction"].is_valid()
+        counts = pc.if_else(valid, pc.fill_null(sizes["fillings"], 0), None)
         different = pc.not_equal(counts, pc.max(counts))
         yield from _mark(different, "fillings has fewer values than in other rows")
 
