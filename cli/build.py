@@ -93,9 +93,7 @@ def balanced(
     ],
     labels: Annotated[Texts, typer.Option(help=f"Sources of further labels, or {LABELS}")] = None,
     templates: Annotated[Texts, typer.Option(help=f"{MOST}, or {TEMPLATES}")] = None,
-    plan: Annotated[
-        bool, typer.Option("--plan", help="Show what each language costs; build nothing.")
-    ] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what languages cost.")] = False,
     mirror: Mirror = None,
     output: Output = None,
     **options: Any,
@@ -210,9 +208,7 @@ add_sourced(
 @take_options(SentenceRequest)
 def sentences(
     dataset: Annotated[str, typer.Argument(help=f"{', '.join((*RECIPES, *REQUESTED))}.")],
-    translator_option: Annotated[
-        Texts, typer.Option(help="key=value of the translator; may be repeated.")
-    ] = None,
+    translator_option: Annotated[Texts, typer.Option(help="Its key=value; repeatable.")] = None,
     mirror: Mirror = None,
     output: Output = None,
     **options: Any,

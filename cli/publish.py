@@ -71,10 +71,8 @@ def export(
         if peers:
             raise PolyprobeError(f"--format {format} takes one dataset, not {len(sources)}")
         dataset, splits = find_dataset(source, format), parse_splits(options.languages)
-        folder, protocol = output or Path(f"{dataset.name}-{format}"), options.scoring or "bmlama"
-        paths = export_dataset(
-            dataset, format, folder, options.config, splits, dataset_id, protocol
-        )
+        folder, scoring = output or Path(f"{dataset.name}-{format}"), options.scoring or "bmlama"
+        paths = export_dataset(dataset, format, folder, options.config, splits, dataset_id, scoring)
     say(*map(str, paths))
 
 
@@ -94,16 +92,10 @@ def push(
         typer.Argument(help="Folder of a dataset, a metric or a board, such as datasets/bmlama."),
     ],
     repo: Annotated[str, typer.Argument(help="OWNER/NAME on the Hub, created if missing.")],
-    private: Annotated[
-        bool, typer.Option("--private", help="Create the repository as a private one.")
-    ] = False,
+    private: Annotated[bool, typer.Option("--private", help="Create it as a private one.")] = False,
     revision: Annotated[str, typer.Option(help="Branch, created if missing.")] = "main",
-    create_pr: Annotated[
-        bool, typer.Option("--create-pr", help="Open a pull request instead of committing.")
-    ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the changes; upload nothing.")
-    ] = False,
+    create_pr: Annotated[bool, typer.Option("--create-pr", help="Open a pull request.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the changes.")] = False,
     despite_license: Annotated[
         list[str] | None,
         typer.Option(

@@ -90,11 +90,10 @@ class ConsistencyCallback(TrainerCallback):
             trainer: trainer of the model; its `processing_class` is the model's tokenizer.
             dataset: as in `evaluate_model`, like `config` and most options.
             config: configuration of the dataset.
-            options: `every`, the number of steps between measurements (default: measure at each
+            options: of `CallbackOptions`: `every`, steps between measurements (default: at each
                 evaluation); `prefix` of the figures' names; `donor=False` for half of the work,
                 without centred RankC and gain; languages, whose pairs add two figures each; limit,
-                sample, relations, exclude; scoring, permutations, batch_tokens; chat, system, user,
-                chat_options (`CallbackOptions`).
+                sample, relations, exclude; scoring, permutations, batch_tokens; chat and so on.
 
         Raises:
             PolyprobeError: any error that the caller can correct, in one line.

@@ -242,13 +242,11 @@ def find_different(tables: Iterable[pa.Table], column: str = "candidates") -> np
     return differ
 
 
-def _refuse(
-    bad: np.ndarray, table: pa.Table, place: str, problem: str, remedy: str = REMEDY
-) -> None:
+def _refuse(bad: np.ndarray, table: pa.Table, place: str, fault: str, remedy: str = REMEDY) -> None:
     if bad.any():
         row = int(np.flatnonzero(bad)[0])
         raise PolyprobeError(
-            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {problem} "
+            f"{place}, row {row} ({table['fact_id'][row].as_py()}): {fault} "
             f"({int(bad.sum())} such rows); {remedy}"
         )
 

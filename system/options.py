@@ -218,11 +218,9 @@ def with_keywords(group: type[Options]) -> Callable[[Function], Function]:
 
     def change(function: Function) -> Function:
         parts = signature(function).parameters.values()
-        options = [
-            Parameter(x.name, Parameter.KEYWORD_ONLY, default=x.default) for x in fields(group)
-        ]
+        more = [Parameter(x.name, Parameter.KEYWORD_ONLY, default=x.default) for x in fields(group)]
         parameters = [part for part in parts if part.kind is not Parameter.VAR_KEYWORD]
-        function.__signature__ = Signature([*parameters, *options])  # type: ignore[attr-defined]
+        function.__signature__ = Signature([*parameters, *more])  # type: ignore[attr-defined]
         return function
 
     return change

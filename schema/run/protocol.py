@@ -101,21 +101,19 @@ def read_forms(table: pa.Table) -> list[list[str]]:
 def _accept_all(table: pa.Table, language: str) -> pa.Table:
     """Give the rows the `answer_forms` of all rows of the same question."""
     with naming_language(language):
-        forms_of_rows = read_forms(table)
+        lists = read_forms(table)
     # a question is a relation of a subject, known by its id, or a prompt without ids
     questions = table["prompt"].to_pylist()
     if "subject_id" in table.column_names:
         ids = zip(table["relation"].to_pylist(), table["subject_id"].to_pylist(), strict=True)
         questions = [pair if pair[1] else text for pair, text in zip(ids, questions, strict=True)]
     valid: dict[Any, dict[str, None]] = {}
-    for question, forms in zip(questions, forms_of_rows, strict=True):
+    for question, forms in zip(questions, lists, strict=True):
         valid.setdefault(question, {}).update(dict.fromkeys(forms))
-    merged = [
-        list(dict.fromkeys([*f, *valid[q]])) for q, f in zip(questions, forms_of_rows, strict=True)
-    ]
+    merged = [[*dict.fromkeys([*f, *valid[q]])] for q, f in zip(questions, lists, strict=True)]
     columns = [name for name in table.schema.names if name != "answer_forms"]
-    forms = pa.array(merged, pa.list_(pa.string()))
-    return table.select(columns).append_column("answer_forms", forms)
+    column = pa.array(merged, pa.list_(pa.string()))
+    return table.select(columns).append_column("answer_forms", column)
 
 
 def check_askable(tables: Mapping[str, pa.Table], scoring: str) -> None:
@@ -229,9 +227,7 @@ def _ask_relations(
     table: pa.Table, objects: Objects, write: Callable[[pa.Table], dict[str, pa.Array]]
 ) -> pa.Table:
     listed = table["candidates"]
-    labels = [
-        [listed[row][index].as_py() for row, index in places] for places in objects.places.values()
-    ]
+    labels = [[listed[row][k].as_py() for row, k in pairs] for pairs in objects.places.values()]
     numbers = {relation: number for number, relation in enumerate(objects.places)}
     which = pa.array([numbers[relation] for relation in table["relation"].to_pylist()])
     candidates = pa.array(labels, pa.list_(pa.string())).take(which)
