@@ -151,9 +151,7 @@ class BoardOptions(PictureOptions, Outputs):
         None, "Sort by a figure (best first), name or parameters (default: the first figure)."
     )
     figures: str | None = option(
-        None,
-        "Figures to show, comma-separated, such as accuracy,recall_at_k.recall@5 (default: the "
-        "headline figures that all runs have).",
+        None, "Figures to show, such as accuracy,recall_at_k.recall@5 (default: the headline ones)."
     )
     parameters: Path | None = option(
         None, "TSV file of models and parameter counts; overrides run.json.", metavar="FILE"
@@ -257,9 +255,7 @@ class AuditOptions(PageOptions, Outputs):
     config: str | None = option(None, "Configuration of the dataset.")
     languages: str | None = option(None, "Comma-separated language codes (default: all).")
     templates: bool = option(
-        False,
-        "Count the templates of each relation and their edit distance instead, in all "
-        "configurations without --config.",
+        False, "Only count templates by relation, and their distance; default: all configurations."
     )
 
     def check(self) -> None:

@@ -105,10 +105,7 @@ class WorkerOptions(Options):
     """Where tasks are scored, and where their scores are stored."""
 
     devices: int = _worker(
-        1,
-        "Number of processes, one device each; on CPUs they share the cores.",
-        minimum=1,
-        maximum=256,
+        1, "Number of processes, one device each; on CPUs they share cores.", minimum=1, maximum=256
     )
     ray: str | None = _worker(
         None,
