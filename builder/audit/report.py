@@ -103,8 +103,7 @@ def format_share(part: int, total: int) -> str:
 def totals(audit: Audit) -> list[str]:
     """Return the figures of the whole dataset, one line for each."""
     counts, parallel = audit.languages.values(), "rows_not_parallel_to_en"
-    template = files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")
-    text = Template(template).render(
+    text = Template(files(__package__).joinpath("totals.txt").read_text(encoding="utf-8")).render(
         audit=audit,
         baseline=audit.baselines[""],
         clean=[check.heading for code, check in CHECKS.items() if not has_rows(code, audit)],

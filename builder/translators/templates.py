@@ -223,8 +223,7 @@ def choose_wordings(
         )
         .select(*TEMPLATES)
     )
-    outcomes = votes.with_columns(outcome=outcome).select(*OUTCOMES)
-    return TemplateTranslations(templates, outcomes)
+    return TemplateTranslations(templates, votes.with_columns(outcome=outcome).select(*OUTCOMES))
 
 
 def check_translators(translators: Mapping[str, Translator], trusted: Collection[str]) -> None:

@@ -141,8 +141,7 @@ async def run_jobs(
     translator: Translator, questions: Sequence[Job], pair: tuple[str, str]
 ) -> dict[bytes, Translation]:
     """Return a translation for each key, from the store where it has one."""
-    file = cache_folder() / "translations.sqlite"
-    store = ContentStore(file, "translations", seal=b"")
+    store = ContentStore(cache_folder() / "translations.sqlite", "translations", seal=b"")
     texts = store.find(question.key for question in questions)
     answers = {key: Translation(text.decode(), "") for key, text in texts.items()}
     answers |= {q.key: Translation("", "empty") for q in questions if not q.sentence.strip()}

@@ -60,8 +60,7 @@ def match_answers(
     accuracy = np.char.startswith(kinds, "right")
     shares = {"accuracy": accuracy, **{kind: kinds == kind for kind in KINDS}}
     figures = summarize({name: share(values) for name, values in shares.items()}, **options)
-    listed = [verdict._asdict() for verdict in verdicts]
-    return {**figures, "verdicts": listed, "n_queries": n}
+    return {**figures, "verdicts": [verdict._asdict() for verdict in verdicts], "n_queries": n}
 
 
 def list_languages(language: Any, languages: Any, size: int) -> list[str]:

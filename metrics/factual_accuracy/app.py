@@ -13,7 +13,7 @@ MEASURES = [
 ]
 
 
-def compute(module: ModuleType, sheets: Sheets, language: str, empty: str) -> Output:
+def compute(module: ModuleType, sheets: Sheets, **options: str) -> Output:
     """Compute the accuracy on all, single and multi, of all relations and of each."""
     sheet = read_only(sheets, "relation", "prompt", "right", "single", "prediction")
     predictions = sheet["prediction"]
@@ -23,8 +23,7 @@ def compute(module: ModuleType, sheets: Sheets, language: str, empty: str) -> Ou
         single_token=read_marks(sheet["single"], "single"),
         groups=read_texts(sheet["relation"], "relation"),
         prompts=read_texts(sheet["prompt"], "prompt"),
-        language=language,
-        empty=empty,
+        **options,
     )
     missing = sum(not str(text or "").strip() for text in predictions)
     note = f"Without a prediction, and therefore wrong: {missing:,} of {len(predictions):,}."

@@ -69,9 +69,9 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
         (tag("path", d="M1-5h10v10h-10z", fill="none", stroke_width=2, stroke=colour), name)
         for name, colour in zip(heat.squares, FRAMES[: len(heat.squares)], strict=True)
     ]
-    heights = [start + size * (i + 0.5) for i in range(len(rows))]
-    places = zip(heights, heat.rows, strict=True)
-    labels = [write_label(x_start - 6, y, code, names) for y, code in places]
+    labels = []
+    for i, code in enumerate(heat.rows):
+        labels.append(write_label(x_start - 6, start + size * (i + 0.5), code, names))
     parts = [tag("g", *labels, text_anchor="end", class_="rows")]
     turn, labels = ") rotate(-90" if upright else "", []
     for i, code in enumerate(heat.columns):
@@ -82,8 +82,7 @@ def draw_heat(heat: Heat, names: Mapping[str, str], top: float) -> Drawing:
     parts += _draw_scale(heat, x_start, bottom + 14)
     parts += draw_key(key, x_start, bottom + 66)
     ends = (right + 8, x_start + SCALE + 24, x_start + measure_text(heat.measure) + 8)
-    width = max(*ends, find_end_of_key(key, x_start))
-    return width, bottom + 60 + 18 * len(key), parts
+    return max(*ends, find_end_of_key(key, x_start)), bottom + 60 + 18 * len(key), parts
 
 
 def _draw_cells(

@@ -275,8 +275,7 @@ def find_terms(name: str, terms: Terms) -> Figure:
     """Compute a figure of RATIOS or MEANS by pair."""
     pairs = name_pairs(terms.languages)
     if name in MEANS:
-        values = MEANS[name](terms)
-        return mean_of(pairs, values, terms.counted, share=name == "rankc_donor")
+        return mean_of(pairs, MEANS[name](terms), terms.counted, share=name == "rankc_donor")
     numerators, counted = RATIOS[name](terms)
     table = np.empty((len(counted), 2 * len(pairs) + 1))
     table[:, : len(pairs)], table[:, -1] = numerators, 1

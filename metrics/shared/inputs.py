@@ -131,7 +131,10 @@ class Module(evaluate.Metric, ABC):  # abstract: `evaluate.load` takes the first
         """Add queries: one entry of each column for each query."""
         inputs = {"predictions": predictions, "references": references, **arguments}
         if self.texts and self.writer is None:
-            columns = self.texts if _has_texts(predictions) else self.columns
+            first = unpack(predictions)
+            while isinstance(first, list | tuple) and first:
+                first = first[0]
+            columns = self.texts if isinstance(first, str) else self.columns
             self._module_info.features = datasets.Features(dict(columns))
         for name in arguments:
             if name not in self.features and not (self.gold and name == "answers"):
@@ -229,14 +232,6 @@ def unpack(value: Any) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, str | bytes):
         return [x if type(x) in _PLAIN else unpack(x) for x in value]
     return value
-
-
-def _has_texts(column: Any) -> bool:
-    """Tell whether the first entry of a column is a text, or a list that begins with one."""
-    value = unpack(column)
-    while isinstance(value, list | tuple) and value:
-        value = value[0]
-    return isinstance(value, str)
 
 
 def _list(value: Any, place: str, expected: str) -> list[Any] | tuple[Any, ...]:

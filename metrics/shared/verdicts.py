@@ -141,7 +141,9 @@ class Judge:
         text = strip_answer(answer)
         if not WORD.search(text):
             return Verdict("empty")
-        echoes = self._list_echoes(question)
+        asking = unicodedata.normalize("NFC", question[:LONGEST])
+        mentions = [(_look_around(asking, x), x.score) for x in self._names.find(asking)]
+        echoes = {(form, score == 100, sides) for (form, sides), score in mentions}
         for part in split_sentences(text):
             names = self._names.find(part)
             for rule in RULES:
@@ -151,11 +153,6 @@ class Judge:
                 words = part[name.start : name.end]
                 return Verdict(self._rate(name, right), name.entity, name.language, words)
         return Verdict("refusal" if REFUSAL.search(text) else "outside")
-
-    def _list_echoes(self, question: str) -> set[tuple[str, bool, tuple[str, str]]]:
-        text = unicodedata.normalize("NFC", question[:LONGEST])
-        mentions = [(_look_around(text, x), x.score) for x in self._names.find(text)]
-        return {(form, score == 100, sides) for (form, sides), score in mentions}
 
     def _rate(self, name: Mention, right: Collection[str]) -> str:
         if name.entity not in right:
