@@ -32,17 +32,9 @@ from polyprobe.metrics.pictures.charts import (
 from polyprobe.metrics.pictures.picture import Bars, Boxes, Curves, Heat, Picture, Points
 
 # The light colours of the pages, see report.css.
-COLOURS = {
-    "back": "#ffffff",
-    "ink": "#1b1f24",
-    "line": "#d0d7de",
-    "card": "#f5f6f8",
-    "bar-0": "#0072b2",
-    "bar-1": "#c98500",
-    "bar-2": "#009e73",
-    "bar-3": "#b3589a",
-    "bar-4": "#6b7280",
-}
+COLOURS = {"back": "#ffffff", "ink": "#1b1f24", "line": "#d0d7de", "card": "#f5f6f8"}
+BARS = ("#0072b2", "#c98500", "#009e73", "#b3589a", "#6b7280")
+COLOURS |= {f"bar-{place}": colour for place, colour in enumerate(BARS)}
 FONT = "system-ui, 'DejaVu Sans', 'Noto Sans', sans-serif"
 # Cividis: made to be read alike with and without colour blindness; lighter is higher.
 RAMP = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369",

@@ -53,10 +53,8 @@ ARGUMENTS = frozenset(
 
 _LABELS = ("groups", "clusters", "subjects")
 _PLAIN = frozenset({str, int, float, bool, type(None)})
-_EXPECTED = {  # of an entry and of a list; other columns have texts
-    "float64": ("a number", "numbers"),
-    "int64": ("an index from 0", "indices"),
-}
+# Of an entry and of a list; other columns have texts.
+_EXPECTED = {"float64": ("a number", "numbers"), "int64": ("an index from 0", "indices")}
 _LARGEST, _FURTHEST = 2**1023, 2**63  # integers that fit into float64, int64
 
 
