@@ -17,16 +17,7 @@ import numpy as np
 
 from polyprobe.metrics.shared.intervals import share, summarize
 from polyprobe.metrics.shared.rows import check_length, check_texts
-from polyprobe.metrics.shared.verdicts import (
-    KINDS,
-    Containment,
-    Judge,
-    Pool,
-    read_entities,
-    read_pool,
-)
-
-JUDGES = {"names": Judge, "contains": Containment}
+from polyprobe.metrics.shared.verdicts import JUDGES, KINDS, Pool, read_entities, read_pool
 
 
 def match_answers(

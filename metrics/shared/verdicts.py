@@ -183,6 +183,7 @@ class Containment:
         return Verdict("outside" if text else "empty")
 
 
+JUDGES: dict[str, type[Judge] | type[Containment]] = {"names": Judge, "contains": Containment}
 Pool = dict[str, dict[str, list[str]]]
 
 
