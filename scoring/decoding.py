@@ -237,9 +237,9 @@ def read_confidences(
     for (before, after), tokens in zip(map(scorer.around_slot, prompts), fillings, strict=True):
         # The whole sentence is planned only to check its length; nothing runs it.
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
-        for k, token in enumerate(tokens):
-            question = SlotQuestion((*tokens[:k], UNFILLED, *tokens[k + 1 :]), k, token)
-            questions.append(((before, after), question))
+        h = Hypothesis(tokens, ())
+        asked = (SlotQuestion(h.without(k), k, token) for k, token in enumerate(tokens))
+        questions += [((before, after), question) for question in asked]
     scorer.check_inputs(plan)
     answers = iter(_answer(scorer, questions, 0))
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]

@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -223,20 +223,18 @@ def _engage_chat(
     letters = options.scoring == "letters"
     system = SYSTEM if letters and options.system is None else options.system or None
     chat = describe_messages(replace(options, chat=True, system=system))
-    server.head = chat.head
+    server.chat = chat
     engine = ServedEngine(server, 2**18)  # tokens of a model, at most
     handshake = run_async(shake(engine, None, probe, options.scoring == ANSWER))
-    if not letters and options.scoring != ANSWER:
+    makers: dict[str, Callable[..., Scorer]] = {
+        "letters": partial(ServedLettersScorer, permutations=options.permutations),
+        ANSWER: partial(ServedAnswerScorer, answer_tokens=options.answer_tokens),
+    }
+    if options.scoring not in makers:
         raise PolyprobeError(
             f"{where} gives only the first token's values; use --scoring letters or {ANSWER}"
         )
-    scorer: Scorer = (
-        ServedLettersScorer(engine, None, permutations=options.permutations)
-        if letters
-        else ServedAnswerScorer(engine, chat, options.answer_tokens)
-    )
-    scorer.chat, scorer.extra = chat, {"chat": chat.key}
-    return scorer, handshake
+    return makers[options.scoring](engine, None, chat=chat), handshake
 
 
 def _read_tokenizer(name: str, revision: str | None, bos: str) -> tuple[places.Place, Any, str]:

@@ -89,20 +89,10 @@ def check_adapter(name: Any) -> None:
         raise PolyprobeError(f"adapter={name!r}; give a folder, an ID or ID@REVISION")
     require(f"the adapter '{name}'", "peft")
     if Path(name).exists() and not (Path(name) / ADAPTER).is_file():
-        raise no_adapter(os.fspath(name))
-
-
-def no_adapter(name: str) -> PolyprobeError:
-    """Return the error for a folder, file or repository without the settings of an adapter."""
-    if Path(name).exists():
-        return PolyprobeError(
+        raise PolyprobeError(
             f"'{name}' is not an adapter of PEFT: it has no {ADAPTER}; give the folder or id that "
             "save_pretrained wrote"
         )
-    return PolyprobeError(
-        f"unknown adapter '{name}': it is not a folder here, and neither the Hub nor the local "
-        f"cache has its {ADAPTER}; give the folder or id that save_pretrained wrote"
-    )
 
 
 def check_attention(name: str | None) -> None:

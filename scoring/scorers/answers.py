@@ -1,7 +1,6 @@
 """Free answers: short greedy texts behind the questions, instead of scores of candidates."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from typing import Any
@@ -10,21 +9,21 @@ import torch
 from transformers import GenerationConfig
 
 from polyprobe.schema.columns import SLOT
-from polyprobe.scoring.chat import QUESTION, Chat
+from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.engine import Input, Plan, Progress
 from polyprobe.scoring.options import ANSWER_TOKENS
-from polyprobe.scoring.served.chat import write_messages
 from polyprobe.scoring.served.engine import ServedEngine
 from polyprobe.scoring.served.server import Form
 from polyprobe.system.messages import PolyprobeError
 
+from .part import FirstPieceScorer, ServedScorer, cut_question
 from .queries import Queries, join_context
-from .scorer import Prepared, Scored, Scorer
+from .scorer import Prepared, Scored
 
 LINE = "\n"  # ends the answer to a question that is no message of a chat
 
 
-class AnswerScorer:
+class AnswerScorer(FirstPieceScorer):
     """Let the model write at most `answer_tokens` tokens behind each question, greedily.
 
     Each token is the most probable one: penalties and samplers that the model's authors recommend
@@ -33,21 +32,17 @@ class AnswerScorer:
     """
 
     model: Any
-    tokenizer: Any
     engine: Any
     chat: Chat | None
     show: Callable[[str], str]
+    sentinel = ""  # where the answer is written, if not behind the question
 
     def __init__(self, *args: Any, answer_tokens: int = ANSWER_TOKENS, **options: Any) -> None:
         super().__init__(*args, **options)
         self.n_written = answer_tokens
         self.stop = None if self.chat else LINE
         self.scoring = f"answer-{answer_tokens}" + "-line" * bool(self.stop)
-        self.show = partial(show_prompt, self.chat)
-
-    def inputs(self, prompts: Sequence[str]) -> list[Input]:
-        """Return what the model reads of each question, up to its slot."""
-        raise NotImplementedError
+        self.show = partial(show_prompt, self.chat, self.sentinel)
 
     def list_ends(self) -> list[int]:
         """List the tokens that end an answer."""
@@ -68,7 +63,7 @@ class AnswerScorer:
 
     def plan(self, plan: Plan, queries: Queries) -> list[list[range]]:
         """Plan one input for each question, whose end is read."""
-        return [[plan.read(x, [len(x.ids) - 1], (0,))] for x in self.inputs(queries.prompts)]
+        return [[plan.read(row, [at], (0,))] for row, at in self.places(queries.prompts)]
 
     def score_prepared(self, prepared: Prepared, progress: Progress | None = None) -> Scored:
         """Write the answers; their scores are 0."""
@@ -109,7 +104,8 @@ class AnswerScorer:
         ids = torch.tensor([row.source or row.ids for row in batch], device=self.model.device)
         start = torch.tensor([row.ids for row in batch], device=self.model.device)
         options = {"decoder_input_ids": start} if batch[0].source else {}
-        with _without_own_settings(self.model):
+        own, self.model.generation_config = self.model.generation_config, GenerationConfig()
+        try:  # `generate` adds the model's own settings to the given ones
             ids = self.model.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),
@@ -117,6 +113,8 @@ class AnswerScorer:
                 stopping_criteria=[self._has_stop],
                 **options,
             )
+        finally:
+            self.model.generation_config = own
         # Behind its end a row is padded, and the padding may be a word.
         rows = [
             [*takewhile(lambda token: token not in ends, row)]
@@ -134,16 +132,6 @@ class AnswerScorer:
         return torch.tensor([(self.stop or "-") in text for text in texts], device=ids.device)
 
 
-@contextmanager
-def _without_own_settings(model: Any) -> Iterator[None]:
-    """Set a model's own settings aside: `generate` adds them to the given ones."""
-    settings, model.generation_config = model.generation_config, GenerationConfig()
-    try:
-        yield
-    finally:
-        model.generation_config = settings
-
-
 def _count(row: Input) -> int:
     return len(row.source or row.ids)
 
@@ -158,29 +146,11 @@ def end_line(text: str, stop: str | None) -> str:
     return text.partition(stop)[0].rstrip() if stop else text
 
 
-def cut_question(prompt: str) -> str:
-    """Return the text of a prompt up to its slot, with its examples."""
-    return join_context(prompt[: prompt.index(SLOT)].rstrip())
-
-
-def show_prompt(chat: Chat | None, prompt: str) -> str:
+def show_prompt(chat: Chat | None, sentinel: str, prompt: str) -> str:
     """Write a prompt as the model reads it, without the tokenizer's own special tokens."""
-    text = cut_question(prompt)
-    return chat.head.replace(QUESTION, text).rstrip(" ") if chat else text
+    text = join_context(prompt).replace(SLOT, sentinel) if sentinel else cut_question(prompt)
+    return chat.ask(text).rstrip(" ") if chat else text
 
 
-class ServedAnswerScorer(AnswerScorer, Scorer):
-    """The same with a chat server: it has the tokenizer, and its questions have numbers."""
-
-    def __init__(self, engine: Any, chat: Chat, answer_tokens: int) -> None:
-        self.chat = chat
-        super().__init__(engine, None, answer_tokens=answer_tokens)
-        self.show = partial(_show_messages, chat.head)
-
-    def inputs(self, prompts: Sequence[str]) -> list[Input]:
-        """Return the number of each question, up to its slot."""
-        return [Input((self.engine.server.number(cut_question(x)),)) for x in prompts]
-
-
-def _show_messages(head: str, prompt: str) -> str:
-    return write_messages(head, cut_question(prompt))
+class ServedAnswerScorer(AnswerScorer, ServedScorer):
+    """The same with a chat server."""

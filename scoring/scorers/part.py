@@ -12,7 +12,7 @@ from polyprobe.schema.columns import SLOT
 from polyprobe.scoring.engine import Ids, Input, Plan, Progress
 from polyprobe.system.messages import PolyprobeError
 
-from .queries import BOUNDARY, Queries
+from .queries import BOUNDARY, Queries, join_context
 from .scorer import Prepared, Scored, Scorer
 
 # The divisor of the sum, given the candidate and its number of tokens.
@@ -63,6 +63,19 @@ class FirstPieceScorer:
             [plan.read(row, [at], (first,)) for first in pieces]
             for (row, at), pieces in zip(self.places(queries.prompts), firsts, strict=True)
         ]
+
+
+class ServedScorer(FirstPieceScorer, Scorer):
+    """Ask a chat server: it has the tokenizer, and its questions have numbers."""
+
+    def places(self, prompts: Sequence[str]) -> list[tuple[Input, int]]:
+        """Return the number of each question, up to its slot."""
+        return [(Input((self.engine.server.number(cut_question(x)),)), 0) for x in prompts]
+
+
+def cut_question(prompt: str) -> str:
+    """Return the text of a prompt up to its slot, with its examples."""
+    return join_context(prompt[: prompt.index(SLOT)].rstrip())
 
 
 def first_pieces(queries: Queries, tokenizer: Any) -> list[list[int]]:

@@ -3,7 +3,6 @@
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,15 +60,17 @@ class Scorer(ABC):
     network: type[Network]  # runs models of this family
     scoring: str  # the name of the score in the signature
     bos: str | None = None  # how a causal scorer begins a sentence
-    chat: Chat | None = None  # the conversation in front of each text
+    chat: Chat | None  # the conversation in front of each text
     n_written = 1  # most tokens behind an input; a server writes one if nothing is asked for
     # Of free answers: writes a prompt as the model reads it, and holds no model
     show: Callable[[str], str]
-    # What else the scores depend on, by its name in the signature
-    extra: Mapping[str, str] = MappingProxyType({})
+    extra: Mapping[str, str]  # what else the scores depend on, by its name in the signature
 
-    def __init__(self, model: Any, tokenizer: Any, batch_tokens: int | None = None) -> None:
-        self.tokenizer = tokenizer
+    def __init__(
+        self, model: Any, tokenizer: Any, batch_tokens: int | None = None, chat: Chat | None = None
+    ) -> None:
+        self.tokenizer, self.chat = tokenizer, chat
+        self.extra = {"chat": chat.key} if chat else {}
         self.model: Any = None  # a server has it
         if isinstance(model, ServedEngine):
             self.engine: Any = model

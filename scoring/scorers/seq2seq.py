@@ -145,26 +145,16 @@ class Seq2SeqLettersScorer(LettersScorer, Seq2SeqContrastiveScorer):
     """Read the letter behind the sentinel at the end of the question."""
 
 
-class Seq2SeqAnswerScorer(AnswerScorer, Seq2SeqScorer):
+class Seq2SeqAnswerScorer(AnswerScorer, Seq2SeqContrastiveScorer):
     """Write the sentinel's filling."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.show = _show_source
+    sentinel = SENTINEL
 
     def list_ends(self) -> list[int]:
         """List the tokens that end a filling, the next sentinel among them."""
         ids = self.tokenizer(CLOSING, add_special_tokens=False)["input_ids"]
         closing = [x for x in ids if self.tokenizer.decode([x]).strip() == CLOSING]
         return [*super().list_ends(), *closing]
-
-    def inputs(self, prompts: Sequence[str]) -> list[Input]:
-        """Return each question as the source, and the decoder's ids up to the sentinel."""
-        return [Input((self._start, self._sentinel), self._source(x)) for x in prompts]
-
-
-def _show_source(prompt: str) -> str:
-    return join_context(prompt).replace(SLOT, SENTINEL)
 
 
 SEQ2SEQ = Family(

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from polyprobe.scoring.chat import QUESTION
+from polyprobe.scoring.chat import Chat
 from polyprobe.scoring.options import LETTERS
 from polyprobe.system.sending import BrokenAnswerError, extend
 
@@ -40,7 +40,7 @@ class ChatServer(TopCompletions):
     name = "chat"
     prompts = 1
     remedy = "only --scoring answer is left"
-    head = ""  # the messages as JSON, with QUESTION in the place of a question
+    chat: Chat  # the messages around a question
 
     def __init__(self, served: ServedModel) -> None:
         super().__init__(served, LETTERS.__getitem__)
@@ -94,7 +94,7 @@ class ChatServer(TopCompletions):
         return [text]
 
     def _write(self, ids: Sequence[int]) -> str:
-        return write_messages(self.head, self._texts[ids[0]])
+        return self.chat.ask(self._texts[ids[0]])
 
     def _mend(self, form: dict[str, Any]) -> dict[str, Any]:
         """Return a form as far as the server takes it."""
@@ -116,11 +116,6 @@ class ChatServer(TopCompletions):
             if "logprobs" in words:
                 raise LimitedError(f"no log-probabilities ({words})") from error
             raise
-
-
-def write_messages(head: str, question: str) -> str:
-    """Return messages as JSON; `head` has QUESTION in the place of the question."""
-    return head.replace(QUESTION, json.dumps(question, ensure_ascii=False)[1:-1])
 
 
 def join_spellings(tops: Sequence[tuple[float, str]]) -> dict[str, float]:

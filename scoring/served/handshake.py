@@ -21,16 +21,7 @@ from .cover import Prompt
 from .engine import ServedEngine
 from .llamacpp import LlamaCpp
 from .openai import Completions, Vllm
-from .server import (
-    ABSENT,
-    Answer,
-    Form,
-    LimitedError,
-    RefusedError,
-    Server,
-    new_client,
-    readable,
-)
+from .server import ABSENT, Answer, Form, LimitedError, RefusedError, Server, new_client, readable
 from .values import find_fault
 
 # In the order of asking: the last but one takes every server with OpenAI's completions.
@@ -320,12 +311,14 @@ class Checks:
 
     async def read(self, client: Any, *numbers: int) -> list[float]:
         """Return the log-probabilities of some prompts: the first one is the probe."""
-        prompts = [self._prompts[k] for k in numbers]
+        prompts = [prompt for k, prompt in enumerate(self._prompts) if k in numbers]
         return [*chain(*map(_list_values, prompts, await self._ask(client, prompts)))]
 
     def earlier(self, number: int) -> list[float]:
         """Return those of a prompt in the handshake."""
-        return _list_values(self._prompts[number], self._singles[number])
+        of_prompt = slice(number, number + 1)  # nothing without prompts
+        pairs = zip(self._prompts[of_prompt], self._singles[of_prompt], strict=True)
+        return [value for pair in pairs for value in _list_values(*pair)]
 
     async def _ask_one(self, client: Any, prompt: Prompt) -> Answer:
         [answer] = await self._ask(client, [prompt])
@@ -378,7 +371,7 @@ class AnswerChecks(ChatChecks):
     names = "answers"
 
     def _choose_prompts(self, tokenizer: Any) -> None:
-        chat = isinstance(self._server, ChatServer)
+        chat, self._prompts = isinstance(self._server, ChatServer), []
         self._texts = [(self._server.number(x),) if chat else x for x in QUESTIONS]
 
     async def check_answers(self, client: Any) -> str | None:
@@ -389,14 +382,6 @@ class AnswerChecks(ChatChecks):
             with readable():
                 rows.append([await self._sender.send(partial(write, [x])) for x in texts])
         return "" if rows[0] == rows[1][::-1] else None
-
-    async def read(self, client: Any, *numbers: int) -> list[float]:
-        """Return nothing: there is no probe."""
-        return []
-
-    def earlier(self, number: int) -> list[float]:
-        """Return nothing."""
-        return []
 
 
 def _compare_ends(prompt: Prompt, first: Answer, second: Answer) -> float:

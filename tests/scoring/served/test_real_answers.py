@@ -10,7 +10,7 @@ from polyprobe.bench import servers
 from polyprobe.bench.gguf_files import write_gguf
 from polyprobe.eval import evaluate_model, load_scorer
 from polyprobe.schema.run.folder import Run
-from polyprobe.scoring.served.chat import write_messages
+from polyprobe.scoring.chat import Chat
 
 from .stand_in import GEOLM
 
@@ -81,11 +81,9 @@ def test_servers_give_the_answers_of_this_process(kind, name, request, tmp_path)
             )
         if name == "smollm2":  # by the chat route alone the server applies the template
             served = run(name, tmp_path / "route", server=url + CHAT)
-            messages = Run(tmp_path / "route").settings().chat["head"]
+            chat = Chat(Run(tmp_path / "route").settings().chat["head"], "", {}, is_json=True)
             questions = [row["asked"] for row in run(folder, tmp_path / "bare")]
-            assert [row["asked"] for row in served] == [
-                write_messages(messages, question) for question in questions
-            ]
+            assert [row["asked"] for row in served] == [*map(chat.ask, questions)]
             compare(texts(own), texts(served), kind, name)
 
 
