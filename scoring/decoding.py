@@ -210,20 +210,25 @@ def decode(
         live += islice(waiting, max(0, n_places - len(live)))
         if not live:
             break
-        questions = [(frames[prompt], question) for prompt, _, asked in live for question in asked]
+        questions = [(frames[prompt], question) for prompt, _, part in live for question in part]
         answers = iter(_answer(scorer, questions, options.beam))
         going = []
-        for prompt, steps, asked in live:
+        for prompt, steps, part in live:
             try:
-                asked = steps.send([*islice(answers, len(asked))])
-                going.append((prompt, steps, asked))
+                part = steps.send([*islice(answers, len(part))])
+                going.append((prompt, steps, part))
             except StopIteration as end:
                 best[prompt].append(end.value)
         done += len(live) - len(going)
         live = going
         if progress:
             progress(done, total)
-    decoded = {prompt: _decide(fillings, options.length_norm) for prompt, fillings in best.items()}
+    decoded = {}
+    for prompt, hypotheses in best.items():
+        fillings = tuple(sorted(hypotheses, key=lambda h: len(h.tokens)))
+        winner = fillings[find_winner([h.logs for h in fillings], options.length_norm)]
+        value = value_of(winner.logs, options.length_norm)
+        decoded[prompt] = Decoded(winner.tokens, value, fillings)
     return [decoded[prompt] for prompt in prompts]
 
 
@@ -238,17 +243,11 @@ def read_confidences(
         # The whole sentence is planned only to check its length; nothing runs it.
         plan.read(Input((*before, *tokens, *after)), [len(before)], tokens[:1])
         h = Hypothesis(tokens, ())
-        asked = (SlotQuestion(h.without(k), k, token) for k, token in enumerate(tokens))
-        questions += [((before, after), question) for question in asked]
+        part = (SlotQuestion(h.without(k), k, token) for k, token in enumerate(tokens))
+        questions += [((before, after), question) for question in part]
     scorer.check_inputs(plan)
     answers = iter(_answer(scorer, questions, 0))
     return [tuple(next(answers)[token] for token in tokens) for tokens in fillings]
-
-
-def _decide(hypotheses: list[Hypothesis], length_norm: bool) -> Decoded:
-    fillings = tuple(sorted(hypotheses, key=lambda h: len(h.tokens)))
-    winner = fillings[find_winner([h.logs for h in fillings], length_norm)]
-    return Decoded(winner.tokens, value_of(winner.logs, length_norm), fillings)
 
 
 def _answer(

@@ -104,7 +104,7 @@ class AnswerScorer(FirstPieceScorer):
         ids = torch.tensor([row.source or row.ids for row in batch], device=self.model.device)
         start = torch.tensor([row.ids for row in batch], device=self.model.device)
         options = {"decoder_input_ids": start} if batch[0].source else {}
-        own, self.model.generation_config = self.model.generation_config, GenerationConfig()
+        previous, self.model.generation_config = self.model.generation_config, GenerationConfig()
         try:  # `generate` adds the model's own settings to the given ones
             ids = self.model.generate(
                 ids,
@@ -114,7 +114,7 @@ class AnswerScorer(FirstPieceScorer):
                 **options,
             )
         finally:
-            self.model.generation_config = own
+            self.model.generation_config = previous
         # Behind its end a row is padded, and the padding may be a word.
         rows = [
             [*takewhile(lambda token: token not in ends, row)]

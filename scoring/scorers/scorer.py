@@ -178,15 +178,14 @@ class Scorer(ABC):
         """Refuse inputs that are too long for the model or hold ids outside its vocabulary."""
         # Learned positions end there; rotary ones go on, but were not trained behind it.
         limit = min(self.tokenizer.model_max_length, self.engine.positions)
-        for row in plan.reads:
+        n_tokens = self.engine.vocabulary
+        for row, reads in plan.reads.items():
             if row.length > limit:
                 raise PolyprobeError(
                     f"a sentence becomes {row.length} tokens, the model reads {limit}: "
                     f"{self.tokenizer.decode(row.source or row.ids)[:80]!r}…"
                 )
-        # An embedding of a GPU fails for such an id in a later call, without a name of the cause.
-        n_tokens = self.engine.vocabulary
-        for row, reads in plan.reads.items():
+            # An embedding of a GPU fails for such an id in a later call, which names no cause.
             largest = max(*row.ids, *row.source, *reads.targets)
             if largest >= n_tokens:
                 raise PolyprobeError(

@@ -40,19 +40,19 @@ def cover(plan: Plan, reach: Reach) -> list[PromptReads]:
     edges = _list_edges(plan)
     ordered = sorted(edges)
     pairs = zip_longest(ordered, ordered[1:], fillvalue=())
-    last = [edge for edge, after in pairs if not reach.path or after[: len(edge)] != edge]
-    ends = sorted({edge[:-1] if reach.children else edge for edge in last})
+    leaves = [edge for edge, after in pairs if not reach.path or after[: len(edge)] != edge]
+    ends = sorted({edge[:-1] if reach.children else edge for edge in leaves})
     paths = _choose_paths(ordered, ends)
-    behind: dict[Ids, list[Ids]] = {}
+    children: dict[Ids, list[Ids]] = {}
     for edge in edges:
-        behind.setdefault(edge[:-1], []).append(edge)
+        children.setdefault(edge[:-1], []).append(edge)
     answered: set[Ids] = set()  # each read belongs to the first prompt that answers it
     prompts = []
     for end in ends:
         way = [end[:k] for k in range(2, len(end) + 1)] if end in paths else []
         path = [[] if edge in answered else edges.get(edge, []) for edge in way]
         answered.update(way)
-        targets = behind.get(end, [])
+        targets = children.get(end, [])
         for start in range(0, max(1, len(targets)), max(1, reach.children)):
             part = targets[start : start + reach.children]
             prompt = Prompt(end, tuple(edge[-1] for edge in part), bool(way) and not start)
@@ -74,10 +74,10 @@ def _list_edges(plan: Plan) -> dict[Ids, list[int]]:
 def _choose_paths(edges: Sequence[Ids], ends: Sequence[Ids]) -> set[Ids]:
     """Choose the prompts with a path: one on which each edge without a prompt in front of it is."""
     # A server does not use its prefix cache for the log-probabilities of a prompt.
-    paths, known = set[Ids](), {*ends}
+    paths, places = set[Ids](), {*ends}
     latest: Ids = ()
     for edge in reversed(edges):  # the deepest first: its path answers the edges above too
-        if edge[:-1] not in known and latest[: len(edge)] != edge:
+        if edge[:-1] not in places and latest[: len(edge)] != edge:
             latest = ends[bisect_left(ends, edge)]  # the first that begins with the edge
             paths.add(latest)
     return paths

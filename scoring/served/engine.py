@@ -166,8 +166,8 @@ class ServedEngine:
         async def send(batch: list[PromptReads]) -> None:
             prompts = [entry.prompt.ids for entry in batch]
             write = partial(self.server.write, client, prompts, form)
-            written = await self._insist(requests, partial(self._ask_once, client, write, []))
-            texts.update(zip(map(Input, prompts), written, strict=True))
+            answers = await self._insist(requests, partial(self._ask_once, client, write, []))
+            texts.update(zip(map(Input, prompts), answers, strict=True))
             progress(len(texts), len(inputs))
 
         entries = [PromptReads(Prompt(row.ids), [], []) for row in inputs]
