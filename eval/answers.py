@@ -21,7 +21,7 @@ DEFAULTS = JudgeOptions()
 SURROGATE = re.compile("[\ud800-\udfff]")
 Pool = dict[str, dict[str, dict[str, None]]]  # names by entity and language
 Show = Callable[[str], str]
-Texts = Iterable[str | None]
+_Texts = Iterable[str | None]
 Tables = Mapping[str, pa.Table]
 OBJECTS = "objects"  # column of the labels that `candidates` had
 
@@ -98,7 +98,7 @@ class Judges:
         return Judge(pool, language, self._lemmas[language] or str)
 
     def make_table(
-        self, language: str, table: pa.Table, texts: Texts, of_donors: Texts, show: Show
+        self, language: str, table: pa.Table, texts: _Texts, of_donors: _Texts, show: Show
     ) -> pa.Table:
         """Return the rows with the columns of `ANSWERS`.
 

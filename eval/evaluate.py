@@ -145,7 +145,7 @@ def _judge(
     judges: Judges, show: Show, language: str, table: pa.Table, rows: Sequence[QueryScores]
 ) -> pa.Table:
     texts, queue = [row.text or "" for row in rows], iter(rows[len(table) :])
-    of_donors = [next(queue).text if asked else None for asked in table[DONOR].to_pylist()]
+    of_donors = [next(queue).text if donor else None for donor in table[DONOR].to_pylist()]
     return judges.make_table(language, table, texts[: len(table)], of_donors, show)
 
 

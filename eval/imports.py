@@ -127,9 +127,9 @@ def import_run(
     check_comparable(tables, rows)
     free = options if isinstance(options, JudgeOptions) else None
     donor = bool(free) or any(reply.donor for source in replies.values() for _, reply in source)
-    asked = as_asked(tables, ANSWER, as_written=True) if free else tables
-    donors = deal_donors(next(iter(asked.values()))) if donor else NO_DONORS
-    annotated = annotate(asked, donors)
+    questions = as_asked(tables, ANSWER, as_written=True) if free else tables
+    donors = deal_donors(next(iter(questions.values()))) if donor else NO_DONORS
+    annotated = annotate(questions, donors)
     scoring, scored = _join_sources(replies, FactIndex(annotated), options)
     check_askable(tables, scoring)
     lost = _find_missing(scored, rows, [*tables], options)

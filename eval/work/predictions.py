@@ -63,7 +63,7 @@ def predict(
     # The gold label is the label of the first correct candidate. A fact whose gold label contains
     # an unknown token, or no token, is excluded: its prediction is null. `single_token` is true if
     # the gold label is one token in this prompt's slot, as `MaskedScorer` inserts it.
-    tokenizer, asked, fillings, left_out = scorer.tokenizer, [], [], []
+    tokenizer, questions, fillings, left_out = scorer.tokenizer, [], [], []
     rows = table.select(["fact_id", "relation", "prompt", "candidates", "answers"]).to_pylist()
     for row, forms in zip(rows, read_forms(table), strict=True):
         lengths = _spellings(tokenizer, row["prompt"], forms)
@@ -71,13 +71,13 @@ def predict(
         gold = row["candidates"][row["answers"][0]]
         if filling := _fill(scorer, row["prompt"], gold):
             row["single_token"] = len(filling) == 1
-            asked.append(row)
+            questions.append(row)
             fillings.append(filling)
         else:
             left_out.append(gold)
-    prompts = [row["prompt"] for row in asked]
+    prompts = [row["prompt"] for row in questions]
     decoded = decode(scorer, prompts, options.masks(language), options, progress)
-    for row, best in zip(asked, decoded, strict=True):
+    for row, best in zip(questions, decoded, strict=True):
         texts = [
             {"ids": h.tokens, "text": _text(tokenizer, h.tokens), "log_c": h.logs}
             for h in best.fillings
@@ -89,7 +89,7 @@ def predict(
             fillings=texts,
         )
     logs = read_confidences(scorer, prompts, fillings) if options.gold else ()
-    for row, log_c in zip(asked, logs, strict=False):
+    for row, log_c in zip(questions, logs, strict=False):
         row["gold_log_c"] = log_c
     return Predicted(pa.Table.from_pylist(rows, schema=PREDICTIONS), left_out)
 

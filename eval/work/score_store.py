@@ -24,7 +24,7 @@ FILE = re.compile(r"[0-9a-f]{16}\.sqlite")
 OWN_STORE = ".store"  # in the folder of a run without the cache
 IDENTITY, NAME = b"identity", b"name"
 EFFECTS = 2**24  # more than the candidates of any query
-Lists = Sequence[Sequence[str]]  # of candidates
+_Rows = Sequence[Sequence[str]]  # of candidates
 # Paths and damaged texts may contain lone surrogates; each must remain distinct.
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -70,7 +70,7 @@ class ScoreStore:
         self._known: dict[bytes, bytes] = {}
         self._claim()
 
-    def find(self, prompts: Sequence[str], candidates: Lists) -> list[QueryScores | None]:
+    def find(self, prompts: Sequence[str], candidates: _Rows) -> list[QueryScores | None]:
         """Return the stored scores of each query, None if there are none."""
         # Damaged rows are reported in one line on standard error and are absent.
         keys = [hash_query(prompt, row) for prompt, row in zip(prompts, candidates, strict=True)]
@@ -78,7 +78,7 @@ class ScoreStore:
         rows = zip(keys, candidates, strict=True)
         return [_unpack(self._known.get(key), len(row)) for key, row in rows]
 
-    def add(self, prompts: Sequence[str], candidates: Lists, scores: Sequence[QueryScores]) -> None:
+    def add(self, prompts: Sequence[str], candidates: _Rows, scores: Sequence[QueryScores]) -> None:
         """Store the scores of queries, all of them or none; they are on disk at return."""
         rows = {}
         for prompt, options, scored in zip(prompts, candidates, scores, strict=True):

@@ -166,10 +166,10 @@ def open_question(prompt: str) -> str:
     >>> open_question("France is in [Y]."), open_question("[Y] is in Asia.")
     ('France is in [Y]', '___ is in Asia.\nAnswer: [Y]')
     """
-    before, _, behind = prompt.partition(SLOT)
-    if _REST.fullmatch(behind):
+    before, _, rest = prompt.partition(SLOT)
+    if _REST.fullmatch(rest):
         return f"{before}{SLOT}"
-    return f"{before}{BLANK}{behind}\nAnswer: {SLOT}"
+    return f"{before}{BLANK}{rest}\nAnswer: {SLOT}"
 
 
 def _write_open(table: pa.Table) -> dict[str, pa.Array]:
