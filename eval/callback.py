@@ -192,10 +192,10 @@ class ConsistencyCallback(TrainerCallback):
         values = {}
         bootstrap = resolve_bootstrap(Bootstrap(), facts.table, len(facts.languages))
         options = Units.read(facts.table, bootstrap).second  # of firm figures, see `withhold`
-        for figure in (x for x in SEPARATE if x.display.training and x.applies(facts)):
+        for figure in (x for x in SEPARATE if x.training and x.applies(facts)):
             measured = withhold(figure.measure(facts), options)
             for part, value in estimate_figure(measured, n_resamples=0).items():
-                if value is not None and (part == "mean" or figure.display.training == "each"):
+                if value is not None and (part == "mean" or figure.training == "each"):
                     suffix = "" if part == "mean" else f".{part}"
                     values[f"{self._options.prefix}/{figure.name}{suffix}"] = value
         return values

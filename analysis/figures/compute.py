@@ -22,6 +22,7 @@ from polyprobe.system.options import check_arguments
 from . import parts
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
 from .figures import (
+    COUNTS,
     JOINT,
     OF_MODULES,
     PAIR,
@@ -179,7 +180,7 @@ def summarize_facts(facts: ScoredFacts, units: Units) -> dict[str, Any]:
         "floors_by_place": floors,
         "p_values": _test_second(facts.second, units, names) if facts.second else {},
         **({"donors": _count_donors(facts, units)} if facts.second else {}),
-        "left_out": {f.name: f.left_out.find(facts, values[f.name]) for f in figures if f.left_out},
+        "left_out": {f.name: COUNTS[f.name](facts, values[f.name]) for f in figures if f.left_out},
     }
 
 

@@ -20,7 +20,7 @@ from polyprobe.metrics.shared.intervals import Figure, mean_of, name_pairs
 from polyprobe.system.files import read_toml
 from polyprobe.system.messages import check_option
 
-from .facts import ScoredFacts, SecondQuestions
+from .facts import ScoredFacts
 from .options import EVERY
 
 LANGUAGE, PAIR, ALL = "language", "pair", "all"
@@ -51,7 +51,9 @@ FACTS = FigureInput(lambda facts: facts)
 CHOICES = FACTS._replace(matched=True)
 RANKINGS = CHOICES._replace(ranked=True)
 SECOND = FigureInput(lambda facts: facts.second, "a question about another subject (--donor)")
-SECOND_RANKINGS = SECOND._replace(matched=True)
+SECOND_RANKINGS = SECOND._replace(
+    take=lambda facts: facts.second and facts.second.terms, matched=True
+)
 TEMPLATE_RANKINGS = RANKINGS._replace(
     take=lambda facts: facts.other_templates, needs=f"{SEVERAL}, and {SECOND.needs}"
 )
@@ -73,21 +75,6 @@ class Scale(NamedTuple):
     lower_is_better: bool | None
 
 
-class Presentation(NamedTuple):
-    """How a figure is shown."""
-
-    short: str = ""  # column heading where the title is too wide
-    noted: bool = False  # printed below the terminal table
-    training: str = ""  # logged during training: `each` value or only its `mean`
-
-
-class LeftOut(NamedTuple):
-    """Cases without a value: a text to print behind their number, and the kernel that counts."""
-
-    text: str
-    find: Callable[[ScoredFacts, Values], int]
-
-
 class RunFigure(NamedTuple):
     """One figure of a run."""
 
@@ -100,8 +87,10 @@ class RunFigure(NamedTuple):
     scale: Scale
     # of a random ranking; of a kernel it is stored
     chance: float | Callable[[ScoredFacts], float] | None
-    left_out: LeftOut | None  # counted in results.json
-    display: Presentation
+    left_out: str = ""  # cases without a value, behind their number (`COUNTS`); empty: not counted
+    short: str = ""  # column heading where the title is too wide
+    noted: bool = False  # printed below the terminal table
+    training: str = ""  # logged during training: `each` value or only its `mean`
     conditional: bool = False  # over fewer facts than the run has; their number is not stored
     compared: bool = False  # tested by `compare`
     on_request: bool = False  # computed only if it is named (`metrics --figures`)
@@ -110,7 +99,7 @@ class RunFigure(NamedTuple):
     @property
     def heading(self) -> str:
         """Return the heading of a column."""
-        return self.display.short or self.title
+        return self.short or self.title
 
     @property
     def of_second(self) -> bool:
@@ -136,15 +125,12 @@ def _count_unmatched(facts: ScoredFacts, values: Values) -> int:
     return int((terms.counted & ~terms.matched).sum()) if terms and values else 0
 
 
-def _find_terms(name: str, second: SecondQuestions) -> Figure:
-    return find_terms(name, second.terms)
-
-
 def _condition(outcome: str, facts: ScoredFacts) -> Figure:
     return measures.condition_rankc(facts.right, facts.rankc, outcome)
 
 
-_LEFT_OUT: Mapping[str, Callable[[ScoredFacts, Values], int]] = {
+# The kernels that count cases without a value.
+COUNTS: Mapping[str, Callable[[ScoredFacts, Values], int]] = {
     "rankc_subject": lambda facts, values: (
         int((~facts.second.terms.counted).sum()) if facts.second else 0
     ),
@@ -180,7 +166,7 @@ KERNELS = {
         ),
     ),
     "coverlap": Kernel(FACTS, lambda facts: find_coverlap(facts.right)),
-    **{name: Kernel(SECOND_RANKINGS, partial(_find_terms, name)) for name in (*RATIOS, *MEANS)},
+    **{name: Kernel(SECOND_RANKINGS, partial(find_terms, name)) for name in (*RATIOS, *MEANS)},
     "rankc_templates": Kernel(
         TEMPLATE_RANKINGS, lambda terms: find_centred(terms.languages, terms.within, terms.counted)
     ),
@@ -216,11 +202,9 @@ def _declare(
     highest: float = 1.0,
     better: str = "higher",
     chance: float | None = None,
-    left_out: str = "",
     **fields: Any,
 ) -> RunFigure:
     """Make a figure of its table in figures.toml and its kernel; those of modules have none."""
-    display = {key: fields.pop(key) for key in Presentation._fields if key in fields}
     kernel = KERNELS.get(name, Kernel(FACTS, None))
     return RunFigure(
         name,
@@ -228,8 +212,6 @@ def _declare(
         sums=kernel.sums,
         scale=Scale(lowest, highest, _BETTER[better]),
         chance=kernel.chance or chance,
-        left_out=LeftOut(left_out, _LEFT_OUT[name]) if left_out else None,
-        display=Presentation(**display),
         **fields,
     )
 

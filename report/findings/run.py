@@ -251,7 +251,7 @@ def _list_notes(
     results: Mapping[str, Any], columns: Sequence[RunFigure], names: Collection[str]
 ) -> Iterator[str]:
     """Yield what the figures count and mean, one line each; `names` are figures of `--figures`."""
-    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.display.short]
+    pairs = [f for f in HEADLINE_PAIRS if f.name in results and not f.short]
     measures = " and ".join(figure.title for figure in pairs)
     unit = "rows" if "paraphrase_consistency" in results else "facts"
     of_pairs = f"; {measures}: means with the other languages" if pairs else ""
@@ -287,7 +287,7 @@ def _list_means(
 ) -> Iterator[str]:
     """Yield the means of noted and named figures that are not in the table."""
     elsewhere = {*(figure.name for figure in columns), *results.get("p_values", {})}
-    noted = {figure.name for figure in FIGURES if figure.display.noted}
+    noted = {figure.name for figure in FIGURES if figure.noted}
     noted |= {"kappa"} if "rankc" not in results else {*()}  # of choices
     names = (({*names} | noted) - elsewhere) & {*results}
     bounds = results["intervals"].get("mean", {})
@@ -339,7 +339,7 @@ def _list_modules(results: Mapping[str, Any], names: Collection[str]) -> Iterato
     """Yield a line for each module and language; of named figures also intervals and the mean."""
     for module, figures in OF_MODULES.items():
         languages = results.get(module, {})
-        keys = [key for key, x in figures.items() if x.display.noted or x.name in names]
+        keys = [key for key, x in figures.items() if x.noted or x.name in names]
         keys = [key for key in keys if any(key in values for values in languages.values())]
         named_keys = [key for key in keys if figures[key].name in names]
         for language, values in languages.items() if keys else ():
@@ -369,7 +369,7 @@ def list_conditions(results: Mapping[str, Any]) -> list[str]:
     if "paraphrase_consistency" in results and "donors" not in results:
         lines.append(_LINES["no_donors"])
     return lines + [
-        f"{counts[figure.name]:,} {figure.left_out.text}"
+        f"{counts[figure.name]:,} {figure.left_out}"
         for figure in SEPARATE
         if figure.left_out and counts.get(figure.name)
     ]
