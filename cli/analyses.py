@@ -50,8 +50,7 @@ def compare(
     flags = {"--output": options.page, "--figure": options.figure, "--fail-if": options.fail_if}
     if wordings and (flag := next((x for x in flags if flags[x]), None)):
         raise PolyprobeError(f"{flag} is for two runs; compare the wordings two at a time")
-    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders
-    from polyprobe.analysis.compare.gate import find_status
+    from polyprobe.analysis.compare.folders import PairOutcome, compare_folders, find_status
     from polyprobe.report.findings.comparison import make_comparison_finding
     from polyprobe.report.page import write_comparison
     from polyprobe.schema.run.folder import Run

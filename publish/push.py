@@ -5,14 +5,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import NamedTuple
 
-from huggingface_hub import (
-    CommitInfo,
-    CommitOperationAdd,
-    CommitOperationDelete,
-    HfApi,
-    RepoCard,
-    get_token,
-)
+import huggingface_hub as hf
+from huggingface_hub import HfApi
 
 from polyprobe import __version__
 from polyprobe.system.messages import PolyprobeError
@@ -171,7 +165,7 @@ def usage(source: Source, target: Target, revision: str) -> str:
 def check_token(api: HfApi, repo_id: str) -> None:
     """Refuse to start without a token, or with a read-only one."""
     with hub.explain_hub(repo_id):
-        token = get_token()
+        token = hf.get_token()
         if not token or not token.isascii():
             problem = "HF_TOKEN is not a valid token" if token else "no token"
             raise PolyprobeError(f"{problem} to push {repo_id} with; {hub.how_to_log_in()}")
@@ -193,7 +187,7 @@ def publish(api: HfApi, source: Source, target: Target, remote: Remote, changes:
             if target.create_pr and (there := find_pull_request(api, source, target)):
                 return there._replace(was_there=True)
             # Here, because create_commit validates the card after the repository was created.
-            RepoCard.load(source.files["README.md"].path).validate(source.repo_type)
+            hf.RepoCard.load(source.files["README.md"].path).validate(source.repo_type)
             head = prepare(api, source, target, remote, state)
             done = commit(api, source, target, changes, head)
     except PolyprobeError:
@@ -221,7 +215,9 @@ def prepare(api: HfApi, source: Source, target: Target, remote: Remote, state: S
     return head
 
 
-def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: str) -> CommitInfo:
+def commit(
+    api: HfApi, source: Source, target: Target, changes: Changes, head: str
+) -> hf.CommitInfo:
     """Add new and changed files and delete old ones, as one commit on top of `head`."""
     # Not by HfApi.upload_folder (huggingface_hub 2.4): with hf_xet it splits a folder of more than
     # 250 files, and a commit that keeps failing, into several commits, of which only the first has
@@ -230,8 +226,8 @@ def commit(api: HfApi, source: Source, target: Target, changes: Changes, head: s
     for name, value in XET.items():
         os.environ.setdefault(name, value)
     paths = changes.added + changes.changed
-    added = [CommitOperationAdd(path, str(source.files[path].path)) for path in paths]
-    deleted = [CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
+    added = [hf.CommitOperationAdd(path, str(source.files[path].path)) for path in paths]
+    deleted = [hf.CommitOperationDelete(path, is_folder=False) for path in changes.deleted]
     kinds = ("added", "changed", "deleted")
     summary = ", ".join(f"{len(x)} {kind}" for kind, x in zip(kinds, changes, strict=False) if x)
     return api.create_commit(

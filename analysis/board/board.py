@@ -86,7 +86,7 @@ class Board(NamedTuple):
 
     def mark_best(self, name: str, language: str = "") -> list[bool]:
         """Mark the best of several entries with the same settings, as printed."""
-        lower = self.figures[name].scale.lower_is_better
+        lower = self.figures[name].lower_is_better
         values = [x.values[name].languages.get(language) for x in self.entries]
         values = values if language else self.list_values(name)
         rounded = [None if x is None or lower is None else round(x, 3) for x in values]
@@ -215,7 +215,7 @@ def _sort(
 ) -> list[ModelEntry]:
     if by == NAME:
         return sorted(entries, key=lambda entry: entry.name.casefold())
-    falling = by != PARAMETERS and not figures[by].scale.lower_is_better
+    falling = by != PARAMETERS and not figures[by].lower_is_better
 
     def place(entry: ModelEntry) -> tuple[bool, float]:
         value = entry.parameters if by == PARAMETERS else entry.values[by].mean

@@ -10,6 +10,7 @@ from scipy.special import bdtr
 
 from polyprobe.analysis.figures.parts import list_rows
 from polyprobe.metrics.joint.significance import correct_values
+from polyprobe.schema.columns import key_rows
 
 from .match import Pair
 
@@ -120,12 +121,8 @@ def _correct(counts: Sequence[Counts], correction: str) -> list[Counts]:
 
 def _spread(relations: pa.ChunkedArray, rows: np.ndarray) -> list[int]:
     """Order rows with one of each relation before a second one: reports show the first few."""
-    sizes: Counter[str] = Counter()
-    order = []
-    for row, relation in zip(rows.tolist(), relations.take(rows).to_pylist(), strict=True):
-        order.append((sizes[relation], row))
-        sizes[relation] += 1
-    return [row for _, row in sorted(order)]
+    turns = [turn for _, turn in key_rows(relations.take(rows).to_pylist())]
+    return [row for _, row in sorted(zip(turns, rows.tolist(), strict=True))]
 
 
 def _list_facts(

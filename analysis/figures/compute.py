@@ -21,16 +21,7 @@ from polyprobe.system.options import check_arguments
 
 from . import parts
 from .facts import DEFAULTS, ScoredFacts, SecondQuestions, read_chosen, read_scored
-from .figures import (
-    COUNTS,
-    JOINT,
-    OF_MODULES,
-    PAIR,
-    SEPARATE,
-    TEMPLATE_RANKINGS,
-    choose_figures,
-    expand_names,
-)
+from .figures import COUNTS, JOINT, PAIR, SEPARATE, TEMPLATE_RANKINGS, choose_figures, expand_names
 from .floors import find_floors
 from .modules import find_lack, measure_modules, share_read, share_verdicts
 from .options import EVERY, MetricOptions
@@ -116,7 +107,7 @@ def _check_named(facts: ScoredFacts, folder: object) -> None:
     meanings = {
         f"--figures {x}": y for x, y in expand_names(options.figures or ()).items() if x != EVERY
     }
-    consistency = {figure.name for figure in OF_MODULES["paraphrase_consistency"].values()}
+    consistency = choose_figures(["paraphrase_consistency"])
     for name in ("repeated_subjects", "templates", "by_template"):
         if getattr(options, name) != getattr(DEFAULTS, name):
             meanings[f"--{name.replace('_', '-')}"] = consistency

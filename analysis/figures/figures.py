@@ -67,14 +67,6 @@ class Kernel(NamedTuple):
     chance: Callable[[ScoredFacts], float] | None = None  # of a random ranking
 
 
-class Scale(NamedTuple):
-    """The range of a figure and its direction (None: neither is better)."""
-
-    lowest: float
-    highest: float
-    lower_is_better: bool | None
-
-
 class RunFigure(NamedTuple):
     """One figure of a run."""
 
@@ -84,9 +76,11 @@ class RunFigure(NamedTuple):
     per: str  # `way`: each ordered pair; `all`: all languages together
     input: FigureInput  # unused for a module's figure, see `modules.MODULES`
     sums: Callable[[Any], Figure] | None  # the kernel; None for a module's figure
-    scale: Scale
+    lower_is_better: bool | None  # None: neither is better
     # of a random ranking; of a kernel it is stored
     chance: float | Callable[[ScoredFacts], float] | None
+    lowest: float = 0.0
+    highest: float = 1.0
     left_out: str = ""  # cases without a value, behind their number (`COUNTS`); empty: not counted
     short: str = ""  # column heading where the title is too wide
     noted: bool = False  # printed below the terminal table
@@ -197,12 +191,7 @@ _BETTER = {"lower": True, "higher": False, "neither": None}
 
 
 def _declare(
-    name: str,
-    lowest: float = 0.0,
-    highest: float = 1.0,
-    better: str = "higher",
-    chance: float | None = None,
-    **fields: Any,
+    name: str, better: str = "higher", chance: float | None = None, **fields: Any
 ) -> RunFigure:
     """Make a figure of its table in figures.toml and its kernel; those of modules have none."""
     kernel = KERNELS.get(name, Kernel(FACTS, None))
@@ -210,7 +199,7 @@ def _declare(
         name,
         input=kernel.input,
         sums=kernel.sums,
-        scale=Scale(lowest, highest, _BETTER[better]),
+        lower_is_better=_BETTER[better],
         chance=kernel.chance or chance,
         **fields,
     )

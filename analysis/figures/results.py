@@ -8,18 +8,8 @@ from typing import Any, NamedTuple
 from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
-from .figures import (
-    ALL,
-    BY_NAME,
-    HEADLINE,
-    JOINT,
-    LANGUAGE,
-    OF_MODULES,
-    PAIR,
-    SEPARATE,
-    RunFigure,
-    expand_names,
-)
+from . import figures as catalogue
+from .figures import ALL, BY_NAME, JOINT, LANGUAGE, PAIR, SEPARATE, RunFigure
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
 
@@ -45,19 +35,10 @@ class FigureRow(NamedTuple):
     relation: str = ""  # empty for figures of all rows
 
 
-class HighPairs(NamedTuple):
-    """Pairs whose value is at least the mean of all pairs, by two figures or one of them alone."""
-
-    common: list[str]
-    first: list[str]
-    second: list[str]
-
-
 class Partner(NamedTuple):
     """The language with the highest value of a figure of pairs, in a language's pairs."""
 
     language: str
-    partner: str
     value: float
     interval: list[float] | None
 
@@ -116,7 +97,7 @@ def _list_means(results: Mapping[str, Any]) -> Iterator[FigureRow]:
 
 
 def _list_modules(results: Mapping[str, Any]) -> Iterator[FigureRow]:
-    for module, figures in OF_MODULES.items():
+    for module, figures in catalogue.OF_MODULES.items():
         for language, values in results.get(module, {}).items():
             for key, figure in figures.items():
                 if key in values:
@@ -156,13 +137,13 @@ def list_columns(results: Mapping[str, Any]) -> list[RunFigure]:
     names = MetricOptions.read(results).figures or ()
     extra = ("agreement",) if not names and "rankc" not in results else names  # of choices
     extra = () if EVERY in names else extra
-    figures = (*HEADLINE, *(f for f in SEPARATE if f.name in extra))
+    figures = (*catalogue.HEADLINE, *(f for f in SEPARATE if f.name in extra))
     return [f for f in dict.fromkeys(figures) if f.name in results]
 
 
 def list_named(results: Mapping[str, Any]) -> set[str]:
     """List the figures that were named (`--figures`), themselves or by their module."""
-    expanded = expand_names(MetricOptions.read(results).figures or ())
+    expanded = catalogue.expand_names(MetricOptions.read(results).figures or ())
     return set().union(*(figures for name, figures in expanded.items() if name != EVERY))
 
 
@@ -214,8 +195,11 @@ def is_above_floor(results: Mapping[str, Any], name: str, place: str) -> bool | 
     return bool(bounds[0] > floor)
 
 
-def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> HighPairs:
-    """Find the high-consistency pairs by two figures (Qi et al. 2023, appendix F and figure 7)."""
+def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> list[list[str]]:
+    """Find the pairs at or above the mean of all by two figures, by the first and second alone.
+
+    As the high-consistency pairs of Qi et al. (2023), appendix F and figure 7.
+    """
     high = []
     for name in (first, second):
         values, mean = results[name], results["mean"][name]
@@ -224,7 +208,7 @@ def find_high_pairs(results: Mapping[str, Any], first: str, second: str) -> High
         high.append({x for x, value in defined.items() if value >= mean - ROUNDING})
     names = ["-".join(pair) for pair in combinations(results["languages"], 2)]
     parts = (high[0] & high[1], high[0] - high[1], high[1] - high[0])
-    return HighPairs(*([pair for pair in names if pair in part] for part in parts))
+    return [[pair for pair in names if pair in part] for part in parts]
 
 
 def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
@@ -233,16 +217,16 @@ def order_pair(values: Mapping[str, Any], first: str, second: str) -> str:
     return name if name in values else f"{second}-{first}"
 
 
-def find_partners(results: Mapping[str, Any], name: str) -> list[Partner]:
-    """Find the best partner of each language, P(language | partner); of equal ones the first."""
+def find_partners(results: Mapping[str, Any], name: str) -> dict[str, Partner]:
+    """Find each language's best partner, P(language | partner), if any; of equal ones the first."""
     values, bounds = results[name], results["intervals"].get(name, {})
-    partners = []
+    partners = {}
     for language in results["languages"]:
         keys = {x: order_pair(values, language, x) for x in results["languages"]}
         defined = [second for second, key in keys.items() if values.get(key) is not None]
         if defined:
             best = max(defined, key=lambda second: values[keys[second]])
-            partners.append(Partner(language, best, values[keys[best]], bounds.get(keys[best])))
+            partners[language] = Partner(best, values[keys[best]], bounds.get(keys[best]))
     return partners
 
 

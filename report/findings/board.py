@@ -64,7 +64,7 @@ def list_models(board: Board, figures: Sequence[str], with_titles: bool = False)
     columns = [Column("model", Role.LABEL), full_name]
     for name in figures:
         figure, width = board.figures[name], 0 if name in board.columns else None
-        options = (name, width, figure.scale.highest == 1.0, figure.definition)
+        options = (name, width, figure.highest == 1.0, figure.definition)
         head = figure.title if with_titles else figure.heading
         columns.append(Column(head, Role.ESTIMATE, *options))
     # a column of equal numbers takes the room of a figure
@@ -125,7 +125,7 @@ def _list_languages(board: Board, name: str, languages: Sequence[str] = ()) -> T
     if not any(x.languages for x in values):
         return None
     figure = board.figures[name]
-    languages, percent = languages or board.languages, figure.scale.highest == 1.0
+    languages, percent = languages or board.languages, figure.highest == 1.0
     head = [Column("model", Role.LABEL), Column("mean", percent=percent)]
     columns = [*head, *(Column(x, percent=percent) for x in languages)]
     best = {x: board.mark_best(name, x) for x in languages}

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from polyprobe.analysis.figures.facts import masked_scores
+from polyprobe.analysis.figures.facts import masked_scores, read_chosen
 from polyprobe.report.findings.run import VERDICTS, name_verdict
 from polyprobe.schema.columns import place_rows
 from polyprobe.schema.locate import read_relation_names
-from polyprobe.schema.run.folder import FinishedRun, Run, load_again, read_run_tables
+from polyprobe.schema.run.folder import FinishedRun, Run, load_again
 from polyprobe.schema.run.protocol import as_asked
-from polyprobe.schema.run.rows import ALL_ROWS, Choice, apply_choice, make_choice
+from polyprobe.schema.run.rows import ALL_ROWS, Choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.scoring.options import FINAL_STOP
 from polyprobe.system.messages import PolyprobeError
@@ -59,10 +59,8 @@ class Answers:
 
 def read_answers(run: Run, languages: Sequence[str], choice: Choice = ALL_ROWS) -> Answers:
     """Read the best candidates by the run's score files, of a choice of their rows."""
-    by_language = read_run_tables(run)
+    by_language, _ = read_chosen(run, choice)
     tables = [by_language[language] for language in languages]
-    rows = apply_choice(tables[0], choice, run.settings().exclude).rows
-    tables = [table.take(rows) for table in tables]
     right = tables[0]["answers"].to_pylist()
     scores = [masked_scores(table) for table in tables]
     ties = [np.asarray((x == x.max(axis=1, keepdims=True)).sum(axis=1)) for x in scores]
@@ -104,10 +102,7 @@ def count_kinds(kinds: np.ndarray, n_kinds: int = len(KINDS)) -> np.ndarray:
 
 
 def collect_examples(
-    settings: Settings,
-    answers: Answers,
-    budget: int,
-    texts: Mapping[str, pa.Table] | None = None,
+    settings: Settings, answers: Answers, budget: int, texts: Mapping[str, pa.Table] | None = None
 ) -> dict[str, Any]:
     """Collect the page's examples for every pair of languages, about `budget` bytes of JSON."""
     # The dataset is loaded unless `texts` has all languages; `note` says why there are no texts.

@@ -1,19 +1,14 @@
 """The heat maps and charts of a report, with the choices of its page."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import chain, permutations
 from math import ceil, floor
 from typing import Any
 
 import numpy as np
 
+from polyprobe.analysis.figures import results as reader
 from polyprobe.analysis.figures.figures import PAIR, RunFigure
-from polyprobe.analysis.figures.results import (
-    find_chance,
-    find_high_pairs,
-    list_by_language,
-    order_pair,
-)
 from polyprobe.metrics.pictures.picture import Bars, Curves, Heat, Picture, Point, Points, Series
 from polyprobe.report.findings.comparison import LEVEL
 from polyprobe.report.findings.run import BETWEEN, QUANTITIES, WITHIN
@@ -60,10 +55,10 @@ def _list_heats(part: RunPart, report: Report, end: str) -> Iterator[Drawing]:
         squared = figure in undirected and len(undirected) > 1
         yield Drawing(f"{figure.name}{end}", heat, choice | ({"high by": "–"} if squared else {}))
         for second in [x for x in undirected if squared and x is not figure]:
-            high = find_high_pairs(results, figure.name, second.name)
+            common, *alone = reader.find_high_pairs(results, figure.name, second.name)
             squares = {
-                f"at or above the mean by {figure.title} and {second.title}": high.common,
-                "by one of them": [*high.first, *high.second],
+                f"at or above the mean by {figure.title} and {second.title}": common,
+                "by one of them": [*chain(*alone)],
             }
             cells = {x: _frame(results["languages"], pairs) for x, pairs in squares.items()}
             options = choice | {"high by": second.heading}
@@ -100,11 +95,11 @@ def _draw_heat(figure: RunFigure, part: RunPart, parts: Sequence[RunPart]) -> He
 def find_scale(figure: RunFigure, parts: Sequence[RunPart]) -> tuple[float, float, float | None]:
     """Find low (chance, or a lower value), high and chance of all runs' scale, in twentieths."""
     values = [x for part in parts for x in part.results[figure.name].values() if x is not None]
-    levels = [find_chance(part.results, figure.name) for part in parts]
+    levels = [reader.find_chance(part.results, figure.name) for part in parts]
     chance = min((level for level in levels if level is not None), default=None)
     low = floor(20 * min([chance or 0.0, *values]) + 1e-9) / 20
     high = ceil(20 * max([*values, low + 0.1]) - 1e-9) / 20
-    return low, max(low + 0.05, min(figure.scale.highest, high)), chance
+    return low, max(low + 0.05, min(figure.highest, high)), chance
 
 
 def _title(parts: Sequence[RunPart]) -> str:
@@ -115,7 +110,7 @@ def _title(parts: Sequence[RunPart]) -> str:
 def _find_cells(languages: Sequence[str], values: Mapping[str, Any]) -> dict[tuple[int, int], Any]:
     """Find the value of each cell, `en-fr` → value; the order of a pair may count."""
     pairs = permutations(enumerate(languages), 2)
-    return {(i, j): values.get(order_pair(values, x, y)) for (i, x), (j, y) in pairs}
+    return {(i, j): values.get(reader.order_pair(values, x, y)) for (i, x), (j, y) in pairs}
 
 
 def _fill(languages: Sequence[str], values: Mapping[str, float | None]) -> np.ndarray:
@@ -225,7 +220,7 @@ def draw_templates(results: Mapping[str, Any]) -> dict[str, Picture]:
         within = [results[WITHIN.name][x] for x in languages]
         series = [Series("within the language", within, [bounds.get(x) for x in languages])]
         if results.get(BETWEEN.name):
-            between = list_by_language(results, BETWEEN)
+            between = reader.list_by_language(results, BETWEEN)
             series.append(Series("with the other languages", [between[x] for x in languages]))
         title = "Centred RankC of different templates"
         pictures["ceiling"] = Bars(title, languages, series, "centred RankC")
