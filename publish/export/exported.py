@@ -7,12 +7,7 @@ from typing import Any, NamedTuple
 
 from huggingface_hub.utils import yaml_dump
 
-from polyprobe.analysis.figures.results import (
-    FigureRow,
-    list_rows_of_relations,
-    list_rows_of_run,
-    read_results,
-)
+from polyprobe.analysis.figures import results as reader
 from polyprobe.publish.hub import check_repository_name
 from polyprobe.report.finding import Column, Table
 from polyprobe.report.show import to_csv
@@ -35,8 +30,8 @@ class Exported(NamedTuple):
     folder: Path  # of the run
     settings: Settings
     results: Mapping[str, Any]  # content of results.json
-    rows: list[FigureRow]  # figures of all rows
-    of_relations: list[FigureRow]
+    rows: list[reader.FigureRow]  # figures of all rows
+    of_relations: list[reader.FigureRow]
     options: dict[str, str]  # those of the figures that are not the default
     dataset_id: str | None  # OWNER/NAME on the Hub; None for a folder without a name there
     config: str  # `default` for a dataset in memory
@@ -78,7 +73,7 @@ class Exported(NamedTuple):
 def read_exported(folder: Path, dataset_id: str | None) -> Exported:
     """Read a run folder for export; refuse missing, outdated or damaged results."""
     run = Run(folder)
-    settings, results = run.settings(), read_results(run)
+    settings, results = run.settings(), reader.read_results(run)
     if subset := results.get("subset"):
         raise PolyprobeError(
             f"{folder}/results.json is of a part of the scored rows "
@@ -98,8 +93,8 @@ def read_exported(folder: Path, dataset_id: str | None) -> Exported:
         folder,
         settings,
         results,
-        list_rows_of_run(results),
-        list_rows_of_relations(results),
+        reader.list_rows_of_run(results),
+        reader.list_rows_of_relations(results),
         options,
         name,
         settings.config or "default",
@@ -145,7 +140,7 @@ def write_figures(exported: Exported, output: Path | None) -> Path:
     """Write `results.csv`: one row for each figure and language or pair, as in `FigureRow`."""
     # Numbers have all digits, so that reading gives the same floats; undefined values are empty.
     # The signature lets a reader concatenate tables of several runs.
-    columns = [Column(name) for name in (*FigureRow._fields, "signature")]
+    columns = [Column(name) for name in (*reader.FigureRow._fields, "signature")]
     signature = exported.signature  # takes 10 ms
     rows = [[*row, signature] for row in (*exported.rows, *exported.of_relations)]
     text = to_csv(Table(columns, rows))

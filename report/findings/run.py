@@ -134,9 +134,7 @@ def make_popularity_table(results: Mapping[str, Any], repeat: bool = True) -> Ta
             name = language if repeat or not place else ""
             ends = f"{part['from']:,.6g} to {part['to']:,.6g}"
             rows.append([name, ends, part["n"], part["accuracy"], part["ci"]])
-    columns = [Column("language", Role.LABEL), Column("popularity", Role.TEXT)]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("95%", Role.INTERVAL)]
-    return Table(columns, rows, ruled=True)
+    return Table(Column.read("popularity"), rows, ruled=True)
 
 
 def make_templates_part(results: Mapping[str, Any]) -> Part:
@@ -146,9 +144,7 @@ def make_templates_part(results: Mapping[str, Any]) -> Part:
         [row["relation"], row["language"], row["text"], *map(row.get, keys)]
         for row in split.get("rows", [])
     ]
-    columns = [Column(head, Role.LABEL) for head in ("relation", "language", "template")]
-    columns += [Column("facts", Role.COUNT), Column("accuracy"), Column("consistency")]
-    each = Table(columns, rows, ruled=True)
+    each = Table(Column.read("templates"), rows, ruled=True)
     tables = [each, _make_ceiling_table(results), make_split_table(results)]
     if "right" not in split:  # without donors
         return Part("Templates", tables)

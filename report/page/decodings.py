@@ -4,12 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from polyprobe.analysis.figures.figures import BY_NAME, OF_MODULES
 from polyprobe.report.finding import Column, Part, Role, Table
-from polyprobe.report.findings.comparison import (
-    list_notes,
-    list_notes_of_decodings,
-    make_counts_table,
-    make_differences_table,
-)
+from polyprobe.report.findings import comparison as tests
 from polyprobe.report.show import format_percent, with_interval
 from polyprobe.system.files import read_toml
 
@@ -70,10 +65,12 @@ def _make_part(two: Between, names: Sequence[str]) -> Part:
         for row in rows_of_figure
     ]
     # the means above are over relations, unless another average was chosen
-    blocks: list[Table | str] = [make_differences_table(names, correction, rows, "figure (micro)")]
-    notes = [*list_notes(comparison)]
+    blocks: list[Table | str] = [
+        tests.make_differences_table(names, correction, rows, "figure (micro)")
+    ]
+    notes = [*tests.list_notes(comparison)]
     if comparison.decodings:
-        counts = make_counts_table(comparison.decodings, names, correction)
+        counts = tests.make_counts_table(comparison.decodings, names, correction)
         blocks.append(counts._replace(title="Facts that both, one or neither knows"))
-        notes += list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
+        notes += tests.list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
     return Part(two.title, [*blocks, *notes])

@@ -70,17 +70,17 @@ def arrange(picture: Picture, order: str) -> Picture:
     if isinstance(picture, Points | Curves):
         kind = "scatter plot" if isinstance(picture, Points) else "chart of curves"
         raise PolyprobeError(f"--order {order}: a {kind} has no order of languages; omit --order")
-    if isinstance(picture, Boxes):
+    if isinstance(picture, Boxes | Bars):
         places = order_languages(picture.labels, order)
-        boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
-        return picture._replace(labels=[picture.labels[i] for i in places], series=boxes)
-    if isinstance(picture, Bars):
-        places = order_languages(picture.labels, order)
+        labels = [picture.labels[i] for i in places]
+        if isinstance(picture, Boxes):
+            boxes = {name: [row[i] for i in places] for name, row in picture.series.items()}
+            return picture._replace(labels=labels, series=boxes)
         series = []
         for name, *lists in picture.series:  # optional ones are empty
             ordered: list[Any] = [[x[i] for i in places] if x else () for x in lists]
             series.append(Series(name, *ordered))
-        return picture._replace(labels=[picture.labels[i] for i in places], series=series)
+        return picture._replace(labels=labels, series=series)
     if list(picture.rows) != list(picture.columns):
         rows, columns = (order_languages(x, order) for x in (picture.rows, picture.columns))
         return _arrange_heat(picture, rows, columns)
