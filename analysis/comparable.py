@@ -53,20 +53,16 @@ def _read_settings(
     settings: Sequence[Settings], results: Sequence[Sequence[Results]]
 ) -> dict[str, list[str]]:
     """Read what a signature has under other names, or not at all: setting → value in each row."""
+    counts = [[part["n_queries"] for part in row] for row in results]
     return {
         "scoring": _list_scorings(settings),
         "bos": [*map(_read_bos, settings)],
         "chat": [*map(_read_chat, settings)],
         "part": [_join(row, _read_part) or "all" for row in results],
         "options": [_join(row, describe_options) or "default" for row in results],
-        "facts": [*map(_count_facts, results)],
+        # of a row's runs, the fewest and the most if they differ
+        "facts": [" to ".join(f"{n:,}" for n in sorted({min(row), max(row)})) for row in counts],
     }
-
-
-def _count_facts(results: Sequence[Results]) -> str:
-    """Count the facts of a row's runs, the fewest and the most if they differ."""
-    counts = sorted({part["n_queries"] for part in results})
-    return " to ".join(f"{count:,}" for count in dict.fromkeys([counts[0], counts[-1]]))
 
 
 def list_loading(settings: Sequence[Settings]) -> list[str]:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import takewhile
@@ -121,11 +122,9 @@ def classify(
     """
     gold = [[*map(split_words, forms)] for forms in accepted]
     labels = groups or [""] * len(gold)
-    counts_by_relation: dict[str, dict[Words, int]] = {}
+    counts_by_relation: dict[str, Counter[Words]] = defaultdict(Counter)
     for label, forms in zip(labels, gold, strict=True):
-        counts = counts_by_relation.setdefault(label, {})
-        for form in set(forms):
-            counts[form] = counts.get(form, 0) + 1
+        counts_by_relation[label].update({*forms})
     marks = [False] * len(gold) if right is None else right
     return [
         _classify(text, prompt, forms, counts_by_relation[label], language)

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from importlib.metadata import packages_distributions
 from typing import Any
 
@@ -26,6 +27,7 @@ from .source import Source, read_imports
 SHOWN = 5
 NEEDED = ("title", "sdk", "app_file", "license")
 REMAKE = "make it again with `polyprobe board`"
+_read = partial(pq.read_table, page_checksum_verification=True)
 
 
 def check_source(source: Source) -> None:
@@ -90,14 +92,10 @@ def unreadable(dataset: Source) -> Iterator[str]:
     """Find files that are not Parquet, or truncated."""
     for split in locate.list_splits(dataset.card):
         try:
-            _read(dataset, split)
+            _read(dataset.place / split.path)
         except UNREADABLE as error:
             reason = str(error).splitlines()[0]
             yield f"{split.path}: cannot be read ({reason}); build {split.config} again"
-
-
-def _read(dataset: Source, split: locate.CardSplit) -> pa.Table:
-    return pq.read_table(dataset.place / split.path, page_checksum_verification=True)
 
 
 def wrong_columns(dataset: Source) -> Iterator[str]:
@@ -133,7 +131,7 @@ def wrong_rows(dataset: Source) -> Iterator[str]:
     # rankings: languages may have other candidates.
     by_config: dict[str, dict[str, pa.Table]] = {}
     for split in locate.list_splits(dataset.card):
-        by_config.setdefault(split.config, {})[split.name] = _read(dataset, split)
+        by_config.setdefault(split.config, {})[split.name] = _read(dataset.place / split.path)
     for config, tables in by_config.items():
         try:
             check(tables, config, any(map(has_prompts, tables.values())))

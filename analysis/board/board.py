@@ -15,7 +15,7 @@ from polyprobe.analysis.figures import figures as catalogue
 from polyprobe.analysis.figures import results as reader
 from polyprobe.analysis.figures.figures import HEADLINE, RunFigure, find_figure
 from polyprobe.analysis.figures.results import CENTRED, MEAN, mean_known
-from polyprobe.metrics.joint.significance import correct
+from polyprobe.metrics.joint.significance import correct_values
 from polyprobe.schema.run.folder import Run, name_runs, split_signature
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.devices import without_collector
@@ -153,10 +153,9 @@ class Board(NamedTuple):
         accuracies = self.list_values("accuracy")
         names = [name for name in self.columns if name != "accuracy"]
         rows = {x: correlate_figures(self.list_values(x), accuracies) for x in names}
-        defined = {name: row for name, row in rows.items() if row}
-        p = correct(np.array([row.p for row in defined.values()]), "holm").tolist()
-        pairs = zip(defined.items(), p, strict=True)
-        return {name: row._replace(p_adjusted=value) for (name, row), value in pairs}
+        adjusted = correct_values([row and row.p for row in rows.values()], "holm")
+        pairs = zip(rows.items(), adjusted, strict=True)
+        return {name: row._replace(p_adjusted=p) for (name, row), p in pairs if row}
 
     def find_floor(self, name: str) -> float | None:
         """Find the highest floor of a figure in any entry."""

@@ -209,6 +209,7 @@ FIGURES = tuple(_declare(x, **table) for x, table in read_toml(__package__, "fig
 BY_NAME = {figure.name: figure for figure in FIGURES}
 # One value for each language or pair, with a mean, from sums over facts.
 SEPARATE = tuple(figure for figure in FIGURES if figure.sums and figure.per != ALL)
+NAMES_OF_PAIRS = tuple(figure.name for figure in SEPARATE if figure.per == PAIR)
 JOINT = tuple(figure for figure in FIGURES if figure.per == ALL)
 HEADLINE = tuple(BY_NAME[name] for name in HEADLINES)
 HEADLINE_PAIRS = tuple(figure for figure in HEADLINE if figure.per == PAIR)

@@ -81,10 +81,6 @@ def _rank_by_names(rank: Callable[[pa.Table, str], np.ndarray], facts: ScoredFac
     return {x.name: _measure(x.measure(ranked)) for x in figures if x.applies(ranked)}
 
 
-def _rank_by_bigrams(table: pa.Table, start: str) -> np.ndarray:
-    return table[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
-
-
 def _rank_by_initials(table: pa.Table, start: str) -> np.ndarray:
     """Rank the candidates with the subject's first letter first, then the shortest."""
     initials = table[f"{start}initials"].combine_chunks()
@@ -130,7 +126,9 @@ _KERNELS: Mapping[str, Callable[[ScoredFacts], Places]] = {
     "majority": lambda facts: _average(facts.majority),
     "length": partial(_rank_by, "n_characters"),
     "tokens": partial(_rank_by, "n_tokens"),
-    "bigrams": partial(_rank_by_names, _rank_by_bigrams),
+    "bigrams": partial(
+        _rank_by_names, lambda x, start: x[f"{start}bigrams"].combine_chunks().flatten().to_numpy()
+    ),
     "initials": partial(_rank_by_names, _rank_by_initials),
     "independence": _find_independent,
     "nonsense": _find_nonsense,

@@ -285,12 +285,6 @@ def _ends(fact: str) -> tuple[str, str]:
     return parts[1:] if parts else (fact, fact)
 
 
-def _has_positions(facts: ScoredFacts) -> bool:
-    return facts.protocol.options and all(
-        table[EFFECTS].null_count < len(table) for table in facts.tables.values()
-    )
-
-
 # Whose scores are log-probabilities of a text, so that their softmax is a confidence.
 PROBABILITIES = ("object", "object-released", "contrastive", "contrastive-released")
 MODULES = {
@@ -309,6 +303,11 @@ MODULES = {
     ),
     "paraphrase_consistency": MetricModule(has_paraphrases, measure_paraphrases, SEVERAL),
     "position_bias": MetricModule(
-        _has_positions, _measure_positions, "--scoring letters in several orders"
+        lambda facts: (
+            facts.protocol.options
+            and all(table[EFFECTS].null_count < len(table) for table in facts.tables.values())
+        ),
+        _measure_positions,
+        "--scoring letters in several orders",
     ),
 }

@@ -9,7 +9,7 @@ from polyprobe.schema.run.folder import Run, split_signature
 from polyprobe.system.messages import PolyprobeError, check_option, refuse_unknown
 
 from . import figures as catalogue
-from .figures import ALL, BY_NAME, JOINT, LANGUAGE, PAIR, SEPARATE, RunFigure
+from .figures import ALL, BY_NAME, JOINT, LANGUAGE, SEPARATE, RunFigure
 from .floors import FLOORS
 from .options import EVERY, MetricOptions
 
@@ -233,7 +233,7 @@ def find_partners(results: Mapping[str, Any], name: str) -> dict[str, Partner]:
 def check_pair_figures(names: Sequence[str], computed: Collection[str]) -> None:
     """Refuse names that are no figures of unordered pairs, or are not computed."""
     for name in names:
-        check_option("--pairs", name, [figure.name for figure in SEPARATE if figure.per == PAIR])
+        check_option("--pairs", name, catalogue.NAMES_OF_PAIRS)
         if name not in computed:
             raise PolyprobeError(
                 f"--pairs: {name} is not among the figures to compute; add --figures default,{name}"

@@ -143,8 +143,12 @@ def render_lm_eval(
         **FORMS[configuration.scoring],
         "metadata": {"version": 1.0, "fingerprint": configuration.fingerprint},
     }
+    # the group's file: protocol and differences as a comment, and the tasks
+    head = configuration.fill("lm_eval_head.txt", harness=LM_EVAL, donors=donors)
+    comment = "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines())
+    group = {"group": stem, "task": [*tasks.values()], **FORMS["group"]}
     texts = {
-        f"{stem}.yaml": render_group(configuration, list(tasks.values()), donors),
+        f"{stem}.yaml": comment + to_yaml(group),
         f"_{stem}_yaml": to_yaml(shared),
     }
     for language, task in tasks.items():
@@ -164,15 +168,6 @@ def check_prefixes(configuration: Configuration) -> None:
                     f"language '{language}', row {row}: lm-eval reads {prefix!r} alone before the "
                     "slot as a number; leave the language out or use --scoring bmlama"
                 )
-
-
-def render_group(
-    configuration: Configuration, tasks: list[str], donors: Configuration | None
-) -> str:
-    """Write the group's file: protocol and differences as a comment, and the tasks."""
-    head = configuration.fill("lm_eval_head.txt", harness=LM_EVAL, donors=donors)
-    group = {"group": configuration.stem, "task": tasks, **FORMS["group"]}
-    return "".join(f"# {line}".rstrip() + "\n" for line in head.splitlines()) + to_yaml(group)
 
 
 def render_lighteval(configuration: Configuration, donors: Configuration | None) -> dict[str, str]:

@@ -36,6 +36,8 @@ def make_board_finding(board: Board) -> Finding:
         parts.append(Part("Figures by language", tables))
     title = f"{n} {'model' if n == 1 else 'models'} on {board.data}"
     differing = ", ".join(board.differing)
+    datasets = dict.fromkeys(entry.settings.dataset for entry in board.entries)
+    data = [x for x in datasets if _NAME.fullmatch(x) and not Path(x).exists()]  # on the Hub
     return Finding(
         title,
         parts,
@@ -54,7 +56,7 @@ def make_board_finding(board: Board) -> Finding:
         ],
         pictures=pictures,
         choices={x: {"figure": board.figures[x.partition("-")[0]].title} for x in pictures},
-        links=_list_data(board),
+        links=[(name, f"{HUB}datasets/{name}") for name in data],
     )
 
 
@@ -92,13 +94,6 @@ def _find_address(settings: Settings) -> str:
     """Find the address on the Hub of a model that was loaded from there; else it is empty."""
     is_commit = re.fullmatch(r"[0-9a-f]{40}", settings.revision)
     return f"{HUB}{settings.model}" if is_commit and _NAME.fullmatch(settings.model) else ""
-
-
-def _list_data(board: Board) -> list[tuple[str, str]]:
-    """List the datasets that have a name as on the Hub and are no folders here, and addresses."""
-    names = dict.fromkeys(entry.settings.dataset for entry in board.entries)
-    hub = [name for name in names if _NAME.fullmatch(name) and not Path(name).exists()]
-    return [(name, f"{HUB}datasets/{name}") for name in hub]
 
 
 def list_trends(board: Board) -> Table:
@@ -184,7 +179,15 @@ def _draw(board: Board) -> dict[str, Picture]:
     pictures: dict[str, Picture] = {}
     # as figure 4 of Qi et al. 2023, if a parameter count is known
     if any(count is not None for count in board.list_values(PARAMETERS)):
-        pictures |= {f"{name}-size": _draw_over_size(board, name) for name in board.columns}
+        for name in board.columns:
+            title, line, slope = board.figures[name].title, None, board.fit_slope(name)
+            heading = title
+            if slope:
+                ends = f"{slope.low:+z.4f} to {slope.high:+z.4f}"
+                heading += f": {slope.slope:+z.4f} per doubling ({ends}), {slope.n} models"
+                line = (slope.slope, slope.intercept)
+            points = _list_points(board, PARAMETERS, name)
+            pictures[f"{name}-size"] = Points(heading, points, PARAMETERS, title, line, True)
     for name in board.columns:
         title, labels = board.figures[name].title, [entry.name for entry in board.entries]
         bounds = [entry.values[name].interval for entry in board.entries]
@@ -199,17 +202,6 @@ def _draw(board: Board) -> dict[str, Picture]:
             title += f": r = {r:z.3f} ({low:z.3f} to {high:z.3f}), {n} models"
         pictures[f"{name}-accuracy"] = Points(title, _list_points(board, "accuracy", name), x, y)
     return pictures
-
-
-def _draw_over_size(board: Board, name: str) -> Points:
-    slope, figure = board.fit_slope(name), board.figures[name]
-    title, line = figure.title, None
-    if slope:
-        low, change, high = (f"{x:+z.4f}" for x in (slope.low, slope.slope, slope.high))
-        title += f": {change} per doubling ({low} to {high}), {slope.n} models"
-        line = (slope.slope, slope.intercept)
-    points = _list_points(board, PARAMETERS, name)
-    return Points(title, points, PARAMETERS, figure.title, line, True)
 
 
 def _list_points(board: Board, x: str, y: str) -> list[Point]:

@@ -12,14 +12,15 @@ from polyprobe.analysis.figures.results import find_partners, is_above_floor, li
 from polyprobe.metrics.pictures.picture import Picture
 from polyprobe.report import show
 from polyprobe.report.finding import Column, Part, Role, Table
+from polyprobe.report.findings import comparison as tests
 from polyprobe.report.findings import run
-from polyprobe.report.findings.comparison import list_notes
 from polyprobe.report.show import format_value, with_interval
 from polyprobe.schema.run.folder import FinishedRun
 from polyprobe.schema.run.rows import describe_choice, make_choice
 from polyprobe.schema.run.settings import Settings
 from polyprobe.system.files import read_toml
 
+EXAMPLES = 20  # facts that one run knows, of each language
 MOST = 10  # rows of the most, and of the least consistent pairs
 
 
@@ -50,6 +51,15 @@ TERMS = [
     *((f"floor: {floor.title}", floor.definition) for floor in FLOORS),
     ("tie", "Several candidates with the best score; the answers count as neither equal nor not."),
     ("interval with *", f"{show.NO_WIDTH.removeprefix('*: ').capitalize()}."),
+]
+_COLUMNS = read_toml(__package__, "texts.toml")["decodings"]["columns"]
+TERMS_OF_DECODINGS = [
+    *((x.title, x.definition) for x in catalogue.OF_MODULES["factual_accuracy"].values()),
+    *(
+        (catalogue.BY_NAME[name].title, catalogue.BY_NAME[name].definition)
+        for name in ("oracle_length.all", "single_mask.all", "calibration.ece", "coverlap")
+    ),
+    ("at least right answer", "Share of facts whose prediction is as probable as the answer."),
 ]
 INDEPENDENT = next(floor.title for floor in FLOORS if floor.name == "independence")
 _CORRECTED = ("rankc_subject", "rankc_adjusted")
@@ -145,10 +155,10 @@ def _list_pair_figures(parts: Sequence[RunPart]) -> list[RunFigure]:
 
 def list_score_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
     """Yield the parts of a report of scored candidates."""
-    tests = [*report.reasons, *(
-        f"{two.title}: {line}" for two in report.between for line in list_notes(two.comparison)
-    )]  # fmt: skip
-    notes = Table([Column("test", Role.LABEL)], [[line] for line in tests], folded="Tests")
+    of_tests = [*report.reasons]
+    for two in report.between:
+        of_tests += [f"{two.title}: {line}" for line in tests.list_notes(two.comparison)]
+    notes = Table([Column("test", Role.LABEL)], [[line] for line in of_tests], folded="Tests")
     lines = [_TEXTS["means"], *([_TEXTS["differences"]] if report.between else [])]
     means, floors, every = _make_means_tables(report)
     of_second = [
@@ -352,3 +362,57 @@ def describe_scores(part: RunPart, explain: bool) -> str:
             text += with_interval(mean[name], bounds)
             return text + (f" (0: {ends})." if explain else ".")
     return f"{text}."
+
+
+def list_decoding_parts(report: Report, drawings: Drawings) -> Iterator[Part]:
+    """Yield the parts of runs of free decoding, and of their comparisons with the first one."""
+    yield Part(Titles.ACCURACY, [_make_rates_table(part) for part in report.parts])
+    for title in drawings:
+        if title not in (Titles.ACCURACY, Titles.FILES):
+            yield Part(title, [])
+    for two in report.between:
+        yield _make_differences_part(two, [report.parts[place].name for place in (0, two.place)])
+
+
+def describe_decodings(part: RunPart, explain: bool) -> str:
+    """Describe the accuracy of a run."""
+    results = part.results
+    mean = "rows" if results.get("options", {}).get("average") == "micro" else "relations"
+    n = len(results["languages"])
+    languages = f" and {n} languages" if n > 1 else ""
+    return (
+        f"{part.name} on {part.settings.data_name}{part.rows} predicts "
+        f"{show.format_percent(results['mean']['accuracy'])} of {results['n_queries']:,} facts "
+        f"right (mean over {mean}{languages})."
+    )
+
+
+def _make_rates_table(part: RunPart) -> Table:
+    columns = [column for column in _COLUMNS if column[0] in part.results]
+    rows = []
+    for language in part.results["languages"]:
+        values = [(part.results[module][language], key) for module, key, _ in columns]
+        cells = [with_interval(row.get(key), row.get(f"{key}_ci")) for row, key in values]
+        rows.append([language, *(cell.replace(" (", "\n(") for cell in cells)])
+    heads = [Column(head, Role.TEXT) for *_, head in columns]
+    return Table([Column("language", Role.LABEL), *heads], rows, part.name)
+
+
+def _make_differences_part(two: Between, names: Sequence[str]) -> Part:
+    comparison = two.comparison
+    correction = comparison.settings["correction"]
+    rows = [
+        (f"{catalogue.BY_NAME[figure].title} {row.name}", row)
+        for figure, rows_of_figure in comparison.differences.items()
+        for row in rows_of_figure
+    ]
+    # the means above are over relations, unless another average was chosen
+    blocks: list[Table | str] = [
+        tests.make_differences_table(names, correction, rows, "figure (micro)")
+    ]
+    notes = [*tests.list_notes(comparison)]
+    if comparison.decodings:
+        counts = tests.make_counts_table(comparison.decodings, names, correction)
+        blocks.append(counts._replace(title="Facts that both, one or neither knows"))
+        notes += tests.list_notes_of_decodings(comparison.decodings, names, EXAMPLES)
+    return Part(two.title, [*blocks, *notes])
